@@ -1,0 +1,89 @@
+"""What can go wrong, in words for people.
+
+Every error that reaches a user is one of these: a message that names the thing and the cause, a
+`hint` that names the way out, and the exit code that the command line ends with.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+LlmErrorKind = Literal[
+    "auth", "model", "rate_limit", "timeout", "connection", "server", "bad_request", "budget", "unparsable"
+]
+
+
+class GraphRagError(Exception):
+    """Base of all errors that are meant for people.
+
+    Args:
+        message: what happened, naming the file, IRI or setting concerned.
+        hint: the way out, if there is one.
+    """
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(GraphRagError):
+    """The request itself is wrong: nothing was done."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A setting is unknown or has an impossible value."""
+
+
+class DocumentError(GraphRagError):
+    """A document cannot be read; others can.
+
+    Args:
+        path: the file as the user named it.
+        reason: the cause, without the path.
+    """
+
+    def __init__(self, path: str | Path, reason: str, hint: str | None = None) -> None:
+        super().__init__(f"{path}: {reason}", hint)
+        self.path = str(path)
+        self.reason = reason
+
+
+class TemplateError(GraphRagError):
+    """A query template is malformed or was given unfit parameters."""
+
+
+class StoreError(GraphRagError):
+    """The store cannot be opened, read or written."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the store."""
+
+
+class SearchIndexError(GraphRagError):
+    """A text or vector index is missing, damaged or of another model."""
+
+
+class LlmError(GraphRagError):
+    """A call to a model failed.
+
+    Args:
+        kind: what sort of failure; `retryable` follows from it.
+    """
+
+    RETRYABLE: frozenset[str] = frozenset({"rate_limit", "timeout", "connection", "server"})
+
+    def __init__(self, message: str, kind: LlmErrorKind, hint: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.kind = kind
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same call may succeed later."""
+        return self.kind in self.RETRYABLE

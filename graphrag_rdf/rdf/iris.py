@@ -1,0 +1,161 @@
+"""IRI minting.
+
+IRIs are deterministic and survive edits: a thing's IRI depends on what it is, not on when or in
+which order it was seen. Only questions are random. The patterns keep TrustGraph's spelling, so that
+its clients recognise our data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from urllib.parse import quote
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import Term
+
+_SPACE = uuid.UUID("6f2b6f0e-54c5-5d0f-8c53-0c4f3e1f7a11")
+_SEPARATOR = "\x1f"
+
+DEFAULT_NAMESPACE = "http://trustgraph.ai/"
+PROVENANCE_BASE = "https://trustgraph.ai/"
+
+
+def digest(data: str | bytes) -> str:
+    """SHA-256 of bytes, or of a text's UTF-8, as 64 hexadecimal digits."""
+    return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
+
+
+def name_uuid(*parts: str | int) -> str:
+    """UUIDv5 (RFC 9562 §5.5) over the parts; equal parts give an equal UUID."""
+    return str(uuid.uuid5(_SPACE, _SEPARATOR.join(str(part) for part in parts)))
+
+
+def new_uuid() -> str:
+    """A random UUID, for questions and runs."""
+    return str(uuid.uuid4())
+
+
+# --- documents ---------------------------------------------------------------------------------
+
+
+def document(identity: str) -> NamedNode:
+    """A document, by the identity of its source: an absolute IRI, or a path under the ingest root."""
+    if "://" in identity or identity.startswith("urn:"):
+        return NamedNode(quote(identity, safe="%/:?#[]@!$&'()*+,;=~"))
+    return NamedNode(f"{PROVENANCE_BASE}doc/{quote(identity, safe='/')}")
+
+
+def document_version(document_iri: NamedNode, content_hash: str) -> NamedNode:
+    """One content of a document, by the SHA-256 of its bytes."""
+    return NamedNode(f"urn:version:{name_uuid(document_iri.value, content_hash)}")
+
+
+def page(document_iri: NamedNode, number: int) -> NamedNode:
+    """Page `number` (1-based) of a document."""
+    return NamedNode(f"urn:page:{name_uuid(document_iri.value, 'page', number)}")
+
+
+def chunk(document_iri: NamedNode, text_hash: str, occurrence: int) -> NamedNode:
+    """A chunk, by its text and, where a document repeats a text, by its n-th occurrence (0-based)."""
+    return NamedNode(f"urn:chunk:{name_uuid(document_iri.value, text_hash, occurrence)}")
+
+
+def sentence(chunk_iri: NamedNode, index: int) -> NamedNode:
+    """Sentence `index` (0-based) of a chunk."""
+    return NamedNode(f"{chunk_iri.value}#s{index}")
+
+
+# --- extraction --------------------------------------------------------------------------------
+
+
+def subgraph(chunk_iri: NamedNode, extractor_key: str) -> NamedNode:
+    """What one extractor (name, version, model, prompt hash, ontology hash) found in a chunk."""
+    return NamedNode(f"{PROVENANCE_BASE}subgraph/{name_uuid(chunk_iri.value, extractor_key)}")
+
+
+def activity(subgraph_iri: NamedNode) -> NamedNode:
+    """The extraction that made a subgraph."""
+    return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(subgraph_iri.value, 'activity')}")
+
+
+def agent(component: str) -> NamedNode:
+    """A software agent, by component name."""
+    return NamedNode(f"{PROVENANCE_BASE}agent/{quote(component, safe='')}")
+
+
+def evidence(subgraph_iri: NamedNode, s: Term, p: NamedNode, o: Term, offset: int | str) -> NamedNode:
+    """The reifier of one fact in one place (offset in the chunk; the quote's hash if it was not located)."""
+    return NamedNode(f"urn:evidence:{name_uuid(subgraph_iri.value, str(s), str(p), str(o), offset)}")
+
+
+def failure(about: NamedNode, stage: str) -> NamedNode:
+    """What went wrong with a chunk or document at a stage."""
+    return NamedNode(f"urn:failure:{name_uuid(about.value, stage)}")
+
+
+def rejected(subgraph_iri: NamedNode, index: int) -> NamedNode:
+    """A candidate that an extraction gave and that was not taken."""
+    return NamedNode(f"urn:rejected:{name_uuid(subgraph_iri.value, index)}")
+
+
+def statement(s: Term, p: NamedNode, o: Term) -> NamedNode:
+    """The node that stands for a triple term on stores without them (dialect `classic`)."""
+    return NamedNode(f"urn:statement:{name_uuid(str(s), str(p), str(o))}")
+
+
+def stored_object(content_hash: str) -> NamedNode:
+    """An object of the librarian, by the SHA-256 of its bytes."""
+    return NamedNode(f"urn:sha256:{content_hash}")
+
+
+# --- knowledge ---------------------------------------------------------------------------------
+
+
+def entity(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
+    """An entity, by the slug of its name."""
+    return NamedNode(f"{namespace}e/{slug}")
+
+
+def relation(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
+    """A relation (predicate), by the slug of its name; never the IRI of an entity."""
+    return NamedNode(f"{namespace}r/{slug}")
+
+
+def type_(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
+    """An open entity type, by the slug of its name."""
+    return NamedNode(f"{namespace}type/{slug}")
+
+
+# --- traces ------------------------------------------------------------------------------------
+
+
+def session(run: str) -> NamedNode:
+    """The run that answered a question."""
+    return NamedNode(f"urn:trustgraph:session:{run}")
+
+
+def question(run: str) -> NamedNode:
+    """The question of a GraphRAG run."""
+    return NamedNode(f"urn:trustgraph:question:{run}")
+
+
+def trace_step(step: str, run: str) -> NamedNode:
+    """A step of a run: grounding, exploration, focus, synthesis, error."""
+    return NamedNode(f"urn:trustgraph:prov:{step}:{run}")
+
+
+def trace_item(kind: str, run: str, index: int) -> NamedNode:
+    """The index-th (0-based) thing of a kind in a run: edge (selection), seed, concept, sentence, call …"""
+    return NamedNode(f"urn:trustgraph:prov:{kind}:{run}:{index}")
+
+
+def answer_document(run: str) -> NamedNode:
+    """The answer text of a run, as TrustGraph's clients ask for it."""
+    return NamedNode(f"urn:trustgraph:synthesis:{run}")
+
+
+def ingest_run(run: str) -> NamedNode:
+    """A run of the ingest pipeline."""
+    return NamedNode(f"urn:graphrag-rdf:ingest:{run}")

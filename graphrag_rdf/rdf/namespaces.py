@@ -1,0 +1,90 @@
+"""Namespaces and named graphs.
+
+`TG` is TrustGraph's vocabulary (as it declares or emits it), `RAG` is ours. Both are described in
+`ontology/`; a test checks that every term used anywhere in the project is declared there.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from pyoxigraph import NamedNode
+
+
+class Namespace:
+    """A vocabulary whose terms are read as attributes: `PROV.Entity`.
+
+    Args:
+        base: the namespace IRI, ending in `/` or `#`.
+    """
+
+    def __init__(self, base: str) -> None:
+        self._base = base
+
+    def __getattr__(self, local: str) -> NamedNode:
+        if local.startswith("__"):
+            raise AttributeError(local)
+        return self[local]
+
+    def __getitem__(self, local: str) -> NamedNode:
+        return _term(self._base + local)
+
+    def __contains__(self, term: object) -> bool:
+        return isinstance(term, NamedNode) and term.value.startswith(self._base)
+
+    def __str__(self) -> str:
+        return self._base
+
+    def local(self, term: NamedNode) -> str:
+        """The part of a term's IRI after the namespace."""
+        return term.value.removeprefix(self._base)
+
+
+@cache
+def _term(iri: str) -> NamedNode:
+    return NamedNode(iri)
+
+
+TG = Namespace("https://trustgraph.ai/ns/")
+RAG = Namespace("https://w3id.org/graphrag-rdf/ns#")
+RDF = Namespace("http://www.w3.org/1999/02/22-rdf-syntax-ns#")
+RDFS = Namespace("http://www.w3.org/2000/01/rdf-schema#")
+OWL = Namespace("http://www.w3.org/2002/07/owl#")
+XSD = Namespace("http://www.w3.org/2001/XMLSchema#")
+PROV = Namespace("http://www.w3.org/ns/prov#")
+SKOS = Namespace("http://www.w3.org/2004/02/skos/core#")
+DC = Namespace("http://purl.org/dc/elements/1.1/")
+DCTERMS = Namespace("http://purl.org/dc/terms/")
+SCHEMA = Namespace("https://schema.org/")
+PPLAN = Namespace("http://purl.org/net/p-plan#")
+
+PREFIXES: dict[str, str] = {
+    "tg": str(TG),
+    "rag": str(RAG),
+    "rdf": str(RDF),
+    "rdfs": str(RDFS),
+    "owl": str(OWL),
+    "xsd": str(XSD),
+    "prov": str(PROV),
+    "skos": str(SKOS),
+    "dc": str(DC),
+    "dcterms": str(DCTERMS),
+    "schema": str(SCHEMA),
+    "p-plan": str(PPLAN),
+}
+
+
+class Graphs:
+    """The named graphs (see docs/architecture.md). Facts are in the default graph when embedded."""
+
+    FACTS = NamedNode("urn:graph:facts")
+    SOURCE = NamedNode("urn:graph:source")
+    RETRIEVAL = NamedNode("urn:graph:retrieval")
+    COMMUNITY = NamedNode("urn:graph:community")
+    DERIVED = NamedNode("urn:graph:derived")
+    INFERRED = NamedNode("urn:graph:inferred")
+    ONTOLOGY = NamedNode("urn:graph:ontology")
+    SYSTEM = NamedNode("urn:graph:system")
+
+
+STORE_NODE = NamedNode("urn:graphrag-rdf:store")

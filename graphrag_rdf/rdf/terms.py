@@ -1,0 +1,111 @@
+"""RDF terms and Python values.
+
+The store rewrites literals to canonical form (`2.50` → `2.5`, `nonNegativeInteger` → `integer`), so
+numbers are made in that form from the start; a quoted number stays a string.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import TypeAlias
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+
+Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
+Value: TypeAlias = str | bool | int | float | Decimal | date | datetime
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+_INTEGER = NamedNode(_XSD + "integer")
+_DOUBLE = NamedNode(_XSD + "double")
+_DATETIME = NamedNode(_XSD + "dateTime")
+_STRING = NamedNode(_XSD + "string")
+_NUMERIC = frozenset(_XSD + name for name in ("decimal", "double", "float"))
+
+
+def string(text: str) -> Literal:
+    """A plain literal (xsd:string)."""
+    return Literal(text)
+
+
+def integer(number: int) -> Literal:
+    """An xsd:integer."""
+    return Literal(str(number), datatype=_INTEGER)
+
+
+def double(number: float) -> Literal:
+    """An xsd:double in the store's own spelling, so that what is written is what is read."""
+    return Literal(float(number))
+
+
+def datetime_(moment: datetime) -> Literal:
+    """An xsd:dateTime in UTC with milliseconds at most."""
+    moment = moment.astimezone(UTC)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    if millis := moment.microsecond // 1000:
+        text += f".{millis:03d}".rstrip("0")
+    return Literal(text + "Z", datatype=_DATETIME)
+
+
+def now() -> datetime:
+    """The present moment in UTC, to the millisecond."""
+    moment = datetime.now(UTC)
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
+
+
+def typed(text: str, datatype: str | None) -> Literal:
+    """A literal of a datatype given as an absolute IRI; None is xsd:string."""
+    return Literal(text) if datatype is None else Literal(text, datatype=NamedNode(datatype))
+
+
+def to_python(term: Term) -> Value:
+    """The Python value of a term: IRIs and unknown datatypes as their text.
+
+    Raises:
+        TypeError: for a triple term, which has no single value.
+    """
+    if isinstance(term, Triple):
+        raise TypeError("a triple term has no single value")
+    if not isinstance(term, Literal):
+        return term.value
+    datatype = term.datatype.value
+    if datatype == _INTEGER.value:
+        return int(term.value)
+    if datatype in _NUMERIC:
+        return float(term.value)
+    if datatype == _XSD + "boolean":
+        return term.value in ("true", "1")
+    if datatype == _DATETIME.value:
+        return datetime.fromisoformat(term.value)
+    return term.value
+
+
+def to_sparql_json(term: Term) -> dict[str, object]:
+    """A term as in SPARQL 1.2 Query Results JSON (`type`, `value`, `datatype`, `xml:lang`)."""
+    match term:
+        case NamedNode():
+            return {"type": "uri", "value": term.value}
+        case BlankNode():
+            return {"type": "bnode", "value": term.value}
+        case Triple():
+            parts = {"subject": term.subject, "predicate": term.predicate, "object": term.object}
+            return {"type": "triple", "value": {name: to_sparql_json(part) for name, part in parts.items()}}
+        case Literal():
+            out: dict[str, object] = {"type": "literal", "value": term.value}
+            if term.language:
+                out["xml:lang"] = term.language
+            elif term.datatype != _STRING:
+                out["datatype"] = term.datatype.value
+            return out
+    raise TypeError(f"not an RDF term: {term!r}")
+
+
+def text_of(term: Term) -> str:
+    """A term for people and JSON: an IRI or a literal's lexical form; a triple term in N-Triples."""
+    return str(term) if isinstance(term, Triple) else term.value
+
+
+def local_name(iri: str) -> str:
+    """The last segment of an IRI, readable: used only where something has no label."""
+    tail = iri.rstrip("/#").rsplit("#", 1)[-1].rsplit("/", 1)[-1]
+    return tail or iri

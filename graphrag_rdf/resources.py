@@ -1,0 +1,26 @@
+"""Where the data folders (queries, pipelines, ontology) are: inside the package when installed from a
+wheel, beside it in a checkout.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from graphrag_rdf.errors import GraphRagError
+
+Folder = Literal["queries", "pipelines", "ontology"]
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def folder(name: Folder) -> Path:
+    """The folder of a kind of data.
+
+    Raises:
+        GraphRagError: when the installation lacks it.
+    """
+    for place in (_PACKAGE / name, _PACKAGE.parent / name):
+        if place.is_dir():
+            return place
+    raise GraphRagError(f"the folder {name}/ is missing from this installation", hint="install it again")

@@ -1,0 +1,1 @@
+"""SPARQL templates: loading, checking, term-safe rendering, three dialects."""

@@ -1,0 +1,97 @@
+"""The three spellings of a triple term.
+
+| dialect | a fact in a container | for |
+|---|---|---|
+| `rdf12` | `?c tg:contains <<( ?s ?p ?o )>>` | RDF 1.2 engines (Oxigraph) |
+| `rdf-star` | `?c tg:contains << ?s ?p ?o >>` | RDF-star community-group engines |
+| `classic` | `?c tg:contains ?t . ?t rdf:subject ?s ; …` | engines without triple terms |
+
+A reifier is spelled `rdf:reifies` in the first two and carries subject, predicate and object itself in
+the third (RDF 1.1 reification). Templates reach these spellings only through the macros of
+`sparql.render`; quads reach them through `encode`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, TypeAlias
+
+from pyoxigraph import NamedNode, Quad, Triple
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RDF
+
+Dialect: TypeAlias = Literal["rdf12", "rdf-star", "classic"]
+DIALECTS: tuple[Dialect, ...] = ("rdf12", "rdf-star", "classic")
+
+_BRACKETS: dict[Dialect, tuple[str, str]] = {"rdf12": ("<<( ", " )>>"), "rdf-star": ("<< ", " >>")}
+
+
+def triple_term_pattern(
+    dialect: Dialect, subject: str, link: str, triple: tuple[str, str, str], fresh: str
+) -> str:
+    """The pattern "`subject` is linked by `link` to the triple term (s p o)".
+
+    Args:
+        subject: a variable or serialised term.
+        link: the predicate, as a prefixed name; `rdf:reifies` makes `subject` a reifier.
+        triple: variables or serialised terms.
+        fresh: a variable that nothing else uses, for the statement node of `classic`.
+    """
+    s, p, o = triple
+    if dialect != "classic":
+        left, right = _BRACKETS[dialect]
+        return f"{subject} {link} {left}{s} {p} {o}{right} ."
+    if link == "rdf:reifies":
+        return f"{subject} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
+    return f"{subject} {link} {fresh} . {fresh} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
+
+
+def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
+    """Quads in the form that a dialect stores; only `classic` changes any.
+
+    Triple terms of `rdf-star` differ from those of `rdf12` in spelling only, so their quads are equal.
+    """
+    if dialect != "classic":
+        yield from quads
+        return
+    for quad in quads:
+        term = quad.object
+        if not isinstance(term, Triple):
+            yield quad
+            continue
+        s, p, o = term.subject, term.predicate, term.object
+        graph = quad.graph_name
+        node = quad.subject
+        if quad.predicate != RDF.reifies:
+            node = iris.statement(s, p, o)
+            yield Quad(quad.subject, quad.predicate, node, graph)
+        yield Quad(node, RDF.subject, s, graph)
+        yield Quad(node, RDF.predicate, p, graph)
+        if isinstance(o, Triple):
+            raise TypeError("nested triple terms have no classic form")
+        yield Quad(node, RDF.object, o, graph)
+
+
+def decode(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """The reverse of `encode` for `classic`: statement nodes become triple terms again.
+
+    The whole of a graph must be in `quads`, since a statement is three quads.
+    """
+    kept: list[Quad] = []
+    parts: dict[object, dict[NamedNode, object]] = {}
+    graphs: dict[object, object] = {}
+    names = (RDF.subject, RDF.predicate, RDF.object)
+    for quad in quads:
+        if quad.predicate in names:
+            parts.setdefault(quad.subject, {})[quad.predicate] = quad.object
+            graphs[quad.subject] = quad.graph_name
+        else:
+            kept.append(quad)
+    triples = {node: Triple(*(found[name] for name in names)) for node, found in parts.items()}  # type: ignore[arg-type]
+    for quad in kept:
+        triple = triples.get(quad.object)
+        yield Quad(quad.subject, quad.predicate, triple, quad.graph_name) if triple else quad
+    for node, triple in triples.items():
+        if not (isinstance(node, NamedNode) and node.value.startswith("urn:statement:")):
+            yield Quad(node, RDF.reifies, triple, graphs[node])  # type: ignore[arg-type]

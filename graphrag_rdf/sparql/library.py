@@ -1,0 +1,98 @@
+"""The library of query templates: every `.rq` and `.ru` under the query folders, loaded once.
+
+A user's own folder overrides ours, file by file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.sparql import parameters
+from graphrag_rdf.sparql.header import Header, Kind, Parameter, split
+from graphrag_rdf.sparql.render import Renderer
+
+_SUFFIXES: dict[str, tuple[Kind, ...]] = {".rq": ("select", "ask", "construct"), ".ru": ("update",)}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTemplate:
+    """A template: its header, its body, and the file it came from."""
+
+    header: Header
+    body: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """`purpose/name`, as in `queries run`."""
+        return self.header.name
+
+    @property
+    def params(self) -> Mapping[str, Parameter]:
+        """The declared parameters."""
+        return self.header.params
+
+    def samples(self) -> dict[str, Any]:
+        """The sample value of each parameter, parsed."""
+        return {key: parameters.parse(p.type, p.sample) for key, p in self.params.items()}
+
+    def render(self, renderer: Renderer, **values: Any) -> str:
+        """The query for the given parameter values.
+
+        Raises:
+            TemplateError: when a value is missing, unknown or unfit.
+        """
+        return renderer.render(self.name, self.body, parameters.convert(self.name, self.params, values))
+
+
+class TemplateLibrary(Mapping[str, QueryTemplate]):
+    """All templates by name.
+
+    Args:
+        folders: query folders; later ones override earlier ones.
+
+    Raises:
+        TemplateError: when a file's header is malformed or does not agree with its place.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self._templates: dict[str, QueryTemplate] = {}
+        for folder in folders:
+            for path in sorted(folder.rglob("*.r[qu]")):
+                template = _load(path, path.relative_to(folder).with_suffix("").as_posix())
+                self._templates[template.name] = template
+
+    def __getitem__(self, name: str) -> QueryTemplate:
+        try:
+            return self._templates[name]
+        except KeyError:
+            raise TemplateError(
+                f"there is no query named {name}", hint="graphrag-rdf queries list shows the names"
+            ) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._templates)
+
+    def __len__(self) -> int:
+        return len(self._templates)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._templates
+
+
+def _load(path: Path, expected_name: str) -> QueryTemplate:
+    header, body = split(path.read_text(encoding="utf-8"), str(path))
+    if header.name != expected_name:
+        raise TemplateError(f"{path}: the header names {header.name}, the file is {expected_name}")
+    if header.kind not in _SUFFIXES[path.suffix]:
+        raise TemplateError(f"{path}: kind {header.kind} does not go with {path.suffix}")
+    for key, parameter in header.params.items():
+        try:
+            parameters.converter(parameter.type)
+        except KeyError as error:
+            raise TemplateError(f"{path}: parameter {key} has the unknown type {parameter.type}") from error
+    return QueryTemplate(header, body, path)

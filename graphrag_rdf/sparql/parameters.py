@@ -1,0 +1,203 @@
+"""Parameters of templates: from Python values to serialised RDF terms.
+
+This is the only door through which a value enters a query. Each value is converted by the type that
+the template declares, and what the template then holds is a `Slot`: an opaque object that can do
+nothing but print itself as an RDF term. There is no way from a slot back to the raw text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+from markupsafe import Markup
+from pyoxigraph import BlankNode, Literal, NamedNode, RdfFormat, Triple
+from pyoxigraph import parse as parse_rdf
+
+from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.rdf.terms import datetime_
+from graphrag_rdf.sparql.header import Parameter
+
+
+class Slot:
+    """A serialised RDF term; every way of printing it gives the serialisation."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __html__(self) -> str:
+        return self._text
+
+    __str__ = __html__
+
+
+def _iri(value: object) -> Slot:
+    if isinstance(value, NamedNode):
+        return Slot(str(value))
+    if isinstance(value, str):
+        return Slot(str(NamedNode(value)))
+    raise TypeError("an IRI is needed")
+
+
+def _string(value: object) -> Slot:
+    if isinstance(value, Literal):
+        return Slot(str(value))
+    if isinstance(value, str):
+        return Slot(str(Literal(value)))
+    raise TypeError("a text is needed")
+
+
+def _term(value: object) -> Slot:
+    if isinstance(value, NamedNode | Literal | Triple):
+        return Slot(str(value))
+    if isinstance(value, BlankNode):
+        raise TypeError("a blank node cannot be named in a query")
+    raise TypeError("an RDF term is needed")
+
+
+def _int(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError("a whole number is needed")
+    return int(value)
+
+
+def _double(value: object) -> Slot:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("a number is needed")
+    return Slot(str(Literal(float(value))))
+
+
+def _bool(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError("true or false is needed")
+    return value
+
+
+def _datetime(value: object) -> Slot:
+    if not isinstance(value, datetime):
+        raise TypeError("a date and time is needed")
+    return Slot(str(datetime_(value)))
+
+
+TYPES: Mapping[str, Callable[[object], object]] = {
+    "iri": _iri,
+    "string": _string,
+    "term": _term,
+    "int": _int,
+    "double": _double,
+    "bool": _bool,
+    "datetime": _datetime,
+}
+
+_ROW = re.compile(r"\((.+)\)\Z")
+
+
+def _one(type_name: str) -> Callable[[object], object]:
+    if row := _ROW.match(type_name):
+        columns = [_one(name.strip()) for name in row[1].split(",")]
+
+        def convert_row(value: object) -> tuple[object, ...]:
+            if not isinstance(value, tuple | list):
+                raise TypeError(f"a row of {len(columns)} values is needed")
+            cells = tuple(value)
+            if len(cells) != len(columns):
+                raise TypeError(f"{len(columns)} values are needed, {len(cells)} were given")
+            return tuple(column(cell) for column, cell in zip(columns, cells, strict=True))
+
+        return convert_row
+    return TYPES[type_name]
+
+
+def converter(type_name: str) -> Callable[[object], object]:
+    """The conversion for a declared type: `iri`, `iri[]`, `(iri, iri, term)[]` …
+
+    Raises:
+        KeyError: for an unknown type name.
+    """
+    if not type_name.endswith("[]"):
+        return _one(type_name)
+    item = _one(type_name[:-2])
+
+    def convert_list(value: object) -> list[object]:
+        if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+            raise TypeError("a list is needed")
+        return [item(member) for member in value]
+
+    return convert_list
+
+
+def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, object]:
+    """The context of a template from the values given for its declared parameters.
+
+    Raises:
+        TemplateError: when a parameter is missing, unknown, or unfit for its type.
+    """
+    if unknown := sorted(given.keys() - declared.keys()):
+        raise TemplateError(f"query {name}: unknown parameter {', '.join(unknown)}")
+    if missing := sorted(declared.keys() - given.keys()):
+        raise TemplateError(f"query {name}: missing parameter {', '.join(missing)}")
+    context: dict[str, object] = {}
+    for key, parameter in declared.items():
+        value = given[key]
+        if isinstance(value, Markup):
+            raise TemplateError(f"query {name}: parameter {key} is ready-made text, which is never accepted")
+        try:
+            context[key] = converter(parameter.type)(value)
+        except (TypeError, ValueError) as error:
+            raise TemplateError(f"query {name}: parameter {key} ({parameter.type}): {error}") from error
+    return context
+
+
+_N3_IRI = re.compile(r"<([^<>\"{}|^`\\\x00-\x20]*)>\Z")
+
+
+def parse(type_name: str, value: Any) -> Any:
+    """A parameter from text or YAML (command line, header samples): terms in N-Triples, or bare IRIs.
+
+    Raises:
+        ValueError: when a text is not of the type.
+    """
+    if type_name.endswith("[]"):
+        items = value if isinstance(value, list) else [value]
+        return [parse(type_name[:-2], item) for item in items]
+    if row := _ROW.match(type_name):
+        columns = [name.strip() for name in row[1].split(",")]
+        return tuple(parse(column, cell) for column, cell in zip(columns, value, strict=True))
+    if not isinstance(value, str):
+        return value
+    parsers: dict[str, Callable[[Any], Any]] = {
+        "int": int,
+        "double": float,
+        "bool": lambda text: {"true": True, "false": False}[str(text).lower()],
+        "datetime": datetime.fromisoformat,
+        "iri": lambda text: NamedNode(match[1]) if (match := _N3_IRI.match(text)) else NamedNode(text),
+        "term": parse_term,
+    }
+    try:
+        return parsers.get(type_name, lambda text: text)(value)
+    except KeyError as error:
+        raise ValueError(f"{value!r} is not a {type_name}") from error
+
+
+def parse_term(text: str) -> NamedNode | Literal | Triple:
+    """A term from N-Triples syntax; anything else is a plain literal.
+
+    Raises:
+        ValueError: when text that begins like an IRI, literal or triple term is malformed.
+    """
+    if match := _N3_IRI.match(text):
+        return NamedNode(match[1])
+    if text.startswith(('"', "<<(")):
+        try:
+            quad = next(iter(parse_rdf(f"<urn:s> <urn:p> {text} .", format=RdfFormat.N_TRIPLES)))
+        except (SyntaxError, StopIteration) as error:
+            raise ValueError(f"not an RDF term: {text}") from error
+        found = quad.object
+        if isinstance(found, NamedNode | Literal | Triple):
+            return found
+        raise ValueError(f"not a term that can be named: {text}")
+    return Literal(text)

@@ -1,0 +1,141 @@
+"""Rendering of templates: Jinja2 in which only RDF terms can be printed.
+
+Autoescape is on, every filter is removed, the environment is sandboxed, and `finalize` accepts nothing
+but slots (serialised terms), whole numbers, booleans and what the macros below made of them. A plain
+text that reaches an output is an error, not a query.
+
+Macros that templates use:
+
+| macro | gives |
+|---|---|
+| `values("?e", entities)`, `values("?s ?p ?o", edges)` | a VALUES block |
+| `{% call facts() %}…{% endcall %}` | the pattern in the graph of facts |
+| `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
+| `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
+| `edge_term(x, s, p, o)` | `x tg:edge` the fact |
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import count
+from typing import Any
+
+from jinja2 import StrictUndefined, Template
+from jinja2 import TemplateError as JinjaError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markupsafe import Markup
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.sparql.dialect import Dialect, triple_term_pattern
+from graphrag_rdf.sparql.parameters import Slot
+
+_WRITTEN = re.compile(r"(\?[A-Za-z_]\w*|[a-z][\w-]*:[A-Za-z_][\w-]*|a)\Z")
+_VARIABLES = re.compile(r"\?[A-Za-z_]\w*(?: \?[A-Za-z_]\w*)*\Z")
+_PREFIX_USE = re.compile(r"(?<![\w<:/#-])([a-z][a-z-]*):(?=[A-Za-z_])")
+_BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
+
+
+def _finalize(value: object) -> Markup:
+    if isinstance(value, bool):
+        return Markup("true" if value else "false")
+    if isinstance(value, int):
+        return Markup(str(value))
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, Slot):
+        return Markup(str(value))
+    raise TemplateError(f"a {type(value).__name__} cannot be printed into a query: only RDF terms can")
+
+
+def _slot(value: object) -> str:
+    """A macro argument: a variable or prefixed name written in the template, or a term."""
+    if isinstance(value, Slot):
+        return str(value)
+    if isinstance(value, str) and not isinstance(value, Markup) and _WRITTEN.match(value):
+        return value
+    raise TemplateError(f"{value!r} is neither a variable, a prefixed name nor an RDF term")
+
+
+def _values(variables: str, rows: Iterable[object]) -> Markup:
+    if not _VARIABLES.match(variables):
+        raise TemplateError(f"{variables!r} are not variables")
+    if " " not in variables:
+        return Markup(f"VALUES {variables} {{ {' '.join(_finalize(cell) for cell in rows)} }}")
+    lines = (f"({' '.join(_finalize(cell) for cell in row)})" for row in rows)  # type: ignore[attr-defined]
+    return Markup(f"VALUES ({variables}) {{ {' '.join(lines)} }}")
+
+
+class Renderer:
+    """Renders template bodies for one dialect.
+
+    Args:
+        dialect: the spelling of triple terms.
+        facts_graph: the named graph of facts; None where facts are in the default graph.
+    """
+
+    def __init__(self, dialect: Dialect = "rdf12", facts_graph: NamedNode | None = None) -> None:
+        self.dialect = dialect
+        self.facts_graph = facts_graph
+        environment = ImmutableSandboxedEnvironment(
+            autoescape=True,
+            finalize=_finalize,
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=False,
+        )
+        environment.filters.clear()
+        environment.globals.clear()
+        self._fresh = count()
+        environment.globals.update(
+            values=_values,
+            facts=self._facts,
+            contains=self._linked("tg:contains"),
+            reifies=self._linked("rdf:reifies"),
+            edge_term=self._linked("tg:edge"),
+        )
+        self._environment = environment
+        self._compiled: dict[str, Template] = {}
+
+    def _linked(self, link: str) -> Callable[[object, object, object, object], Markup]:
+        def macro(subject: object, s: object, p: object, o: object) -> Markup:
+            fresh = f"?statement_{next(self._fresh) % 1000}"
+            triple = (_slot(s), _slot(p), _slot(o))
+            return Markup(triple_term_pattern(self.dialect, _slot(subject), link, triple, fresh))
+
+        return macro
+
+    def _facts(self, caller: Callable[[], Markup]) -> Markup:
+        if self.facts_graph is None:
+            return caller()
+        return Markup(f"GRAPH {self.facts_graph} {{ {caller()} }}")
+
+    def render(self, name: str, body: str, context: dict[str, Any]) -> str:
+        """The query text, with the prefixes it uses.
+
+        Raises:
+            TemplateError: when the template fails, naming it.
+        """
+        try:
+            template = self._compiled.get(body)
+            if template is None:
+                template = self._compiled[body] = self._environment.from_string(body)
+            text = template.render(context)
+        except JinjaError as error:
+            raise TemplateError(f"query {name}: {error}") from error
+        text = _BLANK_LINES.sub("", text).strip()
+        return prologue(body) + text
+
+
+def prologue(body: str) -> str:
+    """PREFIX lines for the prefixes that a template's own text and the macros use."""
+    used = set(_PREFIX_USE.findall(body)) & PREFIXES.keys()
+    if "contains(" in body or "edge_term(" in body:
+        used.add("tg")
+    if "reifies(" in body or "contains(" in body or "edge_term(" in body:
+        used.add("rdf")
+    return "".join(f"PREFIX {prefix}: <{PREFIXES[prefix]}>\n" for prefix in PREFIXES if prefix in used)

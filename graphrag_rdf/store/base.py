@@ -1,0 +1,167 @@
+"""What every store can do, embedded or remote.
+
+The rest of the program reads and writes through templates only. A write is a `Changes`: template
+updates, then quads, in one transaction with one commit number; readers see all of it or nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
+
+from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
+
+from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Renderer
+
+Row: TypeAlias = Mapping[str, Term]
+"""One solution: variable name → term; unbound variables are absent."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What one transaction changes, applied in this order.
+
+    Attributes:
+        updates: (template name, parameter values).
+        remove: quads to take out.
+        add: quads to put in.
+    """
+
+    updates: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    remove: list[Quad] = field(default_factory=list)
+    add: list[Quad] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.updates or self.remove or self.add)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """A template query that was run: what a trace keeps of it.
+
+    Attributes:
+        template: the template's name.
+        sparql: the rendered query.
+        rows: its solutions, in order.
+        seconds: wall time, rendering included.
+    """
+
+    template: str
+    sparql: str
+    rows: list[Row]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to a query given as text, wholly in memory.
+
+    Attributes:
+        variables: of a SELECT; empty otherwise.
+        rows: of a SELECT.
+        boolean: of an ASK.
+        triples: of a CONSTRUCT or DESCRIBE.
+    """
+
+    variables: tuple[str, ...] = ()
+    rows: list[Row] | None = None
+    boolean: bool | None = None
+    triples: list[Triple] | None = None
+
+
+class Store(Protocol):
+    """A triple store with our named graphs (see `rdf.namespaces.Graphs`)."""
+
+    templates: TemplateLibrary
+    renderer: Renderer
+
+    def run(self, template: str, /, **values: Any) -> QueryRun:
+        """Run a select template and keep what a trace needs."""
+
+    def select(self, template: str, /, **values: Any) -> list[Row]:
+        """The solutions of a select template."""
+
+    def ask(self, template: str, /, **values: Any) -> bool:
+        """The answer of an ask template."""
+
+    def construct(self, template: str, /, **values: Any) -> list[Triple]:
+        """The triples of a construct template."""
+
+    def commit(self, changes: Changes) -> int:
+        """Apply changes in one transaction; the new commit number. Empty changes write nothing."""
+
+    def commit_number(self) -> int:
+        """The number of the newest commit (0 in an empty store)."""
+
+    def query(self, sparql: str) -> Answer:
+        """The answer to a query given as text (people's own SPARQL, never ours)."""
+
+    def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
+        """Serialise the answer to a query given as text in a W3C format, by media type."""
+
+    def update(self, sparql: str) -> int:
+        """Run an update given as text; the new commit number."""
+
+    def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
+        """Bulk load an RDF file; the new commit number."""
+
+    def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
+        """Write the store, or one graph of it."""
+
+    def bulk_add(self, quads: Iterable[Quad]) -> int:
+        """Add many quads outside a transaction, fast; the new commit number."""
+
+    def optimize(self) -> None:
+        """Compact the files after bulk work."""
+
+    def close(self) -> None:
+        """Let go of files and locks."""
+
+
+class TemplateStore:
+    """The part of a store that is the same everywhere: templates rendered in its dialect.
+
+    Args:
+        templates: the query library.
+        dialect: the spelling of triple terms.
+        facts_graph: the graph of facts; None for the default graph.
+    """
+
+    def __init__(
+        self, templates: TemplateLibrary, dialect: Dialect = "rdf12", facts_graph: NamedNode | None = None
+    ) -> None:
+        self.templates = templates
+        self.renderer = Renderer(dialect, facts_graph)
+
+    def render(self, template: str, /, **values: Any) -> str:
+        """A template's query for these values."""
+        return self.templates[template].render(self.renderer, **values)
+
+    def query(self, sparql: str) -> Answer:
+        """See `Store.query`."""
+        raise NotImplementedError  # each store has its own
+
+    def run(self, template: str, /, **values: Any) -> QueryRun:
+        """See `Store.run`."""
+        start = time.perf_counter()
+        sparql = self.render(template, **values)
+        rows = self.query(sparql).rows or []
+        return QueryRun(template, sparql, rows, time.perf_counter() - start)
+
+    def select(self, template: str, /, **values: Any) -> list[Row]:
+        """See `Store.select`."""
+        return self.query(self.render(template, **values)).rows or []
+
+    def ask(self, template: str, /, **values: Any) -> bool:
+        """See `Store.ask`."""
+        return bool(self.query(self.render(template, **values)).boolean)
+
+    def construct(self, template: str, /, **values: Any) -> list[Triple]:
+        """See `Store.construct`."""
+        return self.query(self.render(template, **values)).triples or []

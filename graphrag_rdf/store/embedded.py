@@ -1,0 +1,254 @@
+"""The embedded store: Oxigraph in this process, in a folder or in memory.
+
+What the engine asks of us (docs/architecture.md, "What the engine punishes"): one writer at a time, since two
+read-modify-write updates at once lose writes silently; and every result is read to its end in the
+thread and function that asked for it, since a result touched by another thread ends the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Triple
+
+from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.sparql.dialect import Dialect, encode
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
+
+
+class EmbeddedStore(TemplateStore):
+    """Oxigraph in this process.
+
+    Args:
+        templates: the query library.
+        path: the folder of the database, made if missing; None for memory.
+        dialect: `rdf12`; `classic` stores statements as RDF 1.1 reification (used to prove templates).
+
+    Raises:
+        StoreLockedError: when another process holds the folder.
+        StoreError: when the folder cannot be opened.
+    """
+
+    def __init__(
+        self, templates: TemplateLibrary, path: Path | None = None, dialect: Dialect = "rdf12"
+    ) -> None:
+        super().__init__(templates, dialect, Graphs.FACTS if dialect == "classic" else None)
+        self.path = path
+        self._store = _open(path)
+        self._write_lock = threading.RLock()
+        self._commit = self._read_commit_number()
+
+    # --- reading -----------------------------------------------------------------------------------
+
+    def query(self, sparql: str) -> Answer:
+        """See `Store.query`.
+
+        Raises:
+            UsageError: when the query is malformed.
+        """
+        with _query_errors():
+            found = self._store.query(sparql)
+            if isinstance(found, QueryBoolean):
+                return Answer(boolean=bool(found))
+            if isinstance(found, QueryTriples):
+                return Answer(triples=list(found))
+            names = tuple(variable.value for variable in found.variables)
+            rows: list[Row] = [
+                {name: term for name, term in zip(names, solution, strict=True) if term is not None}
+                for solution in found
+            ]
+            return Answer(variables=names, rows=rows)
+
+    def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
+        """See `Store.write_results`."""
+        with _query_errors():
+            found = self._store.query(sparql)
+            if isinstance(found, QueryTriples):
+                rdf_format = RdfFormat.from_media_type(media_type)
+                if rdf_format is None:
+                    raise UsageError(f"a graph cannot be written as {media_type}")
+                found.serialize(output, format=rdf_format)
+                return
+            result_format = ox.QueryResultsFormat.from_media_type(media_type)
+            if result_format is None:
+                raise UsageError(f"query results cannot be written as {media_type}")
+            assert isinstance(found, QuerySolutions | QueryBoolean)  # noqa: S101
+            found.serialize(output, format=result_format)
+
+    def __len__(self) -> int:
+        return len(self._store)
+
+    def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
+        """All quads, or those of one graph (for tests and dumps; not for retrieval)."""
+        return self._store.quads_for_pattern(None, None, None, graph)
+
+    # --- writing -----------------------------------------------------------------------------------
+
+    def commit(self, changes: Changes) -> int:
+        """See `Store.commit`."""
+        if not changes:
+            return self._commit
+        with self._write_lock, _write_errors(self.path):
+            number = self._commit + 1
+            add = list(encode(changes.add, self.renderer.dialect))
+            if self.renderer.facts_graph is not None:
+                add = [_in_facts_graph(quad, self.renderer.facts_graph) for quad in add]
+            mark = _commit_quad(number)
+            if changes.updates or changes.remove:
+                parts = [self.render(name, **values) for name, values in changes.updates]
+                remove = encode(changes.remove, self.renderer.dialect)
+                parts += [_data("DELETE", remove), _data("INSERT", [*add, mark])]
+                self._store.update(" ;\n".join(part for part in parts if part))
+            else:
+                self._store.extend([*add, mark])
+            return self._advance(number)
+
+    def update(self, sparql: str) -> int:
+        """See `Store.update`."""
+        with self._write_lock, _write_errors(self.path), _query_errors():
+            self._store.update(sparql)
+            return self._mark()
+
+    def bulk_add(self, quads: Iterable[Quad]) -> int:
+        """See `Store.bulk_add`."""
+        with self._write_lock, _write_errors(self.path):
+            encoded = encode(quads, self.renderer.dialect)
+            graph = self.renderer.facts_graph
+            self._store.bulk_extend(_in_facts_graph(q, graph) for q in encoded) if graph else (
+                self._store.bulk_extend(encoded)
+            )
+            return self._mark()
+
+    def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
+        """See `Store.load`. All of the file or nothing of it is loaded.
+
+        Raises:
+            UsageError: when the file is not of the format.
+        """
+        with self._write_lock, _write_errors(self.path):
+            try:
+                self._store.bulk_load(path=str(source), format=rdf_format, to_graph=graph)
+            except (SyntaxError, ValueError) as error:
+                raise UsageError(f"{source}: {error}") from error
+            return self._mark()
+
+    def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
+        """See `Store.dump`. A format without named graphs writes the default graph unless one is named."""
+        if graph is not None:
+            self._store.dump(output, rdf_format, from_graph=graph)
+        elif rdf_format.supports_datasets:
+            self._store.dump(output, rdf_format)
+        else:
+            self._store.dump(output, rdf_format, from_graph=ox.DefaultGraph())
+
+    def snapshot(self, folder: Path) -> None:
+        """A consistent copy in a new folder, by hard links on the same filesystem (milliseconds)."""
+        with _write_errors(self.path):
+            self._store.backup(str(folder))
+
+    def optimize(self) -> None:
+        """See `Store.optimize`."""
+        with self._write_lock:
+            self._store.optimize()
+
+    def flush(self) -> None:
+        """Make sure that what was committed is on disk."""
+        if self.path is not None:
+            self._store.flush()
+
+    def close(self) -> None:
+        """See `Store.close`."""
+        self.flush()
+        del self._store
+
+    # --- commit numbers ----------------------------------------------------------------------------
+
+    def commit_number(self) -> int:
+        """See `Store.commit_number`."""
+        return self._commit
+
+    def _read_commit_number(self) -> int:
+        found = self._store.quads_for_pattern(STORE_NODE, RAG.commit, None, Graphs.SYSTEM)
+        return max((int(quad.object.value) for quad in found), default=0)  # type: ignore[union-attr]
+
+    def _mark(self) -> int:
+        number = self._commit + 1
+        self._store.add(_commit_quad(number))
+        return self._advance(number)
+
+    def _advance(self, number: int) -> int:
+        # The new number is already stored with the data; a crash here leaves both, and the greater counts.
+        if self._commit:
+            self._store.remove(_commit_quad(self._commit))
+        self._commit = number
+        return number
+
+
+def _open(path: Path | None) -> ox.Store:
+    if path is None:
+        return ox.Store()
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        return ox.Store(str(path))
+    except OSError as error:
+        if "lock" in str(error).lower():
+            raise StoreLockedError(f"the store {path.parent} is in use") from error
+        raise StoreError(
+            f"the store {path.parent} cannot be opened: {error}",
+            hint="restore it from a backup, or ingest again into a new folder",
+        ) from error
+
+
+def _commit_quad(number: int) -> Quad:
+    return Quad(STORE_NODE, RAG.commit, integer(number), Graphs.SYSTEM)
+
+
+def _in_facts_graph(quad: Quad, graph: NamedNode) -> Quad:
+    if isinstance(quad.graph_name, ox.DefaultGraph):
+        return Quad(quad.subject, quad.predicate, quad.object, graph)
+    return quad
+
+
+def _data(verb: str, quads: Iterable[Quad]) -> str:
+    """`INSERT DATA` or `DELETE DATA` of quads, serialised by the engine's own terms."""
+    by_graph: dict[Any, list[str]] = {}
+    for quad in quads:
+        triple = Triple(quad.subject, quad.predicate, quad.object)
+        by_graph.setdefault(quad.graph_name, []).append(f"{triple} .")
+    if not by_graph:
+        return ""
+    parts = []
+    for graph, lines in by_graph.items():
+        body = "\n".join(lines)
+        parts.append(body if isinstance(graph, ox.DefaultGraph) else f"GRAPH {graph} {{\n{body}\n}}")
+    return f"{verb} DATA {{\n" + "\n".join(parts) + "\n}"
+
+
+@contextmanager
+def _query_errors() -> Iterator[None]:
+    try:
+        yield
+    except SyntaxError as error:
+        raise UsageError(f"the SPARQL is malformed: {error}") from error
+    except (ValueError, RuntimeError) as error:
+        raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error
+
+
+@contextmanager
+def _write_errors(path: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        place = path.parent if path else "in memory"
+        raise StoreError(
+            f"the store {place} cannot be written: {error}",
+            hint="check free space and permissions; what was committed before is intact",
+        ) from error

@@ -1,0 +1,132 @@
+"""The folder of a store on disk, and who holds it.
+
+    graphrag-store/
+      oxigraph/     the triple store          librarian/   objects by SHA-256
+      index/        text and vector indexes   cache/       answers of models
+      holder.json   the process that has it open
+      collections/NAME/   another collection: the same again
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.migrations import migrate
+
+DEFAULT_COLLECTION = "default"
+_COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFolder:
+    """Where the parts of a store are."""
+
+    root: Path
+
+    @property
+    def database(self) -> Path:
+        """The Oxigraph database."""
+        return self.root / "oxigraph"
+
+    @property
+    def librarian(self) -> Path:
+        """The librarian's objects."""
+        return self.root / "librarian"
+
+    @property
+    def index(self) -> Path:
+        """Text and vector indexes."""
+        return self.root / "index"
+
+    @property
+    def cache(self) -> Path:
+        """Caches of model answers and embeddings."""
+        return self.root / "cache"
+
+    @property
+    def holder(self) -> Path:
+        """The note of the process that holds the store."""
+        return self.root / "holder.json"
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a database in the folder."""
+        return (self.database / "CURRENT").exists()
+
+    @classmethod
+    def of_collection(cls, store: Path, collection: str = DEFAULT_COLLECTION) -> StoreFolder:
+        """The folder of a collection.
+
+        Raises:
+            UsageError: when the name cannot be a folder's name.
+        """
+        if collection == DEFAULT_COLLECTION:
+            return cls(store)
+        if not _COLLECTION_NAME.match(collection):
+            raise UsageError(
+                f"{collection!r} cannot name a collection",
+                hint="use letters, digits, - and _, at most 64 of them",
+            )
+        return cls(store / "collections" / collection)
+
+    def open(self, templates: TemplateLibrary, *, create: bool) -> tuple[EmbeddedStore, Librarian]:
+        """Open the database, brought to this program's version, and the librarian.
+
+        Args:
+            templates: the query library.
+            create: make the folder when it is missing.
+
+        Raises:
+            StoreError: when it is missing and not to be made, damaged, or from a newer program.
+            StoreLockedError: when another process holds it; the message names that process.
+        """
+        if not create and not self.exists:
+            raise StoreError(
+                f"there is no store at {self.root}",
+                hint="run: graphrag-rdf ingest DOCUMENTS (or name another folder with --store)",
+            )
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
+        try:
+            store = EmbeddedStore(templates, self.database)
+        except StoreLockedError as error:
+            raise self._locked() from error
+        try:
+            migrate(store)
+        except StoreError:
+            store.close()
+            raise
+        self._note_holder()
+        return store, Librarian(self.librarian)
+
+    def release(self) -> None:
+        """Take away the note of the holder."""
+        self.holder.unlink(missing_ok=True)
+
+    def _note_holder(self) -> None:
+        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+        note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
+        try:
+            self.holder.write_text(json.dumps(note), encoding="utf-8")
+        except OSError as error:
+            raise StoreError(f"{self.root} cannot be written: {error}") from error
+
+    def _locked(self) -> StoreLockedError:
+        try:
+            note = json.loads(self.holder.read_text(encoding="utf-8"))
+            who = f"process {note['pid']} ({note['command']}, since {note['since']})"
+        except (OSError, ValueError, KeyError, TypeError):
+            who, note = "another process", {}
+        url = note.get("url") if isinstance(note, dict) else None
+        hint = f'ask it: graphrag-rdf ask --server {url} "…"' if url else "wait until it ends, or stop it"
+        return StoreLockedError(f"the store {self.root} is in use by {who}", hint=hint)

@@ -1,0 +1,126 @@
+"""The librarian: what is too large for a literal, kept by its SHA-256.
+
+Original bytes, page texts, prompts, raw completions, rendered queries. RDF points at an object by
+`urn:sha256:…`. Equal content is stored once; writing is atomic (temporary file, then rename).
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import StoreError
+from graphrag_rdf.rdf import iris
+
+_PREFIX = "urn:sha256:"
+
+
+class Librarian:
+    """Content-addressed storage.
+
+    Args:
+        path: the folder; None keeps everything in memory.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._memory: dict[str, bytes] = {}
+
+    def put(self, data: str | bytes) -> NamedNode:
+        """Store bytes (a text as UTF-8) and return their IRI.
+
+        Raises:
+            StoreError: when the disk refuses.
+        """
+        content = data.encode() if isinstance(data, str) else data
+        key = iris.digest(content)
+        packed = zlib.compress(content, 1)
+        if self._path is None:
+            self._memory[key] = packed
+            return iris.stored_object(key)
+        target = self._file(key)
+        if target.exists():
+            return iris.stored_object(key)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(packed)
+                Path(temporary).replace(target)
+            except BaseException:
+                Path(temporary).unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise StoreError(
+                f"{self._path} cannot be written: {error}", hint="check free space and permissions"
+            ) from error
+        return iris.stored_object(key)
+
+    def get(self, iri: NamedNode | str) -> bytes | None:
+        """The bytes of an object; None if it is unknown, was erased, or is damaged."""
+        key = _key(iri)
+        if key is None:
+            return None
+        try:
+            packed = self._memory[key] if self._path is None else self._file(key).read_bytes()
+            content = zlib.decompress(packed)
+        except (KeyError, OSError, zlib.error):
+            return None
+        return content if iris.digest(content) == key else None
+
+    def text(self, iri: NamedNode | str) -> str | None:
+        """An object as UTF-8 text."""
+        data = self.get(iri)
+        return None if data is None else data.decode(errors="replace")
+
+    def delete(self, iri: NamedNode | str) -> bool:
+        """Erase an object; whether it was there."""
+        key = _key(iri)
+        if key is None:
+            return False
+        if self._path is None:
+            return self._memory.pop(key, None) is not None
+        try:
+            self._file(key).unlink()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def objects(self) -> Iterator[NamedNode]:
+        """The IRIs of all objects."""
+        if self._path is None:
+            keys: Iterable[str] = list(self._memory)
+        else:
+            keys = (file.name for file in sorted(self._path.glob("??/*")) if not file.name.startswith("."))
+        for key in keys:
+            yield iris.stored_object(key)
+
+    def erase_containing(self, texts: Iterable[str]) -> int:
+        """Erase every object in which one of the texts stands; how many were erased.
+
+        Args:
+            texts: what was forgotten (chunk texts, quotes); blank ones are ignored.
+        """
+        needles = [text.encode() for text in texts if text.strip()]
+        erased = 0
+        for iri in list(self.objects()):
+            data = self.get(iri)
+            if data is not None and any(needle in data for needle in needles):
+                erased += self.delete(iri)
+        return erased
+
+    def _file(self, key: str) -> Path:
+        assert self._path is not None  # noqa: S101
+        return self._path / key[:2] / key
+
+
+def _key(iri: NamedNode | str) -> str | None:
+    text = iri if isinstance(iri, str) else iri.value
+    key = text.removeprefix(_PREFIX)
+    return key if text.startswith(_PREFIX) and len(key) == 64 and key.isalnum() else None

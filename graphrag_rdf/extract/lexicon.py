@@ -1,0 +1,104 @@
+"""The word lists of the rules, read once from the data files beside this module."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any
+
+TAGGED_LANGUAGES = ("en", "de", "nl")
+"""Languages with a part-of-speech tagger and patterns."""
+
+
+def read_table(name: str) -> dict[str, Any]:
+    """One data file as a table.
+
+    Args:
+        name: file name without `.toml`.
+    """
+    return tomllib.loads((files(__package__) / "data" / f"{name}.toml").read_text("utf-8"))
+
+
+def base_language(language: str | None) -> str | None:
+    """The primary subtag of a BCP 47 tag: `en` for `en-GB`."""
+    return language.replace("_", "-").split("-")[0].lower() if language else None
+
+
+@lru_cache(maxsize=1)
+def _stopword_table() -> dict[str, frozenset[str]]:
+    return {code: frozenset(words.split()) for code, words in read_table("stopwords").items()}
+
+
+@lru_cache(maxsize=1)
+def all_stopwords() -> frozenset[str]:
+    """Words that can name nothing in English, and pronouns and articles of the other languages.
+
+    Only short words of other languages count: `die` is no name anywhere, `Nun` might be one.
+    """
+    table = _stopword_table()
+    others = frozenset(word for code, words in table.items() if code != "en" for word in words if len(word) <= 3)
+    return table["en"] | others
+
+
+@lru_cache(maxsize=16)
+def stopwords(language: str | None) -> frozenset[str]:
+    """Stop words of one language; English ones for a language without a list."""
+    table = _stopword_table()
+    return table.get(base_language(language) or "en", table["en"])
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Closed word classes and type hints of one language; keys are case folded.
+
+    Args:
+        tags: start of a tagger's tag -> unit class (see `units`), longest start wins.
+        words: word -> unit class, whatever the tagger says.
+        intransitive: past forms that are finite verbs although they look like participles.
+        roles: nouns that tie their bearer to something else (mayor, capital, wife).
+        light: nouns too empty to be a subject by themselves.
+        head_types: head noun -> entity type.
+        name_types: last word of a name (Ltd, River) -> entity type.
+        titles: honorific before a name -> entity type.
+        pronouns: pronoun -> `he`, `she`, `it`, `they` or `other`.
+        indefinite: articles that introduce something new.
+    """
+
+    tags: dict[str, str]
+    words: dict[str, str]
+    intransitive: frozenset[str]
+    roles: frozenset[str]
+    light: frozenset[str]
+    head_types: dict[str, str]
+    name_types: dict[str, str]
+    titles: dict[str, str]
+    pronouns: dict[str, str]
+    indefinite: frozenset[str]
+
+
+@lru_cache(maxsize=8)
+def lexicon(language: str) -> Lexicon:
+    """The lexicon of a tagged language.
+
+    Args:
+        language: one of `TAGGED_LANGUAGES`.
+    """
+    table = read_table(language)
+    return Lexicon(
+        tags=table["tags"],
+        words=_inverted(table["words"]),
+        intransitive=frozenset(table["lists"]["intransitive"].split()),
+        roles=frozenset(table["lists"]["roles"].split()),
+        light=frozenset(table["lists"]["light"].split()),
+        head_types=_inverted(table["head_types"]),
+        name_types=_inverted(table["name_types"]),
+        titles=_inverted(table["titles"]),
+        pronouns=_inverted(table["pronouns"]),
+        indefinite=frozenset(table["lists"]["indefinite"].split()),
+    )
+
+
+def _inverted(table: dict[str, str]) -> dict[str, str]:
+    return {word: key for key, words in table.items() for word in words.split()}

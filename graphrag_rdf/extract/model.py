@@ -1,0 +1,99 @@
+"""What every extractor hands back, whatever it is built on.
+
+Names are surface text, not yet IRIs; spans are 0-based code points in the chunk's text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class EntityCandidate:
+    """A thing that the text names.
+
+    Args:
+        name: the fullest surface form.
+        type: an entity type, one of the configured ones where these are given.
+        definition: what the text says that it is, without "is a".
+        aliases: other surface forms for it in the same text.
+        span: (offset, length) of the first place that names it, when the extractor knows it.
+    """
+
+    name: str
+    type: str | None
+    definition: str | None
+    aliases: tuple[str, ...]
+    span: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelationCandidate:
+    """A statement that the text makes.
+
+    Args:
+        subject: name of an entity.
+        predicate: verb or role phrase in lower case.
+        object: name of an entity, or the lexical form of a literal.
+        object_is_entity: whether `object` names an entity.
+        datatype: absolute XSD IRI of a literal; None stands for xsd:string.
+        quote: the evidence, as it stands in the text or as a model repeats it.
+        confidence: 0 to 1.
+        span: (offset, length) of the evidence, when the extractor knows it.
+    """
+
+    subject: str
+    predicate: str
+    object: str
+    object_is_entity: bool
+    datatype: str | None
+    quote: str | None
+    confidence: float | None
+    span: tuple[int, int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A candidate that was left out.
+
+    Args:
+        reason: a short code, such as `too_short` or `unresolved_pronoun`.
+        item: the candidate as text.
+    """
+
+    reason: str
+    item: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A place in the text that names something.
+
+    Args:
+        offset: start in the chunk's text, code points.
+        length: code points.
+        name: the name it stands for; the text itself unless a dictionary says otherwise.
+    """
+
+    offset: int
+    length: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All that one chunk gave.
+
+    Args:
+        entities: things named, first named first.
+        relations: statements, in the order of their evidence.
+        rejected: candidates left out, with reasons.
+        mentions: every place that names something, in text order.
+        language_warning: why less than usual could be read, or None.
+    """
+
+    entities: tuple[EntityCandidate, ...]
+    relations: tuple[RelationCandidate, ...]
+    rejected: tuple[Rejected, ...]
+    mentions: tuple[Mention, ...]
+    language_warning: str | None

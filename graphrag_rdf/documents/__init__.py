@@ -1,0 +1,38 @@
+"""Documents: finding them, reading them, and cutting them into passages and sentences.
+
+This room knows no store and no model; formats' libraries are imported when a file of that format is read.
+"""
+
+from graphrag_rdf.documents.chunk import chunk_text
+from graphrag_rdf.documents.discover import Discovery, Source, discover
+from graphrag_rdf.documents.language import detect_language
+from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
+from graphrag_rdf.documents.readers import (
+    MAX_BYTES,
+    SUPPORTED,
+    load_bytes,
+    read_bytes,
+    read_document,
+)
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.documents.tokens import count_tokens
+
+__all__ = [
+    "MAX_BYTES",
+    "SUPPORTED",
+    "Chunk",
+    "Discovery",
+    "Page",
+    "ParsedDocument",
+    "Sentence",
+    "Source",
+    "chunk_text",
+    "count_tokens",
+    "detect_language",
+    "discover",
+    "load_bytes",
+    "pages_of",
+    "read_bytes",
+    "read_document",
+    "split_sentences",
+]

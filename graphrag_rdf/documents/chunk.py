@@ -1,0 +1,149 @@
+"""Cutting a text into passages that end where sentences end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, pairwise
+from typing import Literal
+
+from graphrag_rdf.documents.model import Chunk
+from graphrag_rdf.documents.sentences import Span, split_sentences
+from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.errors import ConfigError
+
+Unit = Literal["characters", "tokens"]
+
+DEFAULT_SIZE = 2000
+
+# how good a place to cut is: within a long sentence or right after a heading is worst
+_WORST, _SENTENCE, _LINE, _PARAGRAPH, _PAGE, _HEADING = range(6)
+_BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\r\n\f]*(?:\r\n|\n|\r)")
+_MARKED_HEADING = re.compile(r"#{1,6}[ \t]")
+_NO_HEADING_END = ".!?…:;,。！？"
+_LONGEST_HEADING = 100
+
+Measure = Callable[[int, int], int]
+
+
+def chunk_text(
+    text: str,
+    *,
+    size: int = DEFAULT_SIZE,
+    overlap: int = 0,
+    unit: Unit = "characters",
+    language: str | None = None,
+) -> tuple[Chunk, ...]:
+    """Cut a text into passages of whole sentences.
+
+    Sentences are packed in order until `size` is reached; the cut is then put at the best place in the
+    second half of the passage: before a heading, else at a page break, else between paragraphs, else
+    between lines, else between sentences; of equals the last. A heading stays with what follows it.
+    Because the place depends on the text around it, passages after an insertion soon fall into step again.
+
+    A sentence longer than `size` is cut at word ends (semantic-text-splitter); only then a passage ends
+    within a sentence. A single grapheme may be longer than a tiny `size`.
+
+    Args:
+        text: the document's text.
+        size: upper bound of a passage, in units.
+        overlap: a passage may begin with whole sentences of its predecessor up to this length, in units.
+        unit: code points, or tokens as `count_tokens` estimates them.
+        language: BCP 47 tag, for the sentence splitter.
+
+    Returns:
+        passages in order; with overlap 0 every character that is not white space is in exactly one.
+
+    Raises:
+        ConfigError: size is not positive, or overlap not in 0 … size - 1.
+    """
+    if size < 1:
+        raise ConfigError(f"chunk size must be at least 1, not {size}")
+    if not 0 <= overlap < size:
+        raise ConfigError(f"chunk overlap must be between 0 and the size minus 1 ({size - 1}), not {overlap}")
+    if unit not in ("characters", "tokens"):
+        raise ConfigError(f"chunk unit must be characters or tokens, not {unit!r}")
+    spans: list[Span] = []
+    strengths: list[int] = []  # of the cut before each span
+    sentences = [(s.offset, s.offset + s.length) for s in split_sentences(text, language)]
+    for strength, sentence in zip(_strengths(text, sentences), sentences, strict=True):
+        pieces = list(_pieces(text, sentence, size, unit))
+        spans += pieces
+        strengths += [strength] + [_WORST] * (len(pieces) - 1)
+    measure = _measure(text, spans, unit)
+    return tuple(
+        Chunk(index, spans[first][0], text[spans[first][0] : spans[last][1]])
+        for index, (first, last) in enumerate(_pack(strengths, measure, size, overlap))
+    )
+
+
+def _strengths(text: str, sentences: Sequence[Span]) -> list[int]:
+    gaps = [text[a_end:b_start] for (_, a_end), (b_start, _) in pairwise(sentences)]
+    kinds = [_PAGE, *map(_gap_strength, gaps), _PAGE]  # the text's ends cut like page breaks
+    headings = [
+        _is_heading(text[start:end], min(kinds[number], kinds[number + 1]))
+        for number, (start, end) in enumerate(sentences)
+    ]
+    return [
+        _WORST if number and headings[number - 1] else _HEADING if headings[number] else kinds[number]
+        for number in range(len(sentences))
+    ]
+
+
+def _gap_strength(gap: str) -> int:
+    if "\f" in gap:
+        return _PAGE
+    if _BLANK_LINE.search(gap):
+        return _PARAGRAPH
+    return _LINE if "\n" in gap or "\r" in gap else _SENTENCE
+
+
+def _is_heading(sentence: str, isolation: int) -> bool:
+    """A marked heading, or a short line on its own that does not end like a sentence."""
+    if _MARKED_HEADING.match(sentence):
+        return True
+    return (
+        isolation >= _PARAGRAPH
+        and len(sentence) <= _LONGEST_HEADING
+        and sentence[0].isalnum()
+        and sentence[-1] not in _NO_HEADING_END
+        and "\n" not in sentence
+    )
+
+
+def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
+    start, end = sentence
+    if (end - start if unit == "characters" else count_tokens(text[start:end])) <= size:
+        yield sentence
+        return
+    from semantic_text_splitter import TextSplitter
+
+    splitter = TextSplitter(size) if unit == "characters" else TextSplitter.from_callback(count_tokens, size)
+    for offset, piece in splitter.chunk_indices(text[start:end]):
+        yield start + offset, start + offset + len(piece)
+
+
+def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:
+    """Length of the spans first … last, in units."""
+    if unit == "characters":
+        return lambda first, last: spans[last][1] - spans[first][0]
+    sums = [0, *accumulate(count_tokens(text[start:end]) for start, end in spans)]
+    return lambda first, last: sums[last + 1] - sums[first]
+
+
+def _pack(strengths: Sequence[int], measure: Measure, size: int, overlap: int) -> Iterator[tuple[int, int]]:
+    """Runs (first, last) of spans, each within the size if its spans are."""
+    count = len(strengths)
+    first = done = 0  # spans before `done` are already in a passage
+    while done < count:
+        last = done
+        while last + 1 < count and measure(first, last + 1) <= size:
+            last += 1
+        if last + 1 < count:
+            half = [cut for cut in range(done, last) if 2 * measure(first, cut) >= size]
+            last = max((*half, last), key=lambda cut: (strengths[cut + 1], cut))
+        yield first, last
+        first = done = last + 1
+        if done < count:
+            while measure(first - 1, last) <= overlap and measure(first - 1, done) <= size:
+                first -= 1

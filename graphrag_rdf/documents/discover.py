@@ -1,0 +1,182 @@
+"""From what a user names (files, folders, globs) to the documents to read."""
+
+from __future__ import annotations
+
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from graphrag_rdf.documents.readers import SUPPORTED
+
+_MAGIC = frozenset("*?[")
+_HIDDEN = (".", "~$")  # also the lock files of office programs
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to read.
+
+    Args:
+        path: as it can be opened.
+        identity: what the document is called in the store, wherever the program is started: name of the
+            folder that was named (of a file: its folder), then the path below it, with "/", in NFC.
+    """
+
+    path: Path
+    identity: str
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What there is to read.
+
+    Args:
+        sources: each file once, in the order of the arguments, within one by code point.
+        skipped: files found in folders or by globs that no reader supports; folders behind symbolic links.
+        errors: (argument or path, reason) of what could not be found.
+    """
+
+    sources: tuple[Source, ...]
+    skipped: tuple[Path, ...]
+    errors: tuple[tuple[str, str], ...]
+
+
+class _Collector:
+    def __init__(self, exclude: Sequence[Path]) -> None:
+        self.excluded = [Path(os.path.realpath(path)) for path in exclude]
+        self.sources: dict[str, Source] = {}  # by real path
+        self.identities: dict[str, Path] = {}
+        self.skipped: dict[Path, None] = {}
+        self.errors: dict[tuple[str, str], None] = {}
+
+    def excludes(self, path: Path) -> bool:
+        real = Path(os.path.realpath(path))
+        return any(real == place or place in real.parents for place in self.excluded)
+
+    def found(self, path: Path, root: Path) -> None:
+        """A file below a folder or matched by a glob."""
+        try:
+            regular = stat.S_ISREG(path.stat().st_mode)
+        except OSError as error:
+            self.fail(str(path), _reason(error, path))
+            return
+        if regular and path.suffix.lower() in SUPPORTED:
+            self.add(path, root)
+        else:
+            self.skipped[path] = None
+
+    def add(self, path: Path, root: Path) -> None:
+        real = os.path.realpath(path)
+        identity = _identity(path, root)
+        if real in self.sources:
+            return
+        if identity in self.identities:
+            self.fail(
+                str(path),
+                f"would be called {identity}, like {self.identities[identity]}; name their common folder",
+            )
+            return
+        self.sources[real] = Source(path, identity)
+        self.identities[identity] = path
+
+    def fail(self, argument: str, reason: str) -> None:
+        self.errors[argument, reason] = None
+
+
+def discover(arguments: Sequence[str], *, exclude: Sequence[Path] = ()) -> Discovery:
+    """Find the documents that files, folders and globs name.
+
+    Folders are searched recursively; hidden files and folders are left out, and so are folders behind
+    symbolic links (symbolic links to files are followed). Globs know `*`, `?`, `[…]` and `**`; what exists
+    under a name with such characters is not a glob. Nothing is raised: what is not there is reported, and
+    the rest goes on.
+
+    Args:
+        arguments: as typed.
+        exclude: folders never to search, e.g. the store's.
+    """
+    collector = _Collector(exclude)
+    for argument in arguments:
+        path = Path(argument)
+        try:
+            if not argument:
+                collector.fail(argument, "an empty name")
+            elif not os.path.lexists(path) and _MAGIC & set(argument):
+                _glob(path, collector)
+            else:
+                _named(path, argument, collector)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            collector.fail(argument, _reason(error, path))
+    return Discovery(tuple(collector.sources.values()), tuple(collector.skipped), tuple(collector.errors))
+
+
+def _named(path: Path, argument: str, collector: _Collector) -> None:
+    mode = path.stat().st_mode
+    if stat.S_ISDIR(mode):
+        for file in _walk(path, collector):
+            collector.found(file, path)
+    elif collector.excludes(path):
+        collector.fail(argument, "belongs to the store")
+    elif not stat.S_ISREG(mode):
+        collector.fail(argument, "not a regular file")
+    elif path.suffix.lower() not in SUPPORTED:
+        collector.fail(argument, f"unsupported format; readable are {' '.join(sorted(SUPPORTED))}")
+    else:
+        collector.add(path, path.absolute().parent)
+
+
+def _walk(root: Path, collector: _Collector) -> Iterator[Path]:
+    files: list[Path] = []
+
+    def unreadable(error: OSError) -> None:
+        name = os.fsdecode(error.filename or root)
+        collector.fail(name, _reason(error, Path(name)))
+
+    for name, folders, names in os.walk(root, onerror=unreadable):
+        here = Path(name)
+        if collector.excludes(here):
+            folders.clear()
+            continue
+        folders[:] = [folder for folder in folders if not folder.startswith(_HIDDEN)]
+        for folder in folders:
+            if (here / folder).is_symlink():
+                collector.skipped[here / folder] = None
+        files += [here / file for file in names if not file.startswith(_HIDDEN)]
+    yield from sorted(files, key=lambda file: file.relative_to(root).as_posix())
+
+
+def _glob(path: Path, collector: _Collector) -> None:
+    fixed = next(number for number, part in enumerate(path.parts) if _MAGIC & set(part))
+    root = Path(*path.parts[:fixed])
+    pattern = str(Path(*path.parts[fixed:]))
+    # unlike glob.glob, Path.glob does not follow symbolic links to folders, which may lead in circles
+    matches = {
+        match
+        for match in root.glob(pattern)
+        if not any(part.startswith(_HIDDEN) for part in match.relative_to(root).parts)
+        and not match.is_dir()
+        and not collector.excludes(match)
+    }
+    if not matches:
+        collector.fail(str(path), "matches no file")
+    for match in sorted(matches, key=lambda file: file.relative_to(root).as_posix()):
+        collector.found(match, root)
+
+
+def _identity(path: Path, root: Path) -> str:
+    name = Path(os.path.abspath(root)).name  # noqa: PTH100 - must not follow symbolic links
+    below = (path.absolute() if root.is_absolute() else path).relative_to(root).as_posix()
+    whole = f"{name}/{below}" if name else below
+    # names that are not valid UTF-8 reach Python as lone surrogates, which RDF cannot carry
+    return unicodedata.normalize("NFC", os.fsencode(whole).decode("utf-8", "backslashreplace"))
+
+
+def _reason(error: Exception, path: Path) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "a symbolic link that leads nowhere" if path.is_symlink() else "no such file or folder"
+    if isinstance(error, PermissionError):
+        return "permission denied"
+    return getattr(error, "strerror", None) or str(error)

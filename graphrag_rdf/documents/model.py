@@ -1,0 +1,124 @@
+"""What a document, a page, a chunk and a sentence are.
+
+All offsets are 0-based and count Unicode code points of the text as kept: the byte order mark is
+removed, line ends and everything else stay.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+PAGE_BREAK = "\f"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page, slide or sheet.
+
+    Args:
+        number: 1-based position in the document.
+        text: the page's text, a slice of the document's text.
+        offset: where it begins in the document's text, in code points.
+        label: name of the sheet, title of the slide, or None.
+    """
+
+    number: int
+    text: str
+    offset: int
+    label: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedDocument:
+    """A document as the rest of the program sees it.
+
+    Args:
+        text: the page texts joined by form feeds; without pages, the text.
+        pages: empty if the format has no pages.
+        media_type: IANA media type.
+        title: never empty.
+        language: BCP 47 tag, or None if undeclared and not recognised.
+        encoding: Python's name of the character encoding of a text file; None for other formats.
+        metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
+    """
+
+    text: str
+    pages: tuple[Page, ...]
+    media_type: str
+    title: str
+    language: str | None
+    encoding: str | None
+    metadata: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """A passage: `text == document.text[offset : offset + len(text)]`.
+
+    Args:
+        index: 0-based position among the document's chunks.
+        offset: in the document's text, in code points.
+        text: begins and ends with something other than white space.
+    """
+
+    index: int
+    offset: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, heading, list item or table row.
+
+    Args:
+        index: 0-based position in its chunk.
+        offset: in the chunk's text, in code points.
+        length: in code points.
+    """
+
+    index: int
+    offset: int
+    length: int
+
+
+def join_pages(parts: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[Page, ...]]:
+    """Join page texts by form feeds and say where each page begins.
+
+    Args:
+        parts: (text, label) of each page. Form feeds within a page become line ends, one for one, so
+            that a form feed always means a page break.
+
+    Returns:
+        the document's text and its pages.
+    """
+    pages: list[Page] = []
+    offset = 0
+    for number, (raw, label) in enumerate(parts, start=1):
+        text = raw.replace(PAGE_BREAK, "\n")
+        pages.append(Page(number, text, offset, label))
+        offset += len(text) + 1
+    return PAGE_BREAK.join(page.text for page in pages), tuple(pages)
+
+
+def pages_of(document: ParsedDocument, offset: int, length: int) -> tuple[Page, ...]:
+    """Pages that a span of the document's text touches.
+
+    Args:
+        offset: start of the span in the document's text, in code points.
+        length: of the span, in code points; 0 is treated as 1.
+
+    Returns:
+        the pages that share at least one character with the span, in order; none if the document has no
+        pages or the span holds nothing but a page break.
+    """
+    end = offset + max(length, 1)
+    first = max(bisect_right(document.pages, offset, key=lambda page: page.offset) - 1, 0)
+    touched = []
+    for page in document.pages[first:]:
+        if page.offset >= end:
+            break
+        if offset < page.offset + len(page.text):
+            touched.append(page)
+    return tuple(touched)

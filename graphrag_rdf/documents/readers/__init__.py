@@ -1,0 +1,192 @@
+"""Reading files: one function per media type, one way in, one kind of error out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path, PurePath
+
+from graphrag_rdf.documents.language import detect_language, normalise_tag
+from graphrag_rdf.documents.model import Page, ParsedDocument
+from graphrag_rdf.documents.readers.content import LANGUAGE, Content, Reader, UnreadableError
+from graphrag_rdf.documents.readers.docx import read_docx
+from graphrag_rdf.documents.readers.html import read_html
+from graphrag_rdf.documents.readers.jsontext import read_json, read_json_lines
+from graphrag_rdf.documents.readers.markdown import read_markdown
+from graphrag_rdf.documents.readers.pdf import read_pdf
+from graphrag_rdf.documents.readers.plain import read_plain
+from graphrag_rdf.documents.readers.pptx import read_pptx
+from graphrag_rdf.documents.readers.table import read_table
+from graphrag_rdf.documents.readers.xlsx import read_xlsx
+from graphrag_rdf.errors import DocumentError
+
+MAX_BYTES = 200 * 1024 * 1024
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_FORMATS: tuple[tuple[str, Reader, tuple[str, ...]], ...] = (
+    ("text/plain", read_plain, (".txt", ".text", ".rst", ".adoc")),
+    ("text/markdown", read_markdown, (".md", ".markdown")),
+    ("text/html", read_html, (".html", ".htm")),
+    ("application/xhtml+xml", read_html, (".xhtml",)),
+    ("application/pdf", read_pdf, (".pdf",)),
+    (f"{_OFFICE}wordprocessingml.document", read_docx, (".docx",)),
+    (f"{_OFFICE}spreadsheetml.sheet", read_xlsx, (".xlsx",)),
+    (f"{_OFFICE}presentationml.presentation", read_pptx, (".pptx",)),
+    ("text/csv", read_table, (".csv",)),
+    ("text/tab-separated-values", read_table, (".tsv",)),
+    ("application/json", read_json, (".json",)),
+    ("application/jsonl", read_json_lines, (".jsonl", ".ndjson")),
+)
+READERS: dict[str, Reader] = {media_type: reader for media_type, reader, _ in _FORMATS}
+MEDIA_TYPES: dict[str, str] = {
+    suffix: media_type for media_type, _, suffixes in _FORMATS for suffix in suffixes
+}
+SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
+
+_MAX_TITLE = 300
+_MAX_VALUE = 10_000
+# what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
+_UNCARRIED = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+_OS_REASONS = {
+    errno.ENOENT: "no such file",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EISDIR: "a folder, not a file",
+    errno.ELOOP: "a symbolic link that leads to itself",
+    errno.ENXIO: "not a regular file",
+}
+
+
+def read_document(path: Path, *, max_bytes: int = MAX_BYTES, media_type: str | None = None) -> ParsedDocument:
+    """Read a file once and parse it: `load_bytes`, then `read_bytes`.
+
+    Args:
+        path: the file.
+        max_bytes: larger files are refused.
+        media_type: overrides the one that the suffix tells.
+
+    Raises:
+        DocumentError: whatever goes wrong, naming the file and the reason.
+    """
+    return read_bytes(
+        load_bytes(path, max_bytes=max_bytes), str(path), media_type=media_type, max_bytes=max_bytes
+    )
+
+
+def load_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Bytes of a regular file, read once, so that what is hashed is what is parsed.
+
+    Raises:
+        DocumentError: it is missing, no regular file, larger than max_bytes, or may not be read.
+    """
+    try:
+        # without blocking: opening a named pipe would wait for its writer
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISDIR(mode):
+                raise DocumentError(path, _OS_REASONS[errno.EISDIR])
+            if not stat.S_ISREG(mode):
+                raise DocumentError(path, _OS_REASONS[errno.ENXIO])
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        dangling = path.is_symlink() and getattr(error, "errno", None) == errno.ENOENT
+        reason = _OS_REASONS.get(getattr(error, "errno", None) or 0) or str(error)
+        raise DocumentError(path, "a symbolic link that leads nowhere" if dangling else reason) from None
+    _check_size(data, str(path), max_bytes)
+    return data
+
+
+def read_bytes(
+    data: bytes, name: str, *, media_type: str | None = None, max_bytes: int = MAX_BYTES
+) -> ParsedDocument:
+    """Parse a document that is already in memory.
+
+    Characters that XML cannot carry (controls such as U+0000, lone surrogates, U+FFFE, U+FFFF; PDFs are
+    full of them) are replaced one for one by U+FFFD, so offsets stay exact; form feeds stay. Nothing else
+    in the text is changed.
+
+    Args:
+        data: the file's bytes.
+        name: its path, for the suffix, for a title where the file has none, and for messages.
+        media_type: overrides the one that the suffix tells; parameters such as charset are ignored.
+        max_bytes: larger documents are refused.
+
+    Raises:
+        DocumentError: it cannot be read, or holds no text. Nothing else is raised, however broken the file.
+    """
+    _check_size(data, name, max_bytes)
+    kind = _media_type(name, media_type)
+    if not data:
+        raise DocumentError(name, "no text found (the file is empty)")
+    try:
+        content = READERS[kind](data)
+    except UnreadableError as error:
+        raise DocumentError(name, str(error), error.hint) from error
+    except Exception as error:
+        detail = " ".join(str(error).split())[:200]
+        raise DocumentError(name, f"damaged: {detail or type(error).__name__}") from error
+    return _finish(content, name, kind)
+
+
+def _check_size(data: bytes, name: str, max_bytes: int) -> None:
+    if len(data) > max_bytes:
+        raise DocumentError(name, f"larger than {max_bytes:,} bytes", "split it, or raise the limit")
+
+
+def _media_type(name: str, media_type: str | None) -> str:
+    if media_type is not None:
+        kind = media_type.partition(";")[0].strip().lower()
+        if kind not in READERS:
+            raise DocumentError(name, f"unsupported media type {kind!r}")
+        return kind
+    suffix = PurePath(name).suffix.lower()
+    if suffix not in MEDIA_TYPES:
+        what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
+        raise DocumentError(name, what, f"readable are {' '.join(sorted(SUPPORTED))}")
+    return MEDIA_TYPES[suffix]
+
+
+def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
+    text = _carried(content.text)
+    if not text.strip():
+        raise DocumentError(name, "no text found")
+    pages = tuple(Page(page.number, _carried(page.text), page.offset, page.label) for page in content.pages)
+    declared = [value for iri, value in content.metadata if iri == LANGUAGE]
+    language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
+    title = _one_line(content.title) or _one_line(content.heading) or _readable(name)
+    return ParsedDocument(
+        text=text,
+        pages=pages,
+        media_type=media_type,
+        title=title[:_MAX_TITLE],
+        language=language or detect_language(text),
+        encoding=content.encoding,
+        metadata=_tidy(content.metadata),
+    )
+
+
+def _tidy(metadata: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """One-line values, without blanks and duplicates; the language has a field of its own."""
+    pairs = ((iri, _one_line(value)[:_MAX_VALUE]) for iri, value in metadata if iri != LANGUAGE)
+    return tuple(dict.fromkeys(pair for pair in pairs if pair[1]))
+
+
+def _carried(text: str) -> str:
+    return _UNCARRIED.sub("\ufffd", text)
+
+
+def _one_line(text: str | None) -> str:
+    return " ".join(_UNCARRIED.sub("", text or "").split())
+
+
+def _readable(name: str) -> str:
+    """A title from a file name: quarterly_report-2024.txt → Quarterly report 2024."""
+    stem = (
+        _one_line(re.sub("[_-]+", " ", PurePath(name).stem)) or _one_line(PurePath(name).name) or "Untitled"
+    )
+    return stem[0].upper() + stem[1:]

@@ -1,0 +1,93 @@
+"""What a reader returns, the properties it may fill, and the layout that all extracted text shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from graphrag_rdf.documents.model import Page
+
+DCTERMS = "http://purl.org/dc/terms/"
+SCHEMA = "https://schema.org/"
+
+CREATOR = DCTERMS + "creator"
+CREATED = DCTERMS + "created"
+MODIFIED = DCTERMS + "modified"
+LANGUAGE = DCTERMS + "language"
+DESCRIPTION = DCTERMS + "description"
+SUBJECT = DCTERMS + "subject"
+PUBLISHER = DCTERMS + "publisher"
+IDENTIFIER = DCTERMS + "identifier"
+RIGHTS = DCTERMS + "rights"
+URL = SCHEMA + "url"
+VARIABLE_MEASURED = SCHEMA + "variableMeasured"
+
+BlockKind = Literal["heading", "paragraph", "item", "row"]
+Block = tuple[BlockKind, str]
+
+
+class UnreadableError(ValueError):
+    """The bytes cannot be read; the message is the reason, without the path."""
+
+    def __init__(self, reason: str, hint: str | None = None) -> None:
+        super().__init__(reason)
+        self.hint = hint
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a reader found; everything but the text may be missing.
+
+    Args:
+        text: as in ParsedDocument, before characters that RDF cannot carry are replaced.
+        pages: as in ParsedDocument.
+        title: the title that the file declares, or "".
+        heading: the first heading in the text, or "".
+        language: the language that the file declares, unchecked.
+        encoding: for text formats.
+        metadata: (property IRI, value) pairs, unchecked.
+    """
+
+    text: str
+    pages: tuple[Page, ...] = ()
+    title: str = ""
+    heading: str = ""
+    language: str | None = None
+    encoding: str | None = None
+    metadata: tuple[tuple[str, str], ...] = ()
+
+
+Reader = Callable[[bytes], Content]
+
+
+def layout(blocks: Iterable[Block]) -> str:
+    """Lay blocks out as text: one blank line between them, none within a list or a table.
+
+    List items begin with "- ", cells of a row are joined by " | " between two bars: the marks that raw
+    Markdown has as well, so that sentences are found alike in every format.
+    """
+    parts: list[str] = []
+    previous: BlockKind | None = None
+    for kind, text in blocks:
+        if previous is not None:
+            parts.append("\n" if kind == previous and kind in {"item", "row"} else "\n\n")
+        parts.append(f"- {text}" if kind == "item" else text)
+        previous = kind
+    return "".join(parts)
+
+
+def row(cells: Iterable[str]) -> Block | None:
+    """A table row as a block, or None if all cells are empty; a row of one cell is a paragraph.
+
+    White space in a cell is collapsed.
+    """
+    texts = [" ".join(cell.split()) for cell in cells]
+    if not any(texts):
+        return None
+    return ("row", f"| {' | '.join(texts)} |") if len(texts) > 1 else ("paragraph", texts[0])
+
+
+def first_heading(blocks: Iterable[Block]) -> str:
+    """Text of the first heading, or ""."""
+    return next((text for kind, text in blocks if kind == "heading"), "")

@@ -1,0 +1,232 @@
+"""HTML: the text that a reader of the page sees, in document order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.encoding import decode
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+_CHARSET = re.compile(rb"<meta[^>]{0,400}?charset\s*=\s*[\"']?\s*([\w.:-]+)", re.I)
+
+
+def _tags(names: str) -> frozenset[str]:
+    return frozenset(names.split())
+
+
+_INVISIBLE = _tags(
+    "head script style noscript template nav iframe object embed svg math canvas audio video map button "
+    "select textarea datalist dialog"
+)
+_HEADINGS = _tags("h1 h2 h3 h4 h5 h6")
+_BLOCKS = _HEADINGS | _tags(
+    "address article aside blockquote body caption center dd details div dl dt fieldset figcaption "
+    "figure footer form header hgroup hr html legend li main menu ol p pre search section summary table "
+    "tbody tfoot thead tr ul"
+)
+_SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
+_SEAM = re.compile(r" *([ \n]) *")  # where inline elements meet
+_HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_SOFT_HYPHEN = "\xad"
+
+_PROPERTIES = {
+    "author": c.CREATOR,
+    "article:author": c.CREATOR,
+    "citation_author": c.CREATOR,
+    "dc.creator": c.CREATOR,
+    "dcterms.creator": c.CREATOR,
+    "date": c.CREATED,
+    "article:published_time": c.CREATED,
+    "citation_publication_date": c.CREATED,
+    "dc.date": c.CREATED,
+    "dcterms.created": c.CREATED,
+    "article:modified_time": c.MODIFIED,
+    "last-modified": c.MODIFIED,
+    "dcterms.modified": c.MODIFIED,
+    "description": c.DESCRIPTION,
+    "og:description": c.DESCRIPTION,
+    "dc.description": c.DESCRIPTION,
+    "dcterms.description": c.DESCRIPTION,
+    "keywords": c.SUBJECT,
+    "article:tag": c.SUBJECT,
+    "dc.subject": c.SUBJECT,
+    "dcterms.subject": c.SUBJECT,
+    "publisher": c.PUBLISHER,
+    "dc.publisher": c.PUBLISHER,
+    "dcterms.publisher": c.PUBLISHER,
+    "citation_doi": c.IDENTIFIER,
+    "dc.identifier": c.IDENTIFIER,
+    "dcterms.identifier": c.IDENTIFIER,
+    "copyright": c.RIGHTS,
+    "dc.rights": c.RIGHTS,
+    "dcterms.rights": c.RIGHTS,
+    "og:url": c.URL,
+    "content-language": c.LANGUAGE,
+    "dc.language": c.LANGUAGE,
+    "dcterms.language": c.LANGUAGE,
+}
+
+
+def read_html(data: bytes) -> c.Content:
+    """Extract the visible text of a page.
+
+    Scripts, styles, navigation, form controls and hidden elements are dropped; white space is collapsed as
+    a browser does, except in `<pre>`; no-break spaces become spaces and soft hyphens vanish.
+
+    Raises:
+        UnreadableError: it is not text.
+    """
+    from selectolax.lexbor import LexborHTMLParser
+
+    declared = _CHARSET.search(data[:4096])
+    text, encoding = decode(data, declared[1].decode("ascii") if declared else None)
+    tree = LexborHTMLParser(text)
+    blocks = list(_blocks(tree.body)) if tree.body is not None else []
+    title = tree.css_first("head > title")
+    root = tree.css_first("html")
+    language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root is not None else None
+    return c.Content(
+        c.layout(blocks),
+        title=title.text() if title is not None else "",
+        heading=c.first_heading(blocks),
+        language=language,
+        encoding=encoding,
+        metadata=tuple(_metadata(tree)),
+    )
+
+
+def _metadata(tree: LexborHTMLParser) -> Iterator[tuple[str, str]]:
+    for meta in tree.css("meta[content]"):
+        attributes = meta.attributes
+        name = (
+            attributes.get("name") or attributes.get("property") or attributes.get("http-equiv") or ""
+        ).lower()
+        value = attributes.get("content") or ""
+        if iri := _PROPERTIES.get(name):
+            for part in value.split(",") if name == "keywords" else [value]:
+                yield iri, part
+    canonical = tree.css_first("link[rel=canonical]")
+    if canonical is not None and (href := canonical.attributes.get("href")):
+        yield c.URL, href
+
+
+def _hidden(node: LexborNode) -> bool:
+    if node.tag in _INVISIBLE:
+        return True
+    attributes = node.attributes
+    return (
+        "hidden" in attributes
+        or attributes.get("aria-hidden") == "true"
+        or bool(_HIDDEN_STYLE.search(attributes.get("style") or ""))
+    )
+
+
+class _Layout:
+    """Collects text until a block ends."""
+
+    def __init__(self) -> None:
+        self.kind: c.BlockKind = "paragraph"
+        self.parts: list[str] = []
+        self.verbatim = False
+        self.cells: list[str] | None = None
+        self.done: list[c.Block] = []
+
+    def add(self, text: str, *, verbatim: bool) -> None:
+        text = text.replace(_SOFT_HYPHEN, "")
+        self.verbatim = self.verbatim or (verbatim and not text.isspace())
+        self.parts.append(text.replace("\xa0", " ") if verbatim else _SPACE.sub(" ", text))
+
+    def take(self) -> str:
+        joined = "".join(self.parts)
+        verbatim, self.verbatim = self.verbatim, False
+        self.parts.clear()
+        return joined.strip("\r\n").rstrip() if verbatim else _SEAM.sub(r"\1", joined).strip()
+
+    def end_cell(self) -> None:
+        text = self.take()
+        if self.cells is not None:
+            self.cells.append(text)
+        elif text:
+            self.done.append(("paragraph", text))
+
+    def end_block(self) -> None:
+        if self.cells is not None:  # blocks within a cell are parts of its text
+            self.parts.append(" ")
+        elif text := self.take():
+            self.done.append((self.kind, text))
+            self.kind = "paragraph"
+
+    def end_row(self) -> None:
+        if self.cells is None:
+            return
+        if text := self.take():
+            self.cells.append(text)
+        block = c.row(self.cells)
+        self.cells = None
+        if block:
+            self.done.append(block)
+
+
+def _blocks(body: LexborNode) -> Iterator[c.Block]:
+    """Walk the tree without recursion: pages may be nested as deeply as they like."""
+    out = _Layout()
+    pre = 0
+    node: LexborNode | None = body
+    while node is not None:
+        tag = node.tag or ""
+        descend = False
+        if node.is_text_node:
+            out.add(node.text_content or "", verbatim=pre > 0)
+        elif node.is_element_node and not _hidden(node):
+            descend = True
+            pre += tag == "pre"
+            _enter(tag, out)
+        child = node.child if descend else None
+        if child is not None:
+            node = child
+            continue
+        if descend:
+            pre -= tag == "pre"
+            _leave(tag, out)
+        while node is not None and node.next is None:
+            node = node.parent
+            if node is None or node.mem_id == body.mem_id:
+                node = None
+                break
+            pre -= node.tag == "pre"
+            _leave(node.tag or "", out)
+        node = node.next if node is not None and node.mem_id != body.mem_id else None
+    out.end_row()
+    out.end_block()
+    yield from out.done
+
+
+def _enter(tag: str, out: _Layout) -> None:
+    if tag == "br":
+        out.parts.append("\n")
+    elif tag == "tr":
+        out.end_row()
+        out.end_block()
+        out.cells = []
+    elif tag in _BLOCKS:
+        out.end_block()
+        if tag in _HEADINGS:
+            out.kind = "heading"
+        elif tag == "li":
+            out.kind = "item"
+
+
+def _leave(tag: str, out: _Layout) -> None:
+    if tag in {"td", "th"}:
+        out.end_cell()
+    elif tag == "tr":
+        out.end_row()
+    elif tag in _BLOCKS:
+        out.end_block()
+        if tag == "li" or tag in _HEADINGS:  # an empty one does not mark what follows it
+            out.kind = "paragraph"

@@ -1,0 +1,116 @@
+"""Markdown: the source text is kept as it is; YAML front matter gives metadata."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from typing import Any
+
+from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.encoding import decode
+
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
+_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_SETEXT = re.compile(r"^ {0,3}(?:=+|-{2,})[ \t]*$")
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_PROPERTIES = {
+    "author": c.CREATOR,
+    "authors": c.CREATOR,
+    "creator": c.CREATOR,
+    "date": c.CREATED,
+    "created": c.CREATED,
+    "modified": c.MODIFIED,
+    "updated": c.MODIFIED,
+    "lastmod": c.MODIFIED,
+    "description": c.DESCRIPTION,
+    "summary": c.DESCRIPTION,
+    "abstract": c.DESCRIPTION,
+    "tags": c.SUBJECT,
+    "keywords": c.SUBJECT,
+    "categories": c.SUBJECT,
+    "publisher": c.PUBLISHER,
+    "rights": c.RIGHTS,
+    "license": c.RIGHTS,
+    "licence": c.RIGHTS,
+    "id": c.IDENTIFIER,
+    "identifier": c.IDENTIFIER,
+    "doi": c.IDENTIFIER,
+    "url": c.URL,
+}
+
+
+def read_markdown(data: bytes) -> c.Content:
+    """Decode a Markdown file; title from the front matter, first heading from the text.
+
+    Raises:
+        UnreadableError: it is not text.
+    """
+    text, encoding = decode(data)
+    front, body = _front_matter(text)
+    metadata = [
+        (iri, value) for key, iri in _PROPERTIES.items() if key in front for value in _values(front[key])
+    ]
+    title = _values(front.get("title"))
+    language = _values(front.get("lang")) or _values(front.get("language"))
+    return c.Content(
+        text,
+        title=title[0] if title else "",
+        heading=_first_heading(body),
+        language=language[0] if language else None,
+        encoding=encoding,
+        metadata=tuple(metadata),
+    )
+
+
+def _front_matter(text: str) -> tuple[dict[str, Any], str]:
+    """The front matter's mapping, keys in lower case, and the rest of the text.
+
+    A file may well begin with a horizontal rule: what is not a YAML mapping is text, not an error.
+    """
+    match = _FRONT_MATTER.match(text)
+    if not match:
+        return {}, text
+    import yaml
+
+    try:
+        loaded = yaml.safe_load(match[1])
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}, text
+    if not isinstance(loaded, dict):
+        return {}, text
+    return {str(key).lower(): value for key, value in loaded.items()}, text[match.end() :]
+
+
+def _values(value: Any) -> list[str]:
+    """Scalars of a scalar or a flat list; nested data is no metadata value."""
+    items = value if isinstance(value, list) else [value]
+    return [
+        item.isoformat() if isinstance(item, (date, datetime)) else str(item)
+        for item in items
+        if isinstance(item, (str, int, float, date)) and not isinstance(item, bool)
+    ]
+
+
+def _first_heading(body: str) -> str:
+    fence = ""
+    previous = ""
+    for line in body.splitlines():
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence):
+                fence = ""
+            continue
+        if mark:
+            fence = mark[1]
+        elif match := _ATX.match(line):
+            return _plain(match[1])
+        elif previous and _SETEXT.match(line):
+            return _plain(previous)
+        previous = line.strip()
+    return ""
+
+
+def _plain(heading: str) -> str:
+    return _MARKS.sub("", _LINK.sub(r"\1", heading)).strip()

@@ -1,0 +1,117 @@
+"""Office Open XML packages: checked before any library opens them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Protocol
+from xml.parsers import expat
+
+from graphrag_rdf.documents.readers import content as c
+
+# A package may hold this much, and unpack to this many times its size once it is not small: text of
+# office files shrinks 5 to 20 times, a bomb a thousand times.
+MAX_UNPACKED = 1 << 30
+MAX_RATIO = 200
+RATIO_FREE = 32 << 20
+MAX_MEMBERS = 50_000
+
+_OLE = bytes.fromhex("d0cf11e0a1b11ae1")
+_PIECE = 1 << 16
+
+
+class CoreProperties(Protocol):
+    """What python-docx, python-pptx and openpyxl call by the same names."""
+
+    title: Any
+    language: Any
+    created: Any
+    modified: Any
+    keywords: Any
+    identifier: Any
+
+
+class _RootSeenError(Exception):
+    """Stops the XML parser at the root element."""
+
+
+def open_package(data: bytes) -> io.BytesIO:
+    """Check a docx, xlsx or pptx file and return it as a stream.
+
+    Refused are: password-protected and binary Office files, packages that are no ZIP archives, that
+    unpack to more than MAX_UNPACKED bytes, or to more than MAX_RATIO times their size (beyond
+    RATIO_FREE bytes), and XML parts with a document type declaration, which ECMA-376 part 2 forbids
+    and without which no entity can be declared.
+
+    Raises:
+        UnreadableError: for each of these.
+    """
+    if data.startswith(_OLE):
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise c.UnreadableError("encrypted (password)", "save it without a password")
+        raise c.UnreadableError("a binary Office file of before 2007", "save it as .docx, .xlsx or .pptx")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            _check_size(archive, len(data))
+            for member in archive.infolist():
+                if member.filename.lower().endswith((".xml", ".rels")):
+                    _check_prologue(archive, member)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError) as error:
+        raise c.UnreadableError(f"damaged: {error}") from None
+    return io.BytesIO(data)
+
+
+def _check_size(archive: zipfile.ZipFile, packed: int) -> None:
+    members = archive.infolist()
+    if any(member.flag_bits & 1 for member in members):
+        raise c.UnreadableError("encrypted (password)", "save it without a password")
+    # zipfile never unpacks more of a member than the size it declares, so the sum is a true bound
+    unpacked = sum(member.file_size for member in members)
+    if len(members) > MAX_MEMBERS or unpacked > MAX_UNPACKED:
+        raise c.UnreadableError(f"too large when unpacked ({len(members)} parts, {unpacked} bytes)")
+    if unpacked > max(RATIO_FREE, MAX_RATIO * packed):
+        raise c.UnreadableError(f"a decompression bomb? {packed} bytes unpack to {unpacked}")
+
+
+def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    parser = expat.ParserCreate()
+
+    def refuse(*_: object) -> None:
+        raise c.UnreadableError(f"{member.filename} declares a document type, which may hide an entity bomb")
+
+    def stop(*_: object) -> None:
+        raise _RootSeenError
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = stop
+    with archive.open(member) as part:
+        try:
+            while piece := part.read(_PIECE):
+                parser.Parse(piece)
+        except _RootSeenError:
+            return
+        except expat.ExpatError as error:
+            raise c.UnreadableError(f"damaged: {member.filename} is not XML: {error}") from None
+
+
+def metadata(properties: CoreProperties, creator: Any, description: Any) -> Iterator[tuple[str, str]]:
+    """The core properties of a package as (property IRI, value) pairs.
+
+    Args:
+        creator, description: the two that the libraries call by different names.
+    """
+    yield c.CREATOR, _text(creator)
+    yield c.CREATED, _text(properties.created)
+    yield c.MODIFIED, _text(properties.modified)
+    yield c.DESCRIPTION, _text(description)
+    for keyword in _text(properties.keywords).replace(";", ",").split(","):
+        yield c.SUBJECT, keyword
+    yield c.IDENTIFIER, _text(properties.identifier)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    return "" if value is None else str(value)

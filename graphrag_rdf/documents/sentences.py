@@ -1,0 +1,199 @@
+"""Where sentences begin and end, by rules.
+
+First lines are gathered into blocks (paragraphs, headings, list items, table rows): no sentence crosses
+their borders. Then each block is cut after full stops and their like, unless the words around say that
+the full stop belongs to an abbreviation, an initial or an ordinal number.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.sentence_data import Rules, rules_for
+
+Span = tuple[int, int]
+
+_CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
+_WIDE_CLOSERS = r"」』）】》〉〕”’\"'"
+_END = re.compile(
+    # a full stop or its like, closing quotes and brackets, note marks, then white space
+    rf"([.!?…؟۔]+)((?:[{_CLOSERS}]|\[\d{{1,3}}\]|[ \u00a0\u202f]»(?=\s|\Z))*)(?=\s|\Z)"
+    # scripts that put no space after a sentence
+    rf"|[。！？｡．।॥։።။។]+[{_WIDE_CLOSERS}]*"
+)
+_OPENERS = re.compile(r"[\s\"'“„‘‚«»‹›¿¡(\[{*_`–—-]*")
+_WORD = re.compile(r"[^\W_]+")
+_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_EMPHASIS_ONLY = re.compile(r"[*_`]*")
+_LONGEST_ABBREVIATION = 24
+
+_LINE = re.compile(r"[^\r\n\f]+")
+_SINGLE_BREAKS = frozenset({"\n", "\r\n", "\r"})
+_MARKER = re.compile(
+    r"[ \t]*(?:(?P<alone>#{1,6}[ \t]|\||(?:```|~~~)|(?:=+|-{3,}|\*{3,}|_{3,})[ \t]*\Z)"
+    r"|(?P<item>[-*+•‣◦▪][ \t])|(?P<number>\(?\d{1,3}[.)][ \t]))"
+)
+# a line that leaves this share of its paragraph's width unused was ended on purpose
+_SHORT = 0.6
+_CONTINUES = ",;-–—"
+
+
+def split_sentences(text: str, language: str | None = None) -> tuple[Sentence, ...]:
+    """Split a text into sentences, headings, list items and table rows.
+
+    Blank lines end a sentence always; single line ends do where a Markdown heading, list item or table row
+    begins or ends, or where the line is conspicuously shorter than its paragraph is wide; page breaks do
+    unless the next page goes on in lower case.
+
+    Args:
+        text: e.g. a chunk's text.
+        language: BCP 47 tag that selects the abbreviations; None and unknown ones use the English ones.
+
+    Returns:
+        sentences in order, not overlapping, trimmed of white space; every other character is in exactly one.
+    """
+    return tuple(
+        Sentence(index, start, end - start) for index, (start, end) in enumerate(_sentences(text, language))
+    )
+
+
+def _sentences(text: str, language: str | None) -> Iterator[Span]:
+    rules = _cached_rules(language)
+    for block_start, block_end in _blocks(text):
+        start = block_start
+        for match in _END.finditer(text, block_start, block_end):
+            end = match.end()
+            if end < block_end and _ends_sentence(text, start, block_end, match, rules):
+                if trimmed := _trim(text, start, end):
+                    yield trimmed
+                start = end
+        if trimmed := _trim(text, start, block_end):
+            yield trimmed
+
+
+_cached_rules = lru_cache(maxsize=64)(rules_for)
+
+
+def _trim(text: str, start: int, end: int) -> Span | None:
+    piece = text[start:end]
+    stripped = piece.lstrip()
+    start = end - len(stripped)
+    stripped = stripped.rstrip()
+    return (start, start + len(stripped)) if stripped else None
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """Spans that no sentence crosses."""
+    lines = [match.span() for match in _LINE.finditer(text) if not match[0].isspace()]
+    widths = _widths(text, lines)
+    start = previous_end = 0
+    alone = in_list = False
+    for number, (line_start, line_end) in enumerate(lines):
+        marker = _MARKER.match(text, line_start, line_end)
+        kind = marker.lastgroup if marker else None
+        if number:
+            gap = text[previous_end:line_start]
+            hard = (
+                alone
+                or kind in {"alone", "item"}
+                or (kind == "number" and (in_list or gap not in _SINGLE_BREAKS or marker_is_one(marker)))
+                or _breaks(text, lines[number - 1], (line_start, line_end), gap, widths[number])
+            )
+            if hard:
+                yield start, previous_end
+                start = line_start
+                in_list = False
+        alone = kind == "alone"
+        in_list = in_list or kind in {"item", "number"}
+        previous_end = line_end
+    if lines:
+        yield start, previous_end
+
+
+def marker_is_one(marker: re.Match[str] | None) -> bool:
+    """A list may interrupt a paragraph only with its number 1, as in CommonMark."""
+    return marker is not None and marker[0].strip(" \t(.)") == "1"
+
+
+def _widths(text: str, lines: list[Span]) -> list[int]:
+    """For each line, the length of the longest line of its paragraph."""
+    widths: list[int] = []
+    first = 0
+    for number in range(len(lines) + 1):
+        if number == len(lines) or (
+            number and text[lines[number - 1][1] : lines[number][0]] not in _SINGLE_BREAKS
+        ):
+            width = max((end - start for start, end in lines[first:number]), default=0)
+            widths += [width] * (number - first)
+            first = number
+    return widths
+
+
+def _breaks(text: str, line: Span, following: Span, gap: str, width: int) -> bool:
+    """Whether the gap between two lines ends a sentence, whatever the words are."""
+    if gap not in _SINGLE_BREAKS and "\f" not in gap:
+        return True
+    opening = _OPENERS.match(text, *following)
+    word_start = opening.end() if opening else following[0]
+    if text[word_start : word_start + 1].islower():
+        return False
+    if "\f" in gap:
+        return True
+    last = text[line[0] : line[1]].rstrip()
+    if last[-1:] in _CONTINUES:
+        return False
+    word = _WORD.match(text, word_start, following[1])
+    needed = len(last) + 1 + (word.end() - following[0] if word else 1)
+    return needed < _SHORT * width
+
+
+def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], rules: Rules) -> bool:
+    marks: str | None = match[1]
+    if marks is None:  # a full stop of a script without capitals
+        return True
+    opening = _OPENERS.match(text, match.end(), block_end)
+    next_start = opening.end() if opening else match.end()
+    first, second = text[next_start : next_start + 1], text[next_start + 1 : next_start + 2]
+    if first in ".!?…":  # ". . ."; also the end of the block
+        return False
+    if first.islower() and not second.isupper():  # but a sentence may begin with "iPhone"
+        return False
+    if marks != "." or not _EMPHASIS_ONLY.fullmatch(match[2]):
+        return True
+    stop = match.start()
+    token = text[max(start, stop - _LONGEST_ABBREVIATION) : stop]
+    if not token or token[-1].isspace():
+        return True
+    token = token.split()[-1].lstrip("\"'“„‘‚«»([{*_`")
+    word = _WORD.match(text, next_start, block_end)
+    following = word[0] if word else ""
+    starts = following.lower() in rules.starters and not (
+        len(following) == 1 and text[next_start + 1 : next_start + 2] == "."  # an initial
+    )
+    return _stop_ends(token, following, starts, text[start:stop].strip() == token, rules)
+
+
+def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rules) -> bool:
+    """Whether a full stop after `token` ends the sentence.
+
+    Args:
+        token: what stands before the full stop, back to white space.
+        following: the next word.
+        starts: whether that is a word that begins sentences.
+        first: whether the token is the first of its sentence.
+    """
+    lower = token.lower()
+    if token.isdigit():
+        if first and len(token) <= 3:  # the number of a heading or list item
+            return False
+        return starts or not (rules.ordinals and len(token) <= 2)
+    if lower in rules.never:
+        return False
+    if lower in rules.numbered:
+        return not following[:1].isdigit()
+    if (len(token) == 1 and token.isupper()) or lower in rules.often or _ACRONYM.fullmatch(token):
+        return starts
+    return True

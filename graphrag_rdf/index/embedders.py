@@ -1,0 +1,246 @@
+"""Where vectors come from: a model on this machine, or one behind the LLM gateway."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ..errors import SearchIndexError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors = NDArray[np.float32]
+
+_BATCH_TOKENS = 4096  # bounds the memory of a run: attention needs tokens x length
+_MAX_TOKENS = 512
+_OUTPUTS = ("embedding", "sentence_embedding", "last_hidden_state", "token_embeddings")
+
+GatewayEmbed = Callable[[Sequence[str], str], "Vectors"]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of unit length."""
+
+    @property
+    def name(self) -> str:
+        """What the model is called in settings, and in the index made with it."""
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of its vectors; None until the first call of a remote model."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row for each text: float32, shape [texts, dimension], unit length."""
+
+
+def embedder_for(spec: str | None, *, gateway_embed: GatewayEmbed | None = None) -> Embedder | None:
+    """The embedder that a setting names; models are loaded with the first text.
+
+    Args:
+        spec: `none` or None; `local:DIR` (ONNX model, extra `onnx`); `fastembed:NAME` (extra `fastembed`,
+            downloads the model); else a model name as litellm has it.
+        gateway_embed: embeds texts with a named litellm model: (texts, model) -> vectors of any length.
+
+    Raises:
+        SearchIndexError: a local model's files or libraries are missing, or there is no gateway.
+    """
+    if spec is None or spec == "none":
+        return None
+    scheme, _, rest = spec.partition(":")
+    if scheme == "local":
+        return OnnxEmbedder(Path(rest).expanduser(), name=spec)
+    if scheme == "fastembed":
+        return FastembedEmbedder(rest)
+    if gateway_embed is None:
+        raise SearchIndexError(
+            f"The embedding model {spec!r} needs a connection to a model service, and there is none.",
+            "Name a local model (local:DIR), or none.",
+        )
+    return GatewayEmbedder(spec, gateway_embed)
+
+
+class OnnxEmbedder:
+    """A sentence encoder as a folder with `model.onnx` and `tokenizer.json`, run by ONNX Runtime.
+
+    The graph takes `input_ids` and `attention_mask` (and `token_type_ids`, if it has them) and gives
+    `embedding` or `sentence_embedding` [n, d], or states of the tokens [n, length, d], of which we take
+    the mean. Longer texts are cut at the tokenizer's own limit, or 512 tokens.
+
+    A text's vector does not depend on what else is embedded with it: texts run together only if they
+    have equally many tokens, so nothing is padded.
+
+    Raises:
+        SearchIndexError: a file or the extra `onnx` is missing, or the model has another interface.
+    """
+
+    def __init__(self, folder: Path, *, name: str | None = None) -> None:
+        self.name = name or f"local:{folder}"
+        self._folder = folder
+        for file in ("model.onnx", "tokenizer.json"):
+            if not (folder / file).is_file():
+                raise SearchIndexError(
+                    f"The embedding model {self.name} lacks {folder / file}.",
+                    "Give a folder with model.onnx and tokenizer.json, or choose another embedding model.",
+                )
+        try:
+            import onnxruntime
+            import tokenizers
+        except ImportError as error:
+            raise _missing_extra(self.name, "onnx", error) from error
+        self._onnxruntime, self._tokenizers = onnxruntime, tokenizers
+        self._session: Any = None
+        self._tokenizer: Any = None
+        self._output = ""
+        self._inputs: set[str] = set()
+
+    @property
+    def dimension(self) -> int:
+        self._load()
+        size = self._outputs()[self._output][-1]
+        return size if isinstance(size, int) else int(self.embed(["a"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        self._load()
+        by_length: dict[int, list[int]] = defaultdict(list)
+        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        for row, ids in enumerate(encoded):
+            by_length[len(ids)].append(row)
+        result: list[Vectors | None] = [None] * len(texts)
+        for length in sorted(by_length):
+            for rows in _slices(by_length[length], max(1, _BATCH_TOKENS // max(length, 1))):
+                vectors = self._run(np.array([encoded[row] for row in rows], dtype=np.int64))
+                for row, vector in zip(rows, vectors, strict=True):
+                    result[row] = vector
+        return np.stack(result) if texts else np.empty((0, self.dimension), np.float32)  # type: ignore[arg-type]
+
+    def _run(self, ids: NDArray[np.int64]) -> Vectors:
+        import numpy as np
+
+        feed: dict[str, NDArray[np.int64]] = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        if "token_type_ids" in self._inputs:
+            feed["token_type_ids"] = np.zeros_like(ids)
+        (output,) = self._session.run([self._output], feed)
+        return unit_rows(output.mean(axis=1) if output.ndim == 3 else output)
+
+    def _outputs(self) -> Mapping[str, Sequence[int | str | None]]:
+        return {output.name: output.shape for output in self._session.get_outputs()}
+
+    def _load(self) -> None:
+        if self._session is not None:
+            return
+        options = self._onnxruntime.SessionOptions()
+        # waiting threads that spin take the processor away from everybody else on it
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        try:
+            tokenizer = self._tokenizers.Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+            session = self._onnxruntime.InferenceSession(
+                str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
+            )
+        # both libraries raise bare Exceptions, and classes that they do not export
+        except Exception as error:
+            raise SearchIndexError(
+                f"The embedding model {self.name} cannot be loaded: {error}",
+                "Get its files again, or choose another embedding model.",
+            ) from error
+        limit = (tokenizer.truncation or {}).get("max_length", _MAX_TOKENS)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(min(limit, _MAX_TOKENS))
+        self._session, self._tokenizer = session, tokenizer
+        self._inputs = {tensor.name for tensor in session.get_inputs()}
+        known = [name for name in _OUTPUTS if name in self._outputs()]
+        if not known or not {"input_ids", "attention_mask"} <= self._inputs:
+            self._session = None
+            raise SearchIndexError(
+                f"The embedding model {self.name} has inputs {sorted(self._inputs)} and no output that we know.",
+                f"A sentence encoder has input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
+            )
+        self._output = known[0]
+
+
+class FastembedEmbedder:
+    """A model of the fastembed library, by its name there; downloaded when first used.
+
+    Raises:
+        SearchIndexError: the extra `fastembed` is missing, or there is no such model.
+    """
+
+    def __init__(self, model: str) -> None:
+        self.name = f"fastembed:{model}"
+        try:
+            import fastembed
+        except ImportError as error:
+            raise _missing_extra(self.name, "fastembed", error) from error
+        try:
+            self._model = fastembed.TextEmbedding(model)
+        except ValueError as error:
+            raise SearchIndexError(
+                f"fastembed cannot load {model!r}: {error}",
+                "Its models: python -c 'import fastembed; "
+                "print(fastembed.TextEmbedding.list_supported_models())'",
+            ) from error
+        self.dimension: int | None = None
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        # one text at a time: the library pads batches, and padding changes the last digits
+        rows = [unit_rows(np.array(list(self._model.embed([text])))) for text in texts]
+        if rows:
+            self.dimension = rows[0].shape[1]
+        return np.concatenate(rows) if rows else np.empty((0, self.dimension or 0), np.float32)
+
+
+class GatewayEmbedder:
+    """A model that the LLM gateway reaches; its errors are the gateway's."""
+
+    def __init__(self, model: str, gateway_embed: GatewayEmbed) -> None:
+        self.name = model
+        self.dimension: int | None = None
+        self._embed = gateway_embed
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        import numpy as np
+
+        if not texts:
+            return np.empty((0, self.dimension or 0), np.float32)
+        vectors = np.asarray(self._embed(texts, self.name))
+        if vectors.ndim != 2 or len(vectors) != len(texts):
+            raise SearchIndexError(
+                f"The embedding model {self.name} gave an array of shape {vectors.shape} for {len(texts)} texts."
+            )
+        self.dimension = vectors.shape[1]
+        return unit_rows(vectors)
+
+
+def unit_rows(vectors: NDArray[Any]) -> Vectors:
+    """The rows scaled to length 1 in float64, as float32; a row of zeros stays.
+
+    Raises:
+        SearchIndexError: a value is not a finite number.
+    """
+    import numpy as np
+
+    wide = np.asarray(vectors, dtype=np.float64)
+    if not np.isfinite(wide).all():
+        raise SearchIndexError("An embedding holds values that are not finite numbers.")
+    length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
+    return (wide / np.where(length > 0, length, 1.0)).astype(np.float32)
+
+
+def _slices(rows: list[int], size: int) -> Iterator[list[int]]:
+    for start in range(0, len(rows), size):
+        yield rows[start : start + size]
+
+
+def _missing_extra(model: str, extra: str, error: ImportError) -> SearchIndexError:
+    return SearchIndexError(
+        f"The embedding model {model} needs a library that is not installed: {error}",
+        f"pip install 'graphrag-rdf[{extra}]'",
+    )

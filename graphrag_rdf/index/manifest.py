@@ -1,0 +1,63 @@
+"""The small file that says what an index consists of: replaced as a whole, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from ..errors import SearchIndexError
+
+REBUILD = "graphrag-rdf index rebuild"
+_NAME = "manifest.json"
+
+
+def read(folder: Path, *, form: int) -> dict[str, Any] | None:
+    """The manifest of an index folder; None if there is none.
+
+    Args:
+        folder: the index.
+        form: the version of the layout that the caller understands.
+
+    Raises:
+        SearchIndexError: it cannot be read, or has another layout.
+    """
+    path = folder / _NAME
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise damaged(path, error) from error
+    if not isinstance(found, dict) or found.get("format") != form:
+        raise SearchIndexError(
+            f"The search index {folder} was written by another version of the program.", REBUILD
+        )
+    return found
+
+
+def write(folder: Path, content: dict[str, Any]) -> None:
+    """Replaces the manifest durably: after a power cut either the old or the new one is there."""
+    temporary = folder / f"{_NAME}.{os.getpid()}.new"
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1, sort_keys=True)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(folder / _NAME)
+    sync_folder(folder)
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes the names in a folder durable, where the system has a call for it."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def damaged(path: Path, cause: object) -> SearchIndexError:
+    """The error for files that cannot be what was written."""
+    return SearchIndexError(f"The search index {path} is damaged: {cause}", REBUILD)

@@ -1,0 +1,282 @@
+"""One kind's documents in Tantivy: adding, deleting, looking up, and exact BM25 over what is alive."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import tantivy
+
+FIELDS = ("labels", "text")
+K1 = 1.2  # as in Tantivy, whose scores choose the candidates
+B = 0.75
+_HEAP = 15_000_000  # bytes; the least that Tantivy takes
+# Tantivy keeps lengths above 40 with 4 significant bits, rounded down: by less than one ninth
+_LENGTH_LOSS = 9 / 8
+_FLOAT32 = 1 + 1e-4  # more than enough for the rounding of a sum of 32-bit floats
+_LOCK_BUSY = "LockBusy"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A document as indexed: `fields` has the terms of each field, `keys` the names it is called by."""
+
+    iri: str
+    content: str
+    language: str
+    keys: tuple[str, ...]
+    fields: Mapping[str, list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """A query, weighed: (field, term, weight) in fixed order, and the mean length of each field."""
+
+    terms: tuple[tuple[str, str, float], ...]
+    mean: Mapping[str, float]
+
+    def score(self, entry: Entry) -> float:
+        """BM25 of a document, added up in the order of the terms."""
+        total = 0.0
+        for field, term, weight in self.terms:
+            tokens = entry.fields[field]
+            frequency = tokens.count(term)
+            if frequency:
+                norm = K1 * (1 - B + B * len(tokens) / self.mean[field])
+                total += weight * frequency * (K1 + 1) / (frequency + norm)
+        return total
+
+
+class Shelf:
+    """The documents of one kind.
+
+    Args:
+        folder: where; None for memory.
+        create: a new one, or one that exists.
+
+    Raises:
+        FileNotFoundError: it should exist and does not.
+        ValueError: from Tantivy: damaged.
+    """
+
+    def __init__(self, folder: Path | None, *, create: bool) -> None:
+        import tantivy
+
+        self.folder = folder
+        self.exact_lengths = True  # no delete has ever touched these segments
+        self._tantivy = tantivy
+        self._schema = _schema()
+        if create and folder:
+            folder.mkdir(parents=True)
+        if folder and not folder.joinpath("meta.json").exists() and not create:
+            raise FileNotFoundError(2, "no index", str(folder))
+        where = str(folder) if folder else None
+        self._index = tantivy.Index(self._schema, where) if create else tantivy.Index.open(str(folder))
+        self._index.config_reader("manual")
+        self._writer: tantivy.IndexWriter | None = None
+        self.refresh()
+
+    # --- writing
+
+    def begin(self) -> bool:
+        """Takes the writer's lock; False if another process has it."""
+        if self._writer is None:
+            try:
+                self._writer = self._index.writer(_HEAP, 1)
+            except ValueError as error:
+                if _LOCK_BUSY in str(error):
+                    return False
+                raise
+        return True
+
+    @property
+    def _open_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            raise RuntimeError("begin() comes before writing")
+        return self._writer
+
+    def add(self, entry: Entry) -> None:
+        document = self._tantivy.Document()
+        document.add_text("all", "1")
+        document.add_text("iri", entry.iri)
+        document.add_text("content", entry.content)
+        document.add_text("language", entry.language)
+        for key in entry.keys:
+            document.add_text("keys", key)
+        for field in FIELDS:
+            tokens = entry.fields[field]
+            if tokens:
+                document.add_text(field, " ".join(tokens))
+                document.add_unsigned(f"{field}_length", len(tokens))
+        self._open_writer.add_document(document)
+
+    def delete(self, iri: str) -> None:
+        self._open_writer.delete_documents_by_term("iri", iri)
+
+    def commit(self) -> None:
+        self._open_writer.commit()
+        self.refresh()
+
+    def release(self) -> None:
+        """Ends writing; uncommitted changes are lost."""
+        if self._writer is not None:
+            self._writer.rollback()
+            self._writer.wait_merging_threads()  # also consumes the writer, which frees the lock
+            self._writer = None
+
+    # --- reading
+
+    def refresh(self) -> None:
+        """Sees the last commit."""
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self._indexed = self._searcher.doc_freq("all", "1")
+        self._means: dict[str, float] | None = None
+        self._languages: list[str] | None = None
+
+    @property
+    def count(self) -> int:
+        return int(self._searcher.num_docs)
+
+    @property
+    def dead(self) -> int:
+        """Documents deleted but still in the segments, and in Tantivy's statistics."""
+        return self._indexed - self.count
+
+    def entries(self) -> Iterator[Entry]:
+        """All documents."""
+        for _, address in self._hits(self._tantivy.Query.all_query(), self.count):
+            yield _entry(self._searcher.doc(address))
+
+    def iris(self) -> Iterator[str]:
+        for _, address in self._hits(self._tantivy.Query.all_query(), self.count):
+            yield self._searcher.doc(address)["iri"][0]
+
+    def find(self, field: str, values: Sequence[str]) -> Iterator[Entry]:
+        """Documents with one of the values in a keyword field."""
+        if values and self.count:
+            query = self._tantivy.Query.term_set_query(self._schema, field, list(values))
+            for _, address in self._hits(query, self.count):
+                yield _entry(self._searcher.doc(address))
+
+    def hashes(self, iris: Sequence[str]) -> dict[str, str]:
+        if not iris or not self.count:
+            return {}
+        query = self._tantivy.Query.term_set_query(self._schema, "iri", list(iris))
+        documents = (self._searcher.doc(address) for _, address in self._hits(query, len(iris)))
+        return {document["iri"][0]: document["content"][0] for document in documents}
+
+    def languages(self) -> list[str]:
+        """The languages of the living documents, in order."""
+        if self._languages is None:
+            named = self._searcher.terms_with_prefix("language", "")
+            self._languages = sorted(name for name, _ in named if self._frequency("language", name))
+        return self._languages
+
+    def weigh(self, counts: Mapping[str, int], boosts: Mapping[str, float]) -> Weights:
+        """Gives each term of a query its weight in each field: boost x frequency in the query x idf."""
+        terms = []
+        for field in FIELDS:
+            boost = boosts.get(field, 0.0)
+            for term in sorted(counts) if boost else ():
+                frequency = self._frequency(field, term)
+                if frequency:
+                    terms.append((field, term, boost * counts[term] * _idf(frequency, self.count)))
+        return Weights(tuple(terms), self._mean_lengths())
+
+    def best(self, weights: Weights, k: int) -> list[tuple[float, str]]:
+        """The k best (score, IRI), by falling score, then IRI.
+
+        Complete although Tantivy chooses the candidates by slightly other scores: its terms are weighed
+        so that its score times `slack` is at least the exact one, and we go on until what it has not
+        shown is under the k-th.
+        """
+        if not weights.terms or k < 1:
+            return []
+        query, slack = self._candidates(weights)
+        scored: dict[tuple[int, int], tuple[float, str]] = {}
+        limit = 2 * k + 32
+        while True:
+            hits = self._hits(query, limit)
+            for _, address in hits:
+                place = (address.segment_ord, address.doc)
+                if place not in scored:
+                    entry = _entry(self._searcher.doc(address))
+                    scored[place] = (weights.score(entry), entry.iri)
+            best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1]))
+            if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
+                return best
+            limit *= 4
+
+    def _candidates(self, weights: Weights) -> tuple[tantivy.Query, float]:
+        """The query for Tantivy, and by how much its scores can fall short of the exact ones.
+
+        Each term is boosted by what Tantivy's idf, which counts the dead, lacks. There remain the lengths:
+        with q <= l for the rounded length and m' >= (8/9) m N/N' for Tantivy's mean length, a term's
+        exact share is at most max(1, m/m') times Tantivy's.
+        """
+        query, should = self._tantivy.Query, self._tantivy.Occur.Should
+        parts = []
+        for field, term, weight in weights.terms:
+            idf = _idf(self._searcher.doc_freq(field, term), self._indexed)
+            parts.append((should, query.boost_query(self._term(field, term), weight / idf)))
+        slack = 1.0 if self.exact_lengths else _LENGTH_LOSS * self._indexed / self.count
+        return query.boolean_query(parts), slack * _FLOAT32
+
+    def _hits(self, query: tantivy.Query, limit: int) -> list[tuple[Any, tantivy.DocAddress]]:
+        # without counting, Tantivy skips what cannot reach the first `limit`
+        return self._searcher.search(query, max(limit, 1), count=False).hits
+
+    def _term(self, field: str, term: str) -> tantivy.Query:
+        option = "freq" if field in FIELDS else "basic"
+        return self._tantivy.Query.term_query(self._schema, field, term, option)
+
+    def _frequency(self, field: str, term: str) -> int:
+        """In how many living documents a term occurs."""
+        if not self.dead:
+            return self._searcher.doc_freq(field, term)
+        counted = self._searcher.search(self._term(field, term), 1, count=True)
+        return int(counted.count)  # type: ignore[attr-defined]
+
+    def _mean_lengths(self) -> dict[str, float]:
+        """Mean number of terms a field has in the living documents."""
+        if self._means is None:
+            sums = {field: {"sum": {"field": f"{field}_length"}} for field in FIELDS}
+            totals = self._searcher.aggregate(self._tantivy.Query.all_query(), sums) if self.count else {}
+            self._means = {field: (total["value"] or 0.0) / self.count for field, total in totals.items()}
+        return self._means
+
+
+def _idf(frequency: int, documents: int) -> float:
+    return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
+
+
+def _entry(document: tantivy.Document) -> Entry:
+    stored = document.to_dict()
+    return Entry(
+        iri=stored["iri"][0],
+        content=stored["content"][0],
+        language=stored["language"][0],
+        keys=tuple(stored.get("keys", ())),
+        fields={field: stored[field][0].split(" ") if field in stored else [] for field in FIELDS},
+    )
+
+
+def _schema() -> tantivy.Schema:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("all", tokenizer_name="raw", index_option="basic")  # the same in every document
+    for keyword in ("iri", "language", "keys"):
+        builder.add_text_field(keyword, stored=True, tokenizer_name="raw", index_option="basic")
+    # only kept, but Tantivy's Python interface has no text field that is not indexed
+    builder.add_text_field("content", stored=True, tokenizer_name="raw", index_option="basic")
+    for field in FIELDS:
+        builder.add_text_field(field, stored=True, tokenizer_name="whitespace", index_option="freq")
+        builder.add_unsigned_field(f"{field}_length", fast=True)
+    return builder.build()

@@ -1,0 +1,405 @@
+"""Full-text search over entities, sentences and chunks.
+
+Tantivy finds the candidates; their scores are computed here, exactly, from the terms that it stores.
+Tantivy's own scores would not do: it counts deleted documents until their segment happens to be merged,
+rounds lengths to 8 bits and adds 32-bit floats in an order that depends on the segments, so that the same
+records could rank differently after another history. Here equal records give equal scores, to the digit.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..errors import SearchIndexError
+from . import manifest
+from .analyse import analyse, match_key, primary_language
+from .model import KINDS, Hit, Kind, Record, SyncReport
+from .postings import Entry, Shelf, Weights
+
+_FORMAT = 1
+_BATCH = 1000
+_PURGE_ABOVE = 0.3  # share of dead documents at which a commit rewrites a kind
+_PURGE_FROM = 1000  # dead documents under which it never does
+
+# how much a match in a field counts; `text` holds the labels too, so `labels` is on top of it
+DEFAULT_BOOSTS: Mapping[Kind, Mapping[str, float]] = {
+    "entity": {"text": 1.0, "labels": 1.0},
+    "sentence": {"text": 1.0},
+    "chunk": {"text": 1.0},
+}
+
+
+class TextIndex:
+    """A BM25 index that can be rebuilt from the store, and equals a rebuilt one at any time.
+
+    Everything is found by commits: what `apply` and `sync` changed is searched after `commit`. One
+    process writes; any number may read meanwhile, each seeing the last commit before it opened or was
+    refreshed.
+    """
+
+    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+        self._path = path
+        self._read_only = read_only
+        self._writing = False
+        self._pending: dict[Kind, dict[str, str | None]] = {kind: {} for kind in KINDS}
+        self._state: dict[str, Any] = {}
+        self._shelves: dict[Kind, Shelf] = {}
+        self._load()
+
+    @classmethod
+    def open(cls, path: Path | None, *, read_only: bool = False) -> TextIndex:
+        """Opens an index, making a new one where there is none.
+
+        Args:
+            path: its folder; None for one in memory.
+            read_only: never write, and need no lock; the folder must hold an index.
+
+        Raises:
+            SearchIndexError: damaged, of another version, or (read only) not there.
+        """
+        return cls(path, read_only=read_only)
+
+    @property
+    def commit_number(self) -> int:
+        """The number given to the last commit; 0 for a new index."""
+        return int(self._state["commit"])
+
+    def count(self, kind: Kind) -> int:
+        """How many records of a kind can be found."""
+        return self._shelves[kind].count
+
+    def refresh(self) -> None:
+        """Sees what another process has committed since."""
+        with self._guard():
+            if not any(self._pending.values()):
+                self._load()
+
+    def close(self) -> None:
+        """Gives up the lock and forgets what was not committed."""
+        self._release()
+        self._pending = {kind: {} for kind in KINDS}
+
+    # --- writing ---------------------------------------------------------------------------------
+
+    def apply(self, upserts: Sequence[Record], deletes: Sequence[str] = ()) -> None:
+        """Adds or replaces records, and removes IRIs of any kind; what is unchanged costs a look only.
+
+        Raises:
+            SearchIndexError: another process is writing, or the index was opened to be read.
+        """
+        self._begin()
+        with self._guard():
+            for kind in KINDS:
+                if deletes:
+                    self._remove(kind, deletes)
+                wanted = {record.iri: record for record in upserts if record.kind == kind}
+                self._put(kind, wanted)
+
+    def sync(self, records: Iterable[Record]) -> SyncReport:
+        """Makes the index hold exactly these records, writing only differences.
+
+        For catching up after a crash and for rebuilding. Takes the records as a stream.
+
+        Returns:
+            how many records were new or changed, how many went, how many stayed.
+        """
+        self._begin()
+        added = unchanged = 0
+        # Python's own 64-bit hashes: a set of a million IRIs would be five times the size
+        seen: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
+        stream = iter(records)
+        with self._guard():
+            while batch := list(islice(stream, _BATCH)):
+                for kind in KINDS:
+                    wanted = {record.iri: record for record in batch if record.kind == kind}
+                    seen[kind].update(map(hash, wanted))
+                    written = self._put(kind, wanted)
+                    added += written
+                    unchanged += len(wanted) - written
+            removed = 0
+            for kind, kept in seen.items():
+                pending = [iri for iri, content in self._pending[kind].items() if content]
+                gone = {iri for iri in (*self._shelves[kind].iris(), *pending) if hash(iri) not in kept}
+                removed += self._remove(kind, sorted(gone))
+        return SyncReport(added, removed, unchanged)
+
+    def commit(self, number: int, *, purge: bool = False) -> None:
+        """Makes everything applied durable and findable.
+
+        Args:
+            number: the store's commit that the index now covers; the store must hold it already.
+            purge: also erase removed records physically from the files, as forgetting demands.
+        """
+        if self._read_only:
+            raise SearchIndexError("The search index was opened for reading only.")
+        with self._guard():
+            touched = [kind for kind in KINDS if self._pending[kind]]
+            for kind in touched:
+                self._shelves[kind].commit()
+            stale = [kind for kind in KINDS if self._wants_purge(kind, everything=purge)]
+            if stale:
+                self._begin()
+            replaced = [self._rewrite(kind) for kind in stale]
+            if touched or replaced or number != self.commit_number:
+                self._state["commit"] = number
+                self._save()
+            for folder in filter(None, replaced):
+                shutil.rmtree(folder, ignore_errors=True)  # a reader may hold it open: swept up later
+            self._pending = {kind: {} for kind in KINDS}
+
+    def _put(self, kind: Kind, wanted: Mapping[str, Record]) -> int:
+        """Writes those of the records that differ from what is there; returns how many."""
+        known = self._hashes(kind, wanted)
+        shelf = self._shelves[kind]
+        written = 0
+        for iri, record in wanted.items():
+            content, old = record.content_hash, known.get(iri)
+            if content == old:
+                continue
+            if old is not None:
+                self._delete(kind, iri)
+            shelf.add(_entry(record, content))
+            self._pending[kind][iri] = content
+            written += 1
+        return written
+
+    def _remove(self, kind: Kind, iris: Sequence[str]) -> int:
+        known = self._hashes(kind, iris)
+        for iri in known:
+            self._delete(kind, iri)
+            self._pending[kind][iri] = None
+        return len(known)
+
+    def _delete(self, kind: Kind, iri: str) -> None:
+        if not self._state["kinds"][kind]["deletes"]:
+            # on disk before the first delete is: from now on lengths in merged segments are estimates
+            self._state["kinds"][kind]["deletes"] = True
+            self._save()
+        self._shelves[kind].delete(iri)
+
+    def _hashes(self, kind: Kind, iris: Iterable[str]) -> dict[str, str]:
+        """Content hashes of those IRIs that are there, uncommitted changes included."""
+        pending = self._pending[kind]
+        known = self._shelves[kind].hashes([iri for iri in iris if iri not in pending])
+        known.update((iri, content) for iri in iris if (content := pending.get(iri)))
+        return known
+
+    def _wants_purge(self, kind: Kind, *, everything: bool) -> bool:
+        if not self._state["kinds"][kind]["deletes"]:
+            return False
+        shelf = self._shelves[kind]
+        return everything or (shelf.dead >= _PURGE_FROM and shelf.dead > _PURGE_ABOVE * shelf.count)
+
+    def _rewrite(self, kind: Kind) -> Path | None:
+        """Copies the living of a kind into a new folder; returns the old one, to be removed."""
+        old = self._shelves[kind]
+        state = self._state["kinds"][kind]
+        state["generation"] += 1
+        state["deletes"] = False
+        folder = self._folder(kind)
+        if folder and folder.exists():
+            shutil.rmtree(folder)  # left by a run that died before it was named in the manifest
+        new = Shelf(folder, create=True)
+        new.begin()
+        for entry in old.entries():
+            new.add(entry)
+        new.commit()
+        old.release()
+        self._shelves[kind] = new
+        return old.folder
+
+    def _begin(self) -> None:
+        """Takes the lock, if we do not have it, on the index as it is now."""
+        if self._read_only:
+            raise SearchIndexError("The search index was opened for reading only.")
+        if self._writing:
+            return
+        with self._guard():
+            while True:
+                for shelf in self._shelves.values():
+                    if not shelf.begin():
+                        self._release()
+                        raise SearchIndexError(
+                            f"Another process is writing to the search index {self._path}.",
+                            "Wait until it is done, or end it.",
+                        )
+                if self._path is None or manifest.read(self._path, form=_FORMAT) == self._state:
+                    break
+                self._release()  # somebody wrote between our opening and now
+                self._load()
+        self._writing = True
+        self._sweep()
+
+    def _release(self) -> None:
+        for shelf in self._shelves.values():
+            shelf.release()
+        self._writing = False
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        *,
+        kind: Kind,
+        k: int,
+        language: str | None = None,
+        boosts: Mapping[str, float] | None = None,
+    ) -> list[Hit]:
+        """The k best records of a kind by BM25, best first, ties by IRI.
+
+        Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), in Lucene's form: k1 = 1.2,
+        b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)); statistics are those of the kind. Fields are
+        scored apart and added.
+
+        Args:
+            query: words in any order; stop words do not count.
+            kind: what to find.
+            k: at most so many.
+            language: of the query; None tries the languages of the records, each with its own stems.
+            boosts: weight of the fields `labels` and `text` (labels and text); 0 leaves one out.
+        """
+        shelf = self._shelves[kind]
+        with self._guard():
+            weights = self._weights(shelf, query, kind, language, boosts)
+            found = shelf.best(weights, k)
+        return [Hit(iri, kind, score) for score, iri in found]
+
+    def scores(
+        self,
+        query: str,
+        iris: Sequence[str],
+        *,
+        kind: Kind,
+        language: str | None = None,
+        boosts: Mapping[str, float] | None = None,
+    ) -> dict[str, float]:
+        """What `search` would score for these IRIs; 0.0 without a common word, absent if unknown."""
+        shelf = self._shelves[kind]
+        with self._guard():
+            weights = self._weights(shelf, query, kind, language, boosts)
+            return {entry.iri: weights.score(entry) for entry in shelf.find("iri", iris)}
+
+    def exact(self, labels: Sequence[str]) -> dict[str, list[str]]:
+        """Entities called so: each label that has any, with their IRIs in order.
+
+        Labels match regardless of case, width and white space; stop words count.
+        """
+        keys = {label: match_key(label) for label in labels}
+        by_key: dict[str, list[str]] = {}
+        with self._guard():
+            for entry in self._shelves["entity"].find("keys", [*filter(None, set(keys.values()))]):
+                for key in entry.keys:
+                    by_key.setdefault(key, []).append(entry.iri)
+        return {label: sorted(by_key[key]) for label, key in keys.items() if key in by_key}
+
+    def _weights(
+        self, shelf: Shelf, query: str, kind: Kind, language: str | None, boosts: Mapping[str, float] | None
+    ) -> Weights:
+        languages = [language] if language else shelf.languages()
+        counts: dict[str, int] = {}
+        for each in languages:
+            terms = analyse(query, each)
+            for term in terms:
+                counts[term] = max(counts.get(term, 0), terms.count(term))
+        return shelf.weigh(counts, DEFAULT_BOOSTS[kind] if boosts is None else boosts)
+
+    # --- files -----------------------------------------------------------------------------------
+
+    def _folder(self, kind: Kind) -> Path | None:
+        return self._path and self._path / f"{kind}-{self._state['kinds'][kind]['generation']}"
+
+    def _load(self) -> None:
+        for attempt in range(3):
+            state = manifest.read(self._path, form=_FORMAT) if self._path else None
+            if state is None:
+                self._create()
+                return
+            self._state = state
+            try:
+                # shelves that are still the same keep their writer
+                self._shelves = {kind: self._shelf(kind) for kind in KINDS}
+            except FileNotFoundError as error:  # rewritten by the writer between our two looks
+                if attempt == 2:
+                    raise manifest.damaged(error.filename, error) from error
+            else:
+                return
+
+    def _shelf(self, kind: Kind) -> Shelf:
+        try:
+            folder = self._folder(kind)
+            held = self._shelves.get(kind)
+            if held is not None and held.folder == folder:
+                held.refresh()
+            else:
+                held = Shelf(folder, create=False)
+            held.exact_lengths = not self._state["kinds"][kind]["deletes"]
+        except (ValueError, KeyError, TypeError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise manifest.damaged(self._path or Path("(memory)"), error) from error
+        return held
+
+    def _create(self) -> None:
+        if self._read_only:
+            raise SearchIndexError(f"There is no search index in {self._path}.", manifest.REBUILD)
+        if self._shelves:
+            if self._path:
+                raise manifest.damaged(self._path, "its manifest is gone")
+            return  # in memory, what is there is all there is
+        self._state = {"format": _FORMAT, "commit": 0, "kinds": {k: _new_state() for k in KINDS}}
+        for kind in KINDS:
+            folder = self._folder(kind)
+            if folder and folder.exists():
+                shutil.rmtree(folder)
+            self._shelves[kind] = Shelf(folder, create=True)
+        self._save()
+
+    def _save(self) -> None:
+        for kind in KINDS:
+            self._shelves[kind].exact_lengths = not self._state["kinds"][kind]["deletes"]
+        if self._path:
+            manifest.write(self._path, self._state)
+
+    def _sweep(self) -> None:
+        """Removes folders of former generations that a reader or a crash left behind."""
+        if self._path:
+            for kind in KINDS:
+                for folder in self._path.glob(f"{kind}-*"):
+                    if folder != self._folder(kind):  # only with the lock: another may be making one
+                        shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        """Turns what Tantivy raises into an error that names the index and the way out."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            raise manifest.damaged(self._path or Path("(memory)"), error) from error
+
+
+def _new_state() -> dict[str, Any]:
+    return {"generation": 1, "deletes": False}
+
+
+@lru_cache(maxsize=1024)  # a title comes with each sentence of its document
+def _label_terms(labels: tuple[str, ...], language: str | None) -> list[str]:
+    return [term for label in labels for term in analyse(label, language)]
+
+
+def _entry(record: Record, content: str) -> Entry:
+    labels = _label_terms(record.labels, record.language)
+    keys = tuple(dict.fromkeys(map(match_key, record.labels))) if record.kind == "entity" else ()
+    return Entry(
+        iri=record.iri,
+        content=content,
+        language=primary_language(record.language),
+        keys=keys,
+        fields={"labels": labels, "text": labels + analyse(record.text, record.language)},
+    )

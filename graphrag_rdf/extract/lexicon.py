@@ -38,7 +38,9 @@ def all_stopwords() -> frozenset[str]:
     Only short words of other languages count: `die` is no name anywhere, `Nun` might be one.
     """
     table = _stopword_table()
-    others = frozenset(word for code, words in table.items() if code != "en" for word in words if len(word) <= 3)
+    others = frozenset(
+        word for code, words in table.items() if code != "en" for word in words if len(word) <= 3
+    )
     return table["en"] | others
 
 

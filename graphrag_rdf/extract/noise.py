@@ -13,7 +13,9 @@ DEFAULT_SHORT_NAMES = frozenset({"C", "R"})
 """Names of one letter that are names all the same."""
 
 # what models and forms write where there is nothing to write
-_PLACEHOLDERS = frozenset({"none", "n/a", "null", "nil", "nan", "undefined", "tbd", "not specified", "not available"})
+_PLACEHOLDERS = frozenset(
+    {"none", "n/a", "null", "nil", "nan", "undefined", "tbd", "not specified", "not available"}
+)
 _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 
 

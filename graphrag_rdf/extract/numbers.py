@@ -25,7 +25,9 @@ _DATATYPES: dict[Kind, str | None] = {
     "year": XSD + "gYear",
     "quantity": None,
 }
-_DECIMAL_COMMA = frozenset({"de", "nl", "fr", "es", "it", "pt", "da", "sv", "pl", "cs", "fi", "ru", "uk", "tr"})
+_DECIMAL_COMMA = frozenset(
+    {"de", "nl", "fr", "es", "it", "pt", "da", "sv", "pl", "cs", "fi", "ru", "uk", "tr"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +85,12 @@ _DIGIT = re.compile(r"\d")
 
 @lru_cache(maxsize=1)
 def _months() -> dict[str, int]:
-    return {name: int(number) for number, names in read_table("dates")["months"].items() for name in names.split()}
+    return {
+        name: int(number) for number, names in read_table("dates")["months"].items() for name in names.split()
+    }
 
 
+@lru_cache(maxsize=1)
 def month_words() -> frozenset[str]:
     """Names of months and days of the week, case folded."""
     return frozenset(_months()) | frozenset(read_table("dates")["other"]["weekdays"].split())
@@ -110,7 +115,7 @@ def _pattern() -> re.Pattern[str]:
         | (?P<money>(?:{money})\s?(?:{number})(?:\s(?:thousand|million|billion|trillion|Millionen|Milliarden|miljoen|miljard)\b)?)
         | (?P<quantity>(?:{number})(?:\s?[-\u2013]\s?(?:{number}))?(?:\s?[%€£°]|\s?(?:{units})\b|-(?:{units})\b)(?:\s(?:dollars|euros|pounds|km|miles|people)\b)?)
         | (?P<year>{year})(?![\w%]|[.,:]\d)
-        | (?P<number>{number})(?![\w%])
+        | (?P<number>{number})(?![\w%]|[.,]\d)
         )""",
         re.VERBOSE | re.IGNORECASE,
     )
@@ -121,7 +126,11 @@ def _read(match: re.Match[str], text: str, language: str | None) -> LiteralSpan 
     # lastgroup is the last *closed* group: the inner month groups close first, so it is the outer form
     surface = match.group(form).rstrip()
     offset = match.start(form)
-    digits = [int(part) for part in re.findall(r"\d+", surface)] if form not in {"number", "quantity", "money"} else []
+    digits = (
+        [int(part) for part in re.findall(r"\d+", surface)]
+        if form not in {"number", "quantity", "money"}
+        else []
+    )
     year, month, day = 0, 0, 0
     if form == "iso":
         year, month, day = digits
@@ -170,7 +179,9 @@ def _number(surface: str, offset: int, language: str | None) -> LiteralSpan:
     elif grouping in plain:  # "3,5" in English: not a number of that language
         return LiteralSpan(offset, len(surface), surface, None, "quantity")
     plain = plain.replace(point, ".")
-    return LiteralSpan(offset, len(surface), plain, XSD + ("decimal" if "." in plain else "integer"), "number")
+    return LiteralSpan(
+        offset, len(surface), plain, XSD + ("decimal" if "." in plain else "integer"), "number"
+    )
 
 
 _NEXT_WORD = re.compile(r"[ \u00a0]([^\W\d_]+)")

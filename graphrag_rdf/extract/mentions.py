@@ -1,0 +1,400 @@
+"""Where a text names things: capitalised spans, quoted titles, and the names of a dictionary.
+
+These spans are the mention layer that retrieval walks on, so they are made the same way for documents
+and for questions and need no tagger. Dates and bare numbers are no mentions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from graphrag_rdf.documents.model import Sentence
+
+from .lexicon import base_language, read_table, stopwords
+from .model import Mention
+from .numbers import month_words
+
+_WORD = re.compile(
+    r"(?:[A-Z]\.){2,}"  # U.S.
+    r"|[^\W_]+(?:['’.&/_‐‑-][^\W_]+)*"  # O'Brien, AT&T, Stratford-upon-Avon
+)
+_POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
+_QUOTED = re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|„([^„“”\n]{2,80})[“”]|«\s?([^«»\n]{2,80}?)\s?»")
+_CJK_QUOTED = re.compile(
+    r"《([^《》\n]{1,60})》|「([^「」\n]{1,60})」|『([^『』\n]{1,60})』|【([^【】\n]{1,60})】"
+)
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
+_LATIN_IN_CJK = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ .&'’+-][A-Za-z0-9]+)*[+#]*")
+_YEAR = re.compile(r"(?:1\d|20|21)\d\d$")
+_JOINERS = re.compile(r"[ \u00a0]|[ \t]*\r?\n[ \t]*")  # one space, or one line end
+_CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
+_BRACKETED = re.compile(r"\s*\([^()]*\)$")
+_ROMAN = re.compile(r"[IVXL]+$")
+
+
+class _Word(NamedTuple):  # a tuple is made three times faster than a frozen dataclass, and there are many
+    start: int
+    end: int
+    text: str
+    lower: str
+    capital: bool
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, frozenset[str]]:
+    table = read_table("names")
+    words = {name: frozenset(value.split()) for name, value in table["particles"].items()}
+    return words | {f"german_{name}": frozenset(value.split()) for name, value in table["german"].items()}
+
+
+def find_mentions(
+    text: str,
+    sentences: Sequence[Sentence],
+    *,
+    language: str | None,
+    names: Iterable[str] | Gazetteer = (),
+    title: str | None = None,
+) -> tuple[Mention, ...]:
+    """The places that name something, in text order, not overlapping.
+
+    Names of the dictionary win over capitalised spans that they contain or equal, and the other way
+    round for spans that contain them; the longest reaches furthest.
+
+    Args:
+        text: a chunk's text, or a question.
+        sentences: its sentences; spans do not cross them.
+        language: BCP 47. Without capitals (CJK, lower-case text) only the dictionary, quoted titles
+            and Latin words name things.
+        names: known names; pass a `Gazetteer` when there are many and several texts.
+        title: the document's title; its words are trusted as names at sentence starts.
+    """
+    gazetteer = names if isinstance(names, Gazetteer) else Gazetteer(names)
+    found = [*_quoted_titles(text), *_latin_in_cjk(text)]
+    if not _mostly_cjk(text) and _has_capitals(text):
+        found += _capitalised(text, sentences, base_language(language) or "en", title)
+    found += gazetteer.find(text)
+    if title:
+        found += _titles(text, title)
+    return _longest_apart(found)
+
+
+class Gazetteer:
+    """A dictionary of names that finds its entries in texts, longest first.
+
+    Names of several words are found in any case, single words as they are written (`May` is not
+    `may`) unless the text has no capitals at all; names in CJK scripts are found as substrings.
+
+    Args:
+        names: surface forms.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._trie: dict[str, dict[str, object]] = {}
+        self._single_lower: dict[str, str] = {}
+        substrings: set[str] = set()
+        for name in names:
+            clean = name.strip()
+            if not clean:
+                continue
+            if _CJK.search(clean):
+                substrings.add(clean)
+                continue
+            tokens = [match.group().lower() for match in _WORD.finditer(clean)]
+            if tokens:
+                self._add(tokens, clean)
+        self._substrings = (
+            re.compile("|".join(map(re.escape, sorted(substrings, key=lambda item: (-len(item), item)))))
+            if substrings
+            else None
+        )
+
+    def _add(self, tokens: list[str], name: str) -> None:
+        node = self._trie
+        for token in tokens:
+            node = node.setdefault(token, {})  # type: ignore[assignment]
+        known = node.get("")
+        # of two spellings of the same words the first in code point order stands, whatever the input's order
+        node[""] = min(name, known) if isinstance(known, str) else name  # type: ignore[assignment]
+
+    def find(self, text: str) -> list[Mention]:
+        """All longest entries in `text`, left to right."""
+        found: list[Mention] = []
+        if self._trie:
+            words = list(_words(text))
+            any_case = not _has_capitals(text)
+            position = 0
+            while position < len(words):
+                length, name = self._longest(words, position, any_case)
+                if name is not None:
+                    start, end = words[position].start, words[position + length - 1].end
+                    found.append(Mention(start, end - start, name))
+                position += max(length, 1)
+        if self._substrings:
+            found += [Mention(m.start(), len(m.group()), m.group()) for m in self._substrings.finditer(text)]
+        return found
+
+    def _longest(self, words: list[_Word], position: int, any_case: bool) -> tuple[int, str | None]:
+        node: dict[str, object] = self._trie  # type: ignore[assignment]
+        best, name = 0, None
+        for depth, word in enumerate(words[position:], start=1):
+            following = node.get(word.lower)
+            if not isinstance(following, dict):
+                break
+            node = following
+            entry = node.get("")
+            if isinstance(entry, str) and (depth > 1 or any_case or word.text == entry or entry.islower()):
+                best, name = depth, entry
+        return best, name
+
+
+@lru_cache(maxsize=256)
+def _title_pattern(title: str) -> re.Pattern[str] | None:
+    """Finds the title without the part in brackets that tells homonyms apart: `Lilu (mythology)`.
+
+    One word is left to the capitals, and a title as long as a sentence is no name.
+    """
+    words = _BRACKETED.sub("", title).split()
+    if not 2 <= len(words) <= 12:
+        return None
+    return re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, words)) + r"(?!\w)", re.IGNORECASE)
+
+
+def _titles(text: str, title: str) -> list[Mention]:
+    pattern = _title_pattern(title)
+    if pattern is None:
+        return []
+    return [Mention(m.start(), len(m.group()), " ".join(m.group().split())) for m in pattern.finditer(text)]
+
+
+def _words(text: str, start: int = 0, end: int | None = None) -> Iterator[_Word]:
+    for match in _WORD.finditer(text, start, len(text) if end is None else end):
+        token = match.group()
+        if "'" in token or "’" in token:
+            token = _POSSESSIVE.sub("", token)
+        offset = match.start()
+        lower = token.lower()
+        # eBay and iPhone count as capitalised too
+        capital = lower != token and (token[0].isupper() or token[1:2].isupper())
+        yield _Word(offset, offset + len(token), token, lower, capital)
+
+
+def _has_capitals(text: str) -> bool:
+    return any(character.isupper() for character in text)
+
+
+def _mostly_cjk(text: str) -> bool:
+    if not _CJK.search(text):
+        return False
+    return len(_CJK.findall(text)) * 2 >= sum(character.isalpha() for character in text)
+
+
+def _quoted_titles(text: str) -> list[Mention]:
+    found = []
+    for match in _QUOTED.finditer(text):
+        group = match.lastindex or 1
+        inner = match.group(group)
+        clean = inner.rstrip(",.;: ")
+        words = clean.split()
+        # a title begins with a capital and is short; a sentence is not
+        speech = clean[-1:] in {"!", "?"} or "I" in words
+        if (
+            not speech
+            and clean[:1].isupper()
+            and len(words) <= 8
+            and sum(w[0].isupper() for w in words) * 2 >= len(words)
+        ):
+            found.append(Mention(match.start(group), len(clean), clean))
+    for match in _CJK_QUOTED.finditer(text):
+        group = match.lastindex or 1
+        found.append(Mention(match.start(group), len(match.group(group)), match.group(group)))
+    return [mention for mention in found if mention.name.strip() == mention.name]
+
+
+def _latin_in_cjk(text: str) -> list[Mention]:
+    """Latin words among CJK characters: names of things, mostly (`DNA`, `iPhone 15`)."""
+    if not _mostly_cjk(text):
+        return []
+    return [
+        Mention(match.start(), len(match.group()), match.group())
+        for match in _LATIN_IN_CJK.finditer(text)
+        if len(match.group()) > 1
+    ]
+
+
+def _capitalised(text: str, sentences: Sequence[Sentence], language: str, title: str | None) -> list[Mention]:
+    table = _table()
+    stop = stopwords(language)
+    trusted = {word.lower for word in _words(title)} if title else set()
+    lines = [list(_words(text, s.offset, s.offset + s.length)) for s in sentences]
+    inner = {word.lower for words in lines for word in words[1:] if word.capital}
+    lower = {word.lower for words in lines for word in words if not word.capital}
+    found: list[Mention] = []
+    for words in lines:
+        shouting = sum(1 for word in words if word.capital and word.text.isupper()) * 2 > len(words) > 3
+        for first, last in _runs(words, text, table):
+            first_, last_ = _trim(words, first, last, stop, table)
+            if first_ > last_ or (shouting and first_ == last_):
+                continue
+            span = words[first_ : last_ + 1]
+            if len(span) == 1 and not _names_something(
+                span[0], words, first_, language, trusted | inner, lower, table
+            ):
+                continue
+            start, end = span[0].start, span[-1].end
+            found.append(Mention(start, end - start, " ".join(text[start:end].split())))
+    return found
+
+
+def _runs(words: Sequence[_Word], text: str, table: dict[str, frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Maximal runs of capitalised words with particles and numbers between or after them."""
+    position, count = 0, len(words)
+    while position < count:
+        if not words[position].capital:
+            position += 1
+            continue
+        last = position
+        while True:
+            reach = _next_in_run(words, last, text, table, words[position].lower)
+            if reach is None:
+                break
+            last = reach
+        start = position
+        # "the 2018 Winter Olympics": a year before the name belongs to it after an article
+        before = position - 1
+        if (
+            before >= 1
+            and (last > position or not words[position].lower.endswith(tuple(table["demonym_endings"])))
+            and _YEAR.match(words[before].text)
+            and words[before - 1].lower in table["articles"]
+            and _joined(text, words[before], words[position])
+        ):
+            start = before
+        yield start, last
+        position = last + 1
+
+
+def _next_in_run(
+    words: Sequence[_Word], last: int, text: str, table: dict[str, frozenset[str]], head: str
+) -> int | None:
+    """Index of the next word that continues the run ending at `last`, or None."""
+    here = last + 1
+    if here >= len(words):
+        return None
+    word = words[here]
+    if not _joined(text, words[last], word, table["abbreviations"]):
+        gap = text[words[last].end : word.start]
+        inner = words[last].lower in table["possessive_heads"] and gap in {"'s ", "’s "} and word.capital
+        return here if inner else None
+    if word.capital:
+        return here
+    if word.text.isdigit():
+        return here if len(word.text) < 4 or _YEAR.match(word.text) is None else None
+    if head in table["person_titles"] and word.lower == "of":
+        return None
+    steps = (word.lower in table["inside"]) or (
+        word.lower in table["joining"]
+        and any(w.lower in table["for_heads"] for w in words[max(0, last - 3) : here])
+    )
+    if not steps:
+        return None
+    after = here + 1
+    if after < len(words) and words[after].lower in table["second"] and not words[after].capital:
+        after += 1
+    if (
+        after < len(words)
+        and words[after].capital
+        and all(_joined(text, a, b) for a, b in pairwise(words[here : after + 1]))
+    ):
+        return after
+    return None
+
+
+def _joined(text: str, left: _Word, right: _Word, abbreviations: frozenset[str] = frozenset()) -> bool:
+    """Whether only a space (or the full stop of an initial or abbreviation) stands between two words."""
+    gap = text[left.end : right.start]
+    if gap[:1] == "." and (len(left.text) == 1 or left.lower in abbreviations):
+        gap = gap[1:]
+        if not gap:
+            return True
+    return _JOINERS.fullmatch(gap) is not None or gap in {" & ", " (and) "}
+
+
+def _trim(
+    words: Sequence[_Word], first: int, last: int, stop: frozenset[str], table: dict[str, frozenset[str]]
+) -> tuple[int, int]:
+    """Cuts stop words, articles and months off both ends of a run."""
+    months = month_words()
+    while first <= last and (
+        words[first].lower in table["articles"]
+        or (_CONTRACTED.sub("", words[first].lower) in stop and not _acronym(words[first].text))
+        or (
+            words[first].lower in months
+            and words[first].capital
+            and (first == last or words[first + 1].text.isdigit())
+        )
+    ):
+        first += 1
+    while (
+        first <= last
+        and (words[last].lower in stop or words[last].lower in months)
+        and not _acronym(words[last].text)
+    ):
+        if words[last].lower in months and last > first:
+            break
+        last -= 1
+    if first <= last and all(word.text.isdigit() for word in words[first : last + 1]):
+        return 1, 0
+    return first, last
+
+
+def _acronym(text: str) -> bool:
+    return len(text) > 1 and text.isupper()
+
+
+def _names_something(
+    word: _Word,
+    words: Sequence[_Word],
+    index: int,
+    language: str,
+    seen: set[str],
+    lower: set[str],
+    table: dict[str, frozenset[str]],
+) -> bool:
+    """Whether a single capitalised word is a name rather than a common word with a capital."""
+    if len(word.text) == 1:
+        return False
+    if _acronym(word.text):
+        return not (_ROMAN.match(word.text) and len(word.text) < 4)
+    if language == "de":
+        before = words[index - 1].lower if index else ""
+        common = (
+            before in table["german_determiners"]
+            or (
+                index > 0
+                and not words[index - 1].capital
+                and len(before) > 4
+                and before.endswith(tuple(table["german_adjective_endings"]))
+            )
+            or word.lower.endswith(tuple(table["german_endings"]))
+        )
+        return not common
+    if index or word.lower in seen:
+        return True
+    return word.lower not in lower and not word.lower.endswith(tuple(table["common_endings"]))
+
+
+def _longest_apart(found: list[Mention]) -> tuple[Mention, ...]:
+    """The longest of overlapping mentions; of equal spans the one added last (the dictionary's)."""
+    ranked = sorted(enumerate(found), key=lambda item: (-item[1].length, item[1].offset, -item[0]))
+    taken: list[Mention] = []
+    covered: set[int] = set()
+    for _, mention in ranked:
+        span = range(mention.offset, mention.offset + mention.length)
+        if mention.length and covered.isdisjoint(span):
+            covered.update(span)
+            taken.append(mention)
+    return tuple(sorted(taken, key=lambda mention: mention.offset))

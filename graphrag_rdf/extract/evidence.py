@@ -1,0 +1,362 @@
+"""Where in a text a quote stands, or a fact that came without one.
+
+A place is only ever given if it is there: a span is found exactly, or after folding both sides (white
+space, hyphens, quotation marks, case, width) with a map back to the text, or by approximate matching
+above a threshold. What is not found has no offsets.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal
+
+from graphrag_rdf.documents.model import Sentence
+
+from .lexicon import all_stopwords
+
+Method = Literal["exact", "normalised", "fuzzy"]
+
+MIN_SCORE = 0.85
+"""Least similarity (normalised indel, 0 to 1) of an approximate match."""
+_MIN_FUZZY = 12  # folded characters; shorter quotes match something anywhere
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A place in a text.
+
+    Args:
+        offset: start, code points.
+        length: code points.
+        method: how it was found.
+        score: similarity, 0 to 1; 1 for exact and normalised matches.
+    """
+
+    offset: int
+    length: int
+    method: Method
+    score: float
+
+
+def locate(quote: str, text: str) -> Located | None:
+    """The span of `text` that `quote` repeats.
+
+    Ellipses stand for left-out text: the span then reaches from the first fragment to the last if all
+    are found in order, else it is that of the longest fragment that is found.
+
+    Args:
+        quote: as a model or a person repeats it.
+        text: the chunk's text.
+
+    Returns:
+        the span, or None if nothing is close enough.
+    """
+    needle = quote.strip()
+    if not needle:
+        return None
+    exact = _exact(needle, text)
+    if exact is not None:
+        return exact
+    fragments = [part for part in _ELLIPSIS.split(needle) if _letters(part) >= 2]
+    if len(fragments) > 1:
+        return _locate_fragments(fragments, text)
+    return _locate_one(fragments[0] if fragments else needle, text)
+
+
+def locate_fact(
+    subject: str,
+    predicate: str,
+    object: str,
+    text: str,
+    sentences: Sequence[Sentence],
+    *,
+    topic: str | None = None,
+) -> Located | None:
+    """The sentence, or the two neighbouring sentences, that a fact without a quote rests on.
+
+    The smallest such place wins, in this order: subject and object in one sentence; the object where
+    the subject is the topic or a pronoun; both in two neighbouring sentences; the words of the object and of
+    the predicate, in any order.
+
+    Args:
+        subject: as in the triple.
+        predicate: as in the triple.
+        object: as in the triple.
+        text: the chunk's text.
+        sentences: its sentences.
+        topic: the document's title: what sentences without a subject of their own are about.
+
+    Returns:
+        the place, with a score that says how much of the fact it holds, or None.
+    """
+    subject_folded, object_folded = _fold(subject).text.strip(), _fold(object).text.strip()
+    if not subject_folded or not object_folded:
+        return None
+    folded = [_fold(text[s.offset : s.offset + s.length]).text for s in sentences]
+    words = [_content_words(line) for line in folded]
+    names_object = [_holds(line, object_folded) for line in folded]
+    names_subject = [_holds(line, subject_folded) for line in folded]
+    about = {subject_folded, _TRAILING_BRACKET.sub("", subject_folded)}
+    silent = subject_folded in _PRONOUNS or (topic is not None and _fold(topic).text.strip() in about)
+    if topic is not None and not silent:
+        silent = _TRAILING_BRACKET.sub("", _fold(topic).text.strip()) in about
+    predicate_words = _content_words(_fold(predicate).text)
+    object_words, subject_words = _content_words(object_folded), _content_words(subject_folded)
+
+    def best(candidates: list[int]) -> int:
+        """Of several sentences, the first that has most of the predicate's words."""
+        return max(candidates, key=lambda i: (len(predicate_words & words[i]), -i))
+
+    both = [i for i in range(len(folded)) if names_object[i] and names_subject[i]]
+    if both:
+        return _sentences_at(sentences, best(both), 1, 1.0)
+    holding = [i for i, there in enumerate(names_object) if there]
+    if silent and holding:
+        return _sentences_at(sentences, best(holding), 1, 0.95)
+    for i in range(len(folded) - 1):
+        if (names_subject[i] and names_object[i + 1]) or (names_object[i] and names_subject[i + 1]):
+            return _sentences_at(sentences, i, 2, 0.9)
+    said = [i for i in holding if _most(subject_words, words[i]) or predicate_words & words[i]]
+    if said:
+        return _sentences_at(sentences, best(said), 1, 0.85)
+    loose = [
+        i
+        for i, line in enumerate(words)
+        if _most(object_words, line) and (silent or names_subject[i] or _most(subject_words, line))
+    ]
+    if loose:
+        return _sentences_at(sentences, best(loose), 1, 0.8)
+    for i, (left, right) in enumerate(pairwise(words)):
+        if _most(object_words, left | right) and (names_subject[i] or names_subject[i + 1]):
+            return _sentences_at(sentences, i, 2, 0.75)
+    return None
+
+
+_ELLIPSIS = re.compile(r"\s*(?:…|\.{3,}|\. \. \.|\[\s*(?:…|\.{3})\s*\])\s*")
+_TRAILING_BRACKET = re.compile(r"\s*\([^()]*\)$")
+_PRONOUNS = frozenset("he she it they this that these those".split())
+_WORDS = re.compile(r"\w+")
+
+
+def _letters(text: str) -> int:
+    return sum(1 for character in text if character.isalnum())
+
+
+def _exact(needle: str, text: str) -> Located | None:
+    """The first occurrence that begins and ends at word boundaries, else the first at all."""
+    first = start = text.find(needle)
+    while start >= 0:
+        if _on_boundaries(text, start, start + len(needle)):
+            return Located(start, len(needle), "exact", 1.0)
+        start = text.find(needle, start + 1)
+    return Located(first, len(needle), "exact", 1.0) if first >= 0 else None
+
+
+def _on_boundaries(text: str, start: int, end: int) -> bool:
+    inside_left = start > 0 and text[start - 1].isalnum() and text[start : start + 1].isalnum()
+    inside_right = end < len(text) and text[end - 1].isalnum() and text[end].isalnum()
+    return not (inside_left or inside_right)
+
+
+def _locate_fragments(fragments: list[str], text: str) -> Located | None:
+    places: list[Located] = []
+    position = 0
+    for fragment in fragments:
+        place = _locate_plain(fragment, text[position:])
+        if place is None:
+            places = []
+            break
+        places.append(replace(place, offset=place.offset + position))
+        position = places[-1].offset + places[-1].length
+    if places:
+        start = places[0].offset
+        score = min(place.score for place in places)
+        return Located(start, position - start, "fuzzy" if score < 1 else "normalised", score)
+    longest = max(fragments, key=len)
+    return _locate_plain(longest, text) if _letters(longest) >= _MIN_FUZZY else None
+
+
+def _locate_plain(needle: str, text: str) -> Located | None:
+    return _exact(needle.strip(), text) or _locate_one(needle, text)
+
+
+def _locate_one(needle: str, text: str) -> Located | None:
+    """By folding, then approximately."""
+    haystack = _fold(text)
+    folded = _EDGE.sub("", _fold(needle).text)
+    if _letters(folded) < 2:
+        return None
+    start = _folded_position(folded, haystack.text)
+    if start >= 0:
+        offset, end = haystack.span(start, start + len(folded))
+        return Located(offset, end - offset, "normalised", 1.0)
+    return _fuzzy(folded, haystack, text)
+
+
+def _folded_position(needle: str, haystack: str) -> int:
+    first = start = haystack.find(needle)
+    while start >= 0:
+        if _on_boundaries(haystack, start, start + len(needle)):
+            return start
+        start = haystack.find(needle, start + 1)
+    return first if len(needle) >= _MIN_FUZZY else -1
+
+
+def _fuzzy(needle: str, haystack: _Folded, text: str) -> Located | None:
+    """Approximate match by rapidfuzz around the place that shares most words with the quote."""
+    if len(needle) < _MIN_FUZZY or len(needle) > len(haystack.text) * 1.1:
+        return None
+    window = _window(needle, haystack.text)
+    if window is None:
+        return None
+    from rapidfuzz import fuzz
+
+    low, high = window
+    found = fuzz.partial_ratio_alignment(needle, haystack.text[low:high], score_cutoff=100 * MIN_SCORE)
+    if found is None or found.dest_end - found.dest_start < 0.7 * len(needle):
+        return None
+    offset, end = haystack.span(low + found.dest_start, low + found.dest_end)
+    offset, end = _snap(text, offset, end)
+    return Located(offset, end - offset, "fuzzy", round(found.score / 100, 4))
+
+
+def _window(needle: str, haystack: str) -> tuple[int, int] | None:
+    """The stretch of `haystack`, some larger than the quote, where most words of it stand together.
+
+    Every word of the quote votes for where the quote would begin; the fullest neighbourhood wins. Text that
+    shares under a third of the words is not searched at all.
+    """
+    words = [(match.group(), match.start()) for match in _WORDS.finditer(needle)]
+    places = _word_places(haystack)
+    votes = sorted(place - at for word, at in words for place in places.get(word, ()))
+    if not votes:
+        return None
+    slack = max(20, len(needle) // 4)
+    best_count, best_start, left = 0, 0, 0
+    for right, vote in enumerate(votes):
+        while vote - votes[left] > slack:
+            left += 1
+        if right - left + 1 > best_count:
+            best_count, best_start = right - left + 1, votes[left]
+    if best_count * 3 < len(words):
+        return None
+    return max(0, best_start - slack), min(len(haystack), best_start + len(needle) + 2 * slack)
+
+
+@lru_cache(maxsize=8)
+def _word_places(haystack: str) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for match in _WORDS.finditer(haystack):
+        places.setdefault(match.group(), []).append(match.start())
+    return places
+
+
+def _snap(text: str, start: int, end: int) -> tuple[int, int]:
+    """Widens a span to whole words and takes white space off its ends."""
+    while start > 0 and text[start - 1].isalnum() and text[start].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum() and text[end - 1].isalnum():
+        end += 1
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+_EDGE = re.compile(r"^[^\w]+|[^\w]+$")
+_HYPHENS = frozenset("-‐‑‒–—―−\u00ad")
+_INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
+_SINGLE = frozenset("'’‘‚‛`´′")
+_DOUBLE = frozenset('"“”„‟«»″〝〞')
+
+
+@dataclass(frozen=True, slots=True)
+class _Folded:
+    """A folded text and, for each of its characters, where it came from.
+
+    Args:
+        text: folded.
+        starts: offset in the source of each folded character, and the source's length at the end.
+        ends: end in the source of each folded character.
+    """
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        return self.starts[start], self.ends[end - 1]
+
+
+@lru_cache(maxsize=4096)
+def _fold_character(character: str) -> str:
+    if character in _HYPHENS or character in _INVISIBLE:
+        return ""
+    if character in _SINGLE:
+        return "'"
+    if character in _DOUBLE:
+        return '"'
+    if character.isspace():
+        return " "
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
+
+
+@lru_cache(maxsize=512)
+def _fold(text: str) -> _Folded:
+    """Folds white space, hyphens, quotation marks, case and width; hyphens vanish with the line end after them."""
+    characters: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    after_hyphen = False
+    for position, source in enumerate(text):
+        folded = _fold_character(source)
+        if not folded:
+            after_hyphen = source in _HYPHENS
+            continue
+        if folded == " ":
+            if (after_hyphen and source in "\r\n") or (characters and characters[-1] == " "):
+                continue
+        else:
+            after_hyphen = False
+        for character in folded:
+            characters.append(character)
+            starts.append(position)
+            ends.append(position + 1)
+    return _Folded("".join(characters), starts, ends)
+
+
+def _holds(line: str, phrase: str) -> bool:
+    clean = _EDGE.sub("", phrase)
+    start = line.find(clean) if clean else -1
+    while start >= 0:
+        if _on_boundaries(line, start, start + len(clean)) or not clean.isascii():
+            return True
+        # plural and possessive of the same word
+        tail = line[start + len(clean) : start + len(clean) + 2]
+        if _on_boundaries(line, start, start + 1) and tail[:1] == "s" and not tail[1:2].isalnum():
+            return True
+        start = line.find(clean, start + 1)
+    return False
+
+
+def _content_words(folded: str) -> frozenset[str]:
+    """Words without stop words, cut to six characters so that inflected forms meet."""
+    words = _WORDS.findall(folded)
+    return frozenset(word[:6] for word in words if word not in all_stopwords()) or frozenset(words)
+
+
+def _most(wanted: frozenset[str], there: frozenset[str]) -> bool:
+    return bool(wanted) and len(wanted & there) * 3 >= len(wanted) * 2
+
+
+def _sentences_at(sentences: Sequence[Sentence], first: int, count: int, score: float) -> Located:
+    start, last = sentences[first], sentences[first + count - 1]
+    return Located(
+        start.offset, last.offset + last.length - start.offset, "normalised" if score == 1 else "fuzzy", score
+    )

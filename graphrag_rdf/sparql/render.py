@@ -84,8 +84,6 @@ class Renderer:
             autoescape=True,
             finalize=_finalize,
             undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
             keep_trailing_newline=False,
         )
         environment.filters.clear()

@@ -1,0 +1,1 @@
+"""From documents to facts in the store: plan, extract, write, retract."""

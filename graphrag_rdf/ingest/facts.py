@@ -1,0 +1,251 @@
+"""From what an extractor hands back to quads.
+
+Per chunk two subgraphs are written: the *mention layer* (names in sentences, always, without any model)
+and what the extractor found. A name that the mention layer contains already is not contained twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.extract.evidence import locate
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
+from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.ingest.names import KnownNames, Minter
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import typed
+
+
+@dataclass(frozen=True, slots=True)
+class FactSettings:
+    """What becomes a fact.
+
+    Attributes:
+        namespace: base IRI of entities, relations and types.
+        entity_min_length, entity_max_length: code points of a name.
+    """
+
+    namespace: str = iris.DEFAULT_NAMESPACE
+    entity_min_length: int = 2
+    entity_max_length: int = 120
+
+
+@dataclass(slots=True)
+class Written:
+    """The quads of a chunk and what they amount to."""
+
+    quads: list[Quad] = field(default_factory=list)
+    facts: int = 0
+    verified: int = 0
+    new_entities: list[NamedNode] = field(default_factory=list)
+    entities: set[NamedNode] = field(default_factory=set)
+    named: set[tuple[str, str]] = field(default_factory=set)
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+
+
+class FactWriter:
+    """Turns extractions into quads, knowing what the store names things already.
+
+    Args:
+        names: the names in the store.
+        settings: see `FactSettings`.
+        canonical: canonical IRI by entity IRI, where a merge was decided.
+    """
+
+    def __init__(self, names: KnownNames, settings: FactSettings, canonical: dict[str, NamedNode]) -> None:
+        self._names = names
+        self._settings = settings
+        self._canonical = canonical
+        self._mint = Minter(settings.namespace)
+
+    def mentions(
+        self, chunk: NamedNode, subgraph: NamedNode, sentences: Sequence[Sentence], mentions: Iterable[Mention]
+    ) -> tuple[Written, list[Quad]]:
+        """The names that the mention layer contains, and the sentences with what they mention.
+
+        Returns:
+            (names as facts of `subgraph`, sentence quads of the chunk)
+        """
+        out = Written()
+        kept = [m for m in mentions if self._unfit(m.name) is None]
+        nodes = {m.name: self._mint.entity(m.name) for m in kept}
+        self._names.load(nodes.values())
+        by_sentence: dict[int, dict[str, NamedNode]] = {}
+        position = 0
+        for mention in sorted(kept, key=lambda m: m.offset):
+            while position + 1 < len(sentences) and sentences[position + 1].offset <= mention.offset:
+                position += 1
+            by_sentence.setdefault(position, {})[nodes[mention.name].value] = nodes[mention.name]
+        for name, node in nodes.items():
+            self._name(out, subgraph, node, name)
+            out.named.add((node.value, name))
+        sentence_quads: list[Quad] = []
+        for number, sentence in enumerate(sentences):
+            mentioned = by_sentence.get(number, {}).values()
+            sentence_quads += prov.sentence(chunk, sentence.index, sentence.offset, sentence.length, mentioned)
+        return out, sentence_quads
+
+    def extraction(
+        self, subgraph: NamedNode, text: str, found: Extraction, named: set[tuple[str, str]]
+    ) -> Written:
+        """The facts of one extraction.
+
+        Args:
+            subgraph: where they are contained.
+            text: the chunk's text, in which quotes are located.
+            found: what the extractor handed back.
+            named: (IRI, name) pairs that the mention layer contains already.
+        """
+        out = Written()
+        out.rejected += [(item.reason, item.item) for item in found.rejected]
+        entities = self._fit_entities(found.entities, out)
+        relations = self._fit_relations(found.relations, out)
+        self._load(entities, relations)
+        for candidate in entities:
+            self._entity(out, subgraph, text, candidate, named)
+        for relation in relations:
+            self._relation(out, subgraph, text, relation, named)
+        for index, (reason, item) in enumerate(out.rejected):
+            out.quads += prov.rejected(subgraph, index, reason, item)
+        return out
+
+    # --- what is fit -------------------------------------------------------------------------------
+
+    def _unfit(self, name: str) -> str | None:
+        return reject_reason(
+            name,
+            min_length=self._settings.entity_min_length,
+            max_length=self._settings.entity_max_length,
+        )
+
+    def _fit_entities(self, candidates: Iterable[EntityCandidate], out: Written) -> list[EntityCandidate]:
+        fit = []
+        for candidate in candidates:
+            if reason := self._unfit(candidate.name):
+                out.rejected.append((reason, candidate.name))
+            else:
+                fit.append(candidate)
+        return fit
+
+    def _fit_relations(self, candidates: Iterable[RelationCandidate], out: Written) -> list[RelationCandidate]:
+        fit = []
+        for candidate in candidates:
+            ends = [candidate.subject, *([candidate.object] if candidate.object_is_entity else [])]
+            reason = next((why for name in ends if (why := self._unfit(name))), None)
+            if reason is None and not (candidate.predicate.strip() and candidate.object.strip()):
+                reason = "empty"
+            if reason:
+                item = f"{candidate.subject} | {candidate.predicate} | {candidate.object}"
+                out.rejected.append((reason, item))
+            else:
+                fit.append(candidate)
+        return fit
+
+    def _load(self, entities: list[EntityCandidate], relations: list[RelationCandidate]) -> None:
+        things: dict[str, NamedNode] = {}
+        for candidate in entities:
+            node = self._mint.entity(candidate.name)
+            things[node.value] = node
+            if candidate.type:
+                node = self._mint.type(candidate.type)
+                things[node.value] = node
+        for relation in relations:
+            nodes = [self._mint.entity(relation.subject), self._mint.relation(relation.predicate)]
+            if relation.object_is_entity:
+                nodes.append(self._mint.entity(relation.object))
+            things.update((node.value, node) for node in nodes)
+        self._names.load(things.values())
+
+    # --- quads -------------------------------------------------------------------------------------
+
+    def _name(
+        self,
+        out: Written,
+        subgraph: NamedNode,
+        thing: NamedNode,
+        name: str,
+        *,
+        entity: bool = True,
+        named: set[tuple[str, str]] | None = None,
+    ) -> None:
+        """Contain a name of a thing, and assert it as label or alias if it is new."""
+        if entity:
+            out.entities.add(thing)
+            if self._names.is_new(thing):
+                out.new_entities.append(thing)
+                canonical = self._canonical.get(thing.value, thing)
+                out.quads.append(Quad(thing, RAG.canonicalEntity, canonical, Graphs.DERIVED))
+        if prop := self._names.add(thing, name):
+            out.quads.append(prov.fact(thing, prop, Literal(name)))
+        if named is None or (thing.value, name) not in named:
+            out.quads.append(_contained_only(subgraph, thing, RDFS.label, Literal(name)))
+
+    def _entity(
+        self,
+        out: Written,
+        subgraph: NamedNode,
+        text: str,
+        candidate: EntityCandidate,
+        named: set[tuple[str, str]],
+    ) -> None:
+        node = self._mint.entity(candidate.name)
+        self._name(out, subgraph, node, candidate.name, named=named)
+        for alias in candidate.aliases:
+            if alias == candidate.name or self._unfit(alias):
+                continue
+            if prop := self._names.add(node, alias, alias=True):
+                out.quads.append(prov.fact(node, prop, Literal(alias)))
+            out.quads.append(_contained_only(subgraph, node, SKOS.altLabel, Literal(alias)))
+        if candidate.type:
+            kind = self._mint.type(candidate.type)
+            self._name(out, subgraph, kind, candidate.type, entity=False)
+            out.quads += prov.contained(subgraph, node, RDF.type, kind)
+        if candidate.definition:
+            triple = (node, SKOS.definition, Literal(candidate.definition))
+            out.quads += prov.contained(subgraph, *triple)
+            out.facts += 1
+            if candidate.span:
+                offset, length = candidate.span
+                out.quads += prov.evidence(subgraph, triple, text[offset : offset + length], offset, None)
+
+    def _relation(
+        self,
+        out: Written,
+        subgraph: NamedNode,
+        text: str,
+        relation: RelationCandidate,
+        named: set[tuple[str, str]],
+    ) -> None:
+        s = self._mint.entity(relation.subject)
+        p = self._mint.relation(relation.predicate)
+        o: NamedNode | Literal
+        self._name(out, subgraph, s, relation.subject, named=named)
+        self._name(out, subgraph, p, relation.predicate, entity=False)
+        if relation.object_is_entity:
+            o = self._mint.entity(relation.object)
+            self._name(out, subgraph, o, relation.object, named=named)
+        else:
+            o = typed(relation.object, relation.datatype)
+        out.quads += prov.contained(subgraph, s, p, o)
+        out.facts += 1
+        span = relation.span
+        if span is None and relation.quote:
+            if place := locate(relation.quote, text):
+                span = (place.offset, place.length)
+            else:
+                out.quads += prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence)
+        if span is not None:
+            out.verified += 1
+            offset, length = span
+            quote = text[offset : offset + length]
+            out.quads += prov.evidence(subgraph, (s, p, o), quote, offset, relation.confidence)
+
+
+def _contained_only(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: Literal) -> Quad:
+    """Containment without assertion: for names, of which the graph of facts asserts one as label."""
+    return list(prov.contained(subgraph, s, p, o))[1]

@@ -1,0 +1,183 @@
+"""What there is to do for each document, before anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.documents.chunk import chunk_text
+from graphrag_rdf.documents.discover import Source
+from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument
+from graphrag_rdf.documents.pages import pages_of
+from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.terms import to_python
+from graphrag_rdf.store.base import Row, Store
+
+Fate = Literal["added", "updated", "unchanged", "moved"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSettings:
+    """How documents are cut. See `documents.chunk.chunk_text`."""
+
+    size: int = 2000
+    overlap: int = 0
+    unit: Literal["characters", "tokens"] = "characters"
+
+    @property
+    def key(self) -> str:
+        """What a chunk's text depends on, beside the document."""
+        return f"sentences/1;{self.size};{self.overlap};{self.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A document as the store has it."""
+
+    iri: NamedNode
+    identity: str
+    location: str
+    title: str
+    content_hash: str
+    chunker: str
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedChunk:
+    """A chunk with its IRI and the pages it touches."""
+
+    iri: NamedNode
+    chunk: Chunk
+    pages: tuple[Page, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPlan:
+    """A document to look at: where it is, what it is in the store, and whether its bytes changed."""
+
+    source: Source
+    iri: NamedNode
+    data: bytes
+    content_hash: str
+    stored: Stored | None
+    fate: Fate
+
+
+def stored_documents(store: Store) -> dict[str, Stored]:
+    """All documents of the store, by IRI."""
+    return {row["document"].value: _stored(row) for row in store.select("ingest/documents")}  # type: ignore[union-attr]
+
+
+def _stored(row: Row) -> Stored:
+    iri = row["document"]
+    assert isinstance(iri, NamedNode)  # noqa: S101
+    text = {name: str(to_python(row[name])) for name in ("identity", "location", "title", "hash", "chunker")}
+    return Stored(
+        iri=iri,
+        identity=text["identity"],
+        location=text["location"],
+        title=text["title"],
+        content_hash=text["hash"],
+        chunker=text["chunker"],
+        chunks=int(to_python(row["chunks"])),  # type: ignore[arg-type]
+    )
+
+
+class Planner:
+    """Finds out what each source is to the store.
+
+    Args:
+        known: the documents of the store, by IRI.
+        done: how many chunks of each document the extractor has finished, by IRI.
+        chunker: key of the chunk settings.
+        max_bytes: larger files are refused.
+    """
+
+    def __init__(
+        self, known: Mapping[str, Stored], done: Mapping[str, int], chunker: str, max_bytes: int
+    ) -> None:
+        self._known = known
+        self._done = done
+        self._chunker = chunker
+        self._max_bytes = max_bytes
+        self._by_location = {stored.location: stored for stored in known.values()}
+
+    def plan(self, source: Source) -> DocumentPlan:
+        """The plan for one file.
+
+        Raises:
+            DocumentError: when the file cannot be read, or another file has its identity.
+        """
+        location = source.path.resolve().as_uri()
+        stored = self._by_location.get(location)
+        iri = stored.iri if stored else iris.document(source.identity)
+        if stored is None and (stored := self._known.get(iri.value)) is not None:
+            self._check_same_source(source, stored)
+        data = self._read(source.path)
+        content_hash = iris.digest(data)
+        return DocumentPlan(source, iri, data, content_hash, stored, self._fate(stored, content_hash))
+
+    def _fate(self, stored: Stored | None, content_hash: str) -> Fate:
+        if stored is None:
+            return "added"
+        whole = self._done.get(stored.iri.value, 0) == stored.chunks
+        same = stored.content_hash == content_hash and stored.chunker == self._chunker
+        return "unchanged" if same and whole else "updated"
+
+    def _read(self, path: Path) -> bytes:
+        try:
+            if not path.is_file():
+                raise DocumentError(path, "not a regular file")
+            size = path.stat().st_size
+            if size > self._max_bytes:
+                raise DocumentError(
+                    path,
+                    f"the file has {size:,} bytes, more than {self._max_bytes:,}",
+                    hint="raise documents.max_bytes, or split the file",
+                )
+            return path.read_bytes()
+        except OSError as error:
+            raise DocumentError(path, error.strerror or str(error)) from error
+
+    @staticmethod
+    def _check_same_source(source: Source, stored: Stored) -> None:
+        """The same path under another root is the same document only if the first is gone."""
+        from urllib.request import url2pathname
+
+        old = Path(url2pathname(stored.location.removeprefix("file://")))
+        if stored.location.startswith("file:") and old.exists():
+            raise DocumentError(
+                source.path,
+                f"another file, {old}, is already in the store as {stored.identity}",
+                hint="ingest the folder that holds both, so that their paths differ",
+            )
+
+
+def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSettings) -> list[PlacedChunk]:
+    """Cut a document and name its chunks: by text and, where a text repeats, by occurrence."""
+    seen: dict[str, int] = {}
+    placed = []
+    for chunk in chunk_text(parsed.text, size=settings.size, overlap=settings.overlap, unit=settings.unit):
+        text_hash = iris.digest(chunk.text)
+        occurrence = seen.get(text_hash, 0)
+        seen[text_hash] = occurrence + 1
+        pages = tuple(pages_of(parsed, chunk.offset, len(chunk.text)))
+        placed.append(PlacedChunk(iris.chunk(document, text_hash, occurrence), chunk, pages))
+    return placed
+
+
+def missing_documents(known: Iterable[Stored], sources: Sequence[Source], roots: Sequence[Path]) -> list[Stored]:
+    """Documents of these root folders that the store has and the disk has no more."""
+    present = {source.path.resolve().as_uri() for source in sources}
+    prefixes = [root.resolve().as_uri() + "/" for root in roots]
+    return [
+        stored
+        for stored in known
+        if stored.location not in present and any(stored.location.startswith(prefix) for prefix in prefixes)
+    ]

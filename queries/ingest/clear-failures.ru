@@ -1,0 +1,12 @@
+# name: ingest/clear-failures
+# kind: update
+# summary: Take out the failures of chunks or documents that have succeeded since.
+# params:
+#   things: {type: "iri[]", sample: ["urn:chunk:1"]}
+DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?thing", things) }}
+    ?failure rag:failureOf ?thing ;
+      ?p ?o .
+  }
+}

@@ -1,0 +1,37 @@
+# name: ingest/entomb-chunks
+# kind: update
+# summary: Retire chunks that a stored trace rests on - text and evidence stay, their facts no longer count.
+# params:
+#   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
+#   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
+DELETE { GRAPH <urn:graph:source> { ?subgraph tg:contains ?fact } }
+INSERT { GRAPH <urn:graph:source> { ?subgraph rag:formerlyContains ?fact } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?subgraph prov:wasDerivedFrom ?chunk ;
+      tg:contains ?fact .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?subgraph rag:extractor ?extractor } }
+INSERT { GRAPH <urn:graph:source> { ?subgraph prov:invalidatedAtTime {{ now }} } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?subgraph prov:wasDerivedFrom ?chunk ;
+      rag:extractor ?extractor .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    VALUES ?link { rag:sentenceOf rag:failureOf }
+    ?item ?link ?chunk ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?chunk a tg:Chunk } }
+INSERT { GRAPH <urn:graph:source> { ?chunk a rag:Tombstone ; prov:invalidatedAtTime {{ now }} } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?chunk a tg:Chunk .
+  }
+}

@@ -1,0 +1,34 @@
+# name: ingest/retract-chunks
+# kind: update
+# summary: Take out chunks with their sentences, failures and everything extracted from them.
+# params:
+#   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
+DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?subgraph prov:wasDerivedFrom ?chunk .
+    ?item prov:wasDerivedFrom ?subgraph ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?activity ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?activity prov:used ?chunk ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    VALUES ?link { prov:wasDerivedFrom rag:sentenceOf rag:failureOf }
+    ?item ?link ?chunk ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?chunk ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?chunk ?p ?o .
+  }
+}

@@ -1,0 +1,25 @@
+# name: ingest/retract-subgraphs
+# kind: update
+# summary: Take out subgraphs with their evidence, rejected candidates and activities.
+# params:
+#   subgraphs: {type: "iri[]", sample: ["https://trustgraph.ai/subgraph/1"]}
+DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?subgraph", subgraphs) }}
+    ?item prov:wasDerivedFrom ?subgraph ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?activity ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?subgraph", subgraphs) }}
+    ?subgraph prov:wasGeneratedBy ?activity .
+    ?activity ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?subgraph ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?subgraph", subgraphs) }}
+    ?subgraph ?p ?o .
+  }
+}

@@ -21,6 +21,17 @@ _DECLARABLE = re.compile(
     re.I,
 )
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
+# the legacy encodings of the WHATWG Encoding Standard: statistics confuse these with those of DOS and
+# old printers, which hardly any file is in
+_LEGACY = (
+    *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258", "cp874"),
+    *("cp866", "iso8859_2", "iso8859_5", "iso8859_7", "koi8_r", "koi8_u", "mac_roman"),
+    *("gb18030", "big5", "euc_jp", "iso2022_jp", "shift_jis", "euc_kr"),
+)
+# Western European text is by far the commonest, and nearly as likely in its neighbours' encodings
+_WESTERN = "cp1252"
+_LATIN = frozenset({"cp1250", "cp1254", "cp1257", "cp1258", "cp874", "iso8859_2", "mac_roman"})
+_TIE = 0.1
 # more control characters than this share of the text: it is not text
 _BINARY_SHARE = 0.01
 _SAMPLE = 1 << 16
@@ -76,13 +87,19 @@ def _guess(data: bytes) -> tuple[str, str]:
         raise UnreadableError("not a text file (binary data)")
     from charset_normalizer import from_bytes
 
-    best = from_bytes(data).best()
+    matches = from_bytes(data, cp_isolation=[*_LEGACY])
+    best = matches.best()
     if best is None:
         raise UnreadableError("not a text file, or in an unknown character encoding", "save it as UTF-8")
+    encoding = best.encoding
+    if encoding in _LATIN and any(
+        _WESTERN in match.could_be_from_charset and match.chaos <= best.chaos + _TIE for match in matches
+    ):
+        encoding = _WESTERN
     try:
-        return _checked(data.decode(best.encoding), best.encoding)
+        return _checked(data.decode(encoding), encoding)
     except UnicodeDecodeError:
-        raise UnreadableError(f"looks like {best.encoding}, but is not valid", "save it as UTF-8") from None
+        raise UnreadableError(f"looks like {encoding}, but is not valid", "save it as UTF-8") from None
 
 
 def _checked(text: str, encoding: str) -> tuple[str, str]:

@@ -13,6 +13,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*$",
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(?:=+|-{2,})[ \t]*$")
+_NO_SETEXT = re.compile(r"[-*+>|]|\d+[.)]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _PROPERTIES = {
@@ -65,9 +66,9 @@ def read_markdown(data: bytes) -> c.Content:
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """The front matter's mapping, keys in lower case, and the rest of the text.
+    """The front matter's mapping, keys in lower case, and the text where headings may stand.
 
-    A file may well begin with a horizontal rule: what is not a YAML mapping is text, not an error.
+    A file may well begin with a horizontal rule: what is no YAML mapping gives no metadata, and is no error.
     """
     match = _FRONT_MATTER.match(text)
     if not match:
@@ -77,7 +78,7 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     try:
         loaded = yaml.safe_load(match[1])
     except (yaml.YAMLError, ValueError, RecursionError):
-        return {}, text
+        return {}, text[match.end() :]
     if not isinstance(loaded, dict):
         return {}, text
     return {str(key).lower(): value for key, value in loaded.items()}, text[match.end() :]
@@ -106,7 +107,7 @@ def _first_heading(body: str) -> str:
             fence = mark[1]
         elif match := _ATX.match(line):
             return _plain(match[1])
-        elif previous and _SETEXT.match(line):
+        elif previous and _SETEXT.match(line) and not _NO_SETEXT.match(previous):
             return _plain(previous)
         previous = line.strip()
     return ""

@@ -49,7 +49,7 @@ def read_pdf(data: bytes) -> c.Content:
         budget -= size
         if size > MAX_PAGE_CONTENT or budget < 0:
             raise c.UnreadableError(f"page {number} has too much content ({size} bytes)")
-        pages.append((page.extract_text(), None))
+        pages.append((page.extract_text().strip(), None))
     text, parsed = join_pages(pages)
     if not text.strip():
         raise c.UnreadableError(

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_rdf.documents import Chunk, chunk_text, count_tokens, split_sentences
+from graphrag_rdf.errors import ConfigError
+
+PARAGRAPH = "Alice works at Acme in London. Bob lives in Paris with Carol. They met in 1990 at a fair. "
+ALPHABET = st.sampled_from(list("abcXYZ.. .!?  \n\n\f\r\t#|-1é日。"))
+
+
+def check(text: str, chunks: tuple[Chunk, ...]) -> None:
+    for index, chunk in enumerate(chunks):
+        assert chunk.index == index
+        assert text[chunk.offset : chunk.offset + len(chunk.text)] == chunk.text
+        assert chunk.text
+        assert chunk.text == chunk.text.strip()
+
+
+@given(st.text(ALPHABET, max_size=400), st.integers(1, 60), st.sampled_from(["characters", "tokens"]))
+def test_without_overlap_every_character_is_in_one_chunk(text: str, size: int, unit: str) -> None:
+    chunks = chunk_text(text, size=size, unit=unit)  # type: ignore[arg-type]
+    check(text, chunks)
+    end = 0
+    for chunk in chunks:
+        assert chunk.offset >= end
+        assert not text[end : chunk.offset].strip()
+        end = chunk.offset + len(chunk.text)
+        length = len(chunk.text) if unit == "characters" else count_tokens(chunk.text)
+        assert length <= size
+    assert not text[end:].strip()
+
+
+@given(st.text(ALPHABET, max_size=400), st.integers(2, 60), st.data())
+def test_with_overlap_nothing_is_lost(text: str, size: int, data: st.DataObject) -> None:
+    overlap = data.draw(st.integers(0, size - 1))
+    chunks = chunk_text(text, size=size, overlap=overlap)
+    check(text, chunks)
+    end = 0
+    for chunk in chunks:
+        assert not text[end : chunk.offset].strip()
+        assert end - chunk.offset <= overlap
+        assert chunk.offset + len(chunk.text) > end
+        assert len(chunk.text) <= size
+        end = chunk.offset + len(chunk.text)
+    assert not text[end:].strip()
+
+
+@given(st.text(max_size=200), st.integers(1, 50))
+def test_any_text_is_covered(text: str, size: int) -> None:
+    """Graphemes longer than the size may stay whole."""
+    chunks = chunk_text(text, size=size)
+    check(text, chunks)
+    assert "".join("".join(chunk.text.split()) for chunk in chunks) == "".join(text.split())
+
+
+def test_chunks_end_where_sentences_end() -> None:
+    text = PARAGRAPH * 100
+    ends = {s.offset + s.length for s in split_sentences(text, "en")}
+    chunks = chunk_text(text, size=500)
+    assert len(chunks) > 10
+    assert all(chunk.offset + len(chunk.text) in ends for chunk in chunks)
+
+
+def test_sentences_of_chunks_are_the_sentences_of_the_text() -> None:
+    text = "\n\n".join([PARAGRAPH * 3, "# A heading", PARAGRAPH * 2] * 10)
+    whole = {(s.offset, s.length) for s in split_sentences(text, "en")}
+    parts = {
+        (chunk.offset + s.offset, s.length)
+        for chunk in chunk_text(text, size=300)
+        for s in split_sentences(chunk.text, "en")
+    }
+    assert parts == whole
+
+
+def test_paragraphs_pages_and_headings_are_preferred() -> None:
+    first, second = PARAGRAPH * 3, PARAGRAPH * 4
+    for gap in ("\n\n", "\f", "\n\n## Next\n\n"):
+        chunks = chunk_text(first + gap + second, size=500)
+        assert chunks[0].text == first.strip()
+        assert chunks[1].text == (gap + second).strip()
+
+
+def test_a_heading_stays_with_its_text() -> None:
+    text = "A heading\n\n".join([PARAGRAPH * 3 + "\n\n"] * 6)
+    for size in range(300, 700, 50):
+        assert not any(chunk.text.endswith("A heading") for chunk in chunk_text(text, size=size))
+
+
+def test_a_form_feed_does_not_force_a_cut() -> None:
+    assert len(chunk_text("One page.\fAnother page.")) == 1
+
+
+def test_a_long_sentence_is_cut_at_words() -> None:
+    text = "word " * 1000
+    chunks = chunk_text(text, size=100)
+    assert all(len(chunk.text) <= 100 and not chunk.text.strip("word ") for chunk in chunks)
+    assert all(chunk.text.split() == ["word"] * len(chunk.text.split()) for chunk in chunks)
+
+
+def test_an_insertion_changes_only_chunks_near_it() -> None:
+    text = "\n\n".join(f"{PARAGRAPH}{number} apples were sold. " * (1 + number % 3) for number in range(300))
+    before = {chunk.text for chunk in chunk_text(text)}
+    after = {chunk.text for chunk in chunk_text("A new sentence came here first. " + text)}
+    assert len(before - after) <= 0.2 * len(before)
+
+
+@pytest.mark.parametrize(
+    "options", [{"size": 0}, {"overlap": -1}, {"size": 10, "overlap": 10}, {"unit": "words"}]
+)
+def test_impossible_settings(options: dict[str, object]) -> None:
+    with pytest.raises(ConfigError):
+        chunk_text("x", **options)  # type: ignore[arg-type]
+
+
+def test_speed() -> None:
+    """185 kB of prose; the bar is 50 ms on an idle machine."""
+    text = "\n\n".join([PARAGRAPH * 5] * 411)
+    started = time.perf_counter()
+    chunk_text(text, language="en")
+    assert time.perf_counter() - started < 0.5

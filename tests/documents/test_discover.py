@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import os
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from graphrag_rdf.documents import discover
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    root = tmp_path / "docs"
+    for name in ("b.md", "a/z.txt", "a/B.TXT", "a.html", "image.png", ".hidden.md", ".git/x.md", "~$w.docx"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    return root
+
+
+def identities(*arguments: str, exclude: tuple[Path, ...] = ()) -> list[str]:
+    return [source.identity for source in discover(arguments, exclude=exclude).sources]
+
+
+ALL = ["docs/a.html", "docs/a/B.TXT", "docs/a/z.txt", "docs/b.md"]
+
+
+@pytest.mark.parametrize(
+    "argument", ["docs", "docs/", "./docs", "docs/../docs", "{root}", "{root}/", "docs/**/*"]
+)
+def test_a_folder_has_the_same_identities_however_it_is_named(argument: str, docs: Path) -> None:
+    assert identities(argument.format(root=docs)) == ALL
+
+
+def test_the_current_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(docs)
+    assert identities(".") == ALL
+    assert identities("*.md", "../docs/a.html") == ["docs/b.md", "docs/a.html"]
+
+
+def test_files_and_globs(docs: Path) -> None:
+    assert identities("docs/b.md") == ["docs/b.md"]
+    assert identities("docs/**/*.txt") == ["docs/a/z.txt"]
+    assert identities("docs/*.[hm]*") == ["docs/a.html", "docs/b.md"]
+    assert identities(str(docs / "*.md")) == ["docs/b.md"]
+
+
+def test_a_name_with_brackets_is_not_a_glob(docs: Path) -> None:
+    (docs / "x[1].md").write_text("x")
+    assert identities("docs/x[1].md") == ["docs/x[1].md"]
+
+
+def test_paths_can_be_opened(docs: Path) -> None:
+    assert all(source.path.is_file() for source in discover(["docs", "docs/*.md"]).sources)
+
+
+def test_the_same_file_is_read_once(docs: Path) -> None:
+    (docs / "link.md").symlink_to(docs / "b.md")
+    assert identities("docs/b.md", "docs", str(docs), "docs/*.md") == ["docs/b.md", *ALL[:3]]
+
+
+def test_skipped_are_reported_and_hidden_are_not(docs: Path) -> None:
+    found = discover(["docs"])
+    assert found.skipped == (Path("docs/image.png"),)
+    assert found.errors == ()
+
+
+def test_the_store_is_excluded(docs: Path) -> None:
+    assert identities("docs", exclude=(docs / "a",)) == ["docs/a.html", "docs/b.md"]
+    assert identities("docs/**/*", exclude=(docs / "a",)) == ["docs/a.html", "docs/b.md"]
+    assert identities("docs", exclude=(docs,)) == []
+    assert discover(["docs/b.md"], exclude=[docs]).errors == (("docs/b.md", "belongs to the store"),)
+
+
+def test_errors_do_not_stop_the_rest(docs: Path) -> None:
+    os.mkfifo(docs / "pipe.txt")
+    (docs / "dangling.md").symlink_to("nowhere")
+    found = discover(
+        [
+            "nowhere.md",
+            "docs/image.png",
+            "docs/pipe.txt",
+            "docs/dangling.md",
+            "no*.md",
+            "",
+            "nul\0",
+            "docs/b.md",
+        ]
+    )
+    assert [source.identity for source in found.sources] == ["docs/b.md"]
+    reasons = dict(found.errors)
+    assert reasons["nowhere.md"] == "no such file or folder"
+    assert reasons["docs/image.png"].startswith("unsupported format; readable are .adoc")
+    assert reasons["docs/pipe.txt"] == "not a regular file"
+    assert reasons["docs/dangling.md"] == "a symbolic link that leads nowhere"
+    assert reasons["no*.md"] == "matches no file"
+    assert reasons[""] == "an empty name"
+    assert "null" in reasons["nul\0"]
+
+
+def test_within_a_folder_pipes_are_skipped_and_dangling_links_reported(docs: Path) -> None:
+    os.mkfifo(docs / "pipe.txt")
+    (docs / "dangling.md").symlink_to("nowhere")
+    found = discover(["docs"])
+    assert Path("docs/pipe.txt") in found.skipped
+    assert found.errors == (("docs/dangling.md", "a symbolic link that leads nowhere"),)
+
+
+def test_circles_of_links_end(docs: Path) -> None:
+    (docs / "a" / "up").symlink_to(docs)
+    (docs / "a" / "self").symlink_to(docs / "a")
+    assert identities("docs") == ALL
+    assert identities("docs/**/*") == ALL
+    assert Path("docs/a/up") in discover(["docs"]).skipped
+
+
+def test_a_link_to_a_folder_may_be_named(docs: Path) -> None:
+    Path("other").symlink_to(docs)
+    assert identities("other") == [name.replace("docs", "other") for name in ALL]
+
+
+def test_equal_identities_are_an_error(docs: Path) -> None:
+    twin = docs.parent / "elsewhere" / "docs"
+    twin.mkdir(parents=True)
+    (twin / "b.md").write_text("y")
+    found = discover(["docs", "elsewhere/docs"])
+    assert len(found.sources) == 4
+    assert found.errors[0][0] == "elsewhere/docs/b.md"
+    assert identities("docs", "elsewhere") == [*ALL, "elsewhere/docs/b.md"]
+
+
+def test_identities_are_nfc_and_valid_unicode(tmp_path: Path) -> None:
+    root = tmp_path / unicodedata.normalize("NFD", "Bücher")
+    root.mkdir()
+    (root / unicodedata.normalize("NFD", "é.md")).write_text("x")
+    Path(os.fsdecode(os.fsencode(root) + b"/\xff.md")).write_text("x")
+    assert identities(str(root)) == ["Bücher/é.md", "Bücher/\\xff.md"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, pairwise
 from typing import Literal
+from zlib import crc32
 
 from graphrag_rdf.documents.model import Chunk
 from graphrag_rdf.documents.sentences import Span, split_sentences
@@ -15,6 +16,7 @@ from graphrag_rdf.errors import ConfigError
 Unit = Literal["characters", "tokens"]
 
 DEFAULT_SIZE = 2000
+FULL_ENOUGH = 0.6  # of the size: earlier a passage is not cut
 
 # how good a place to cut is: within a long sentence or right after a heading is worst
 _WORST, _SENTENCE, _LINE, _PARAGRAPH, _PAGE, _HEADING = range(6)
@@ -36,10 +38,12 @@ def chunk_text(
 ) -> tuple[Chunk, ...]:
     """Cut a text into passages of whole sentences.
 
-    Sentences are packed in order until `size` is reached; the cut is then put at the best place in the
-    second half of the passage: before a heading, else at a page break, else between paragraphs, else
-    between lines, else between sentences; of equals the last. A heading stays with what follows it.
-    Because the place depends on the text around it, passages after an insertion soon fall into step again.
+    Sentences are packed in order until `size` is reached; the cut is then put at the best place in the last
+    part of the passage (above FULL_ENOUGH): before a heading, else at a page break, else between
+    paragraphs, else between lines, else between sentences. A heading stays with what follows it. Of equal
+    places the last is taken; but between mere sentences and lines a checksum of the sentence that follows
+    decides, not position: so after an insertion or deletion the cuts soon fall into step again, and passages
+    further on stay what they were (content-defined chunking, as in Muthitacharoen et al., 2001).
 
     A sentence longer than `size` is cut at word ends (semantic-text-splitter); only then a passage ends
     within a sentence. A single grapheme may be longer than a tiny `size`.
@@ -71,9 +75,13 @@ def chunk_text(
         spans += pieces
         strengths += [strength] + [_WORST] * (len(pieces) - 1)
     measure = _measure(text, spans, unit)
+    places = [
+        (strength, 0 if strength > _LINE else crc32(text[start:end].encode("utf-8", "surrogatepass")))
+        for strength, (start, end) in zip(strengths, spans, strict=True)
+    ]
     return tuple(
         Chunk(index, spans[first][0], text[spans[first][0] : spans[last][1]])
-        for index, (first, last) in enumerate(_pack(strengths, measure, size, overlap))
+        for index, (first, last) in enumerate(_pack(places, measure, size, overlap))
     )
 
 
@@ -120,7 +128,10 @@ def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
 
     splitter = TextSplitter(size) if unit == "characters" else TextSplitter.from_callback(count_tokens, size)
     for offset, piece in splitter.chunk_indices(text[start:end]):
-        yield start + offset, start + offset + len(piece)
+        trimmed = piece.strip()  # its idea of white space is not Python's
+        if trimmed:
+            begin = start + offset + piece.index(trimmed)
+            yield begin, begin + len(trimmed)
 
 
 def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:
@@ -131,17 +142,23 @@ def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:
     return lambda first, last: sums[last + 1] - sums[first]
 
 
-def _pack(strengths: Sequence[int], measure: Measure, size: int, overlap: int) -> Iterator[tuple[int, int]]:
-    """Runs (first, last) of spans, each within the size if its spans are."""
-    count = len(strengths)
+def _pack(
+    places: Sequence[tuple[int, int]], measure: Measure, size: int, overlap: int
+) -> Iterator[tuple[int, int]]:
+    """Runs (first, last) of spans, each within the size if its spans are.
+
+    Args:
+        places: how good it is to cut before each span; of equals the last is taken.
+    """
+    count = len(places)
     first = done = 0  # spans before `done` are already in a passage
     while done < count:
         last = done
         while last + 1 < count and measure(first, last + 1) <= size:
             last += 1
         if last + 1 < count:
-            half = [cut for cut in range(done, last) if 2 * measure(first, cut) >= size]
-            last = max((*half, last), key=lambda cut: (strengths[cut + 1], cut))
+            cuts = [cut for cut in range(done, last) if measure(first, cut) >= FULL_ENOUGH * size]
+            last = max((*cuts, last), key=lambda cut: (places[cut + 1], cut))
         yield first, last
         first = done = last + 1
         if done < count:

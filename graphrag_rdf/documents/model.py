@@ -119,6 +119,6 @@ def pages_of(document: ParsedDocument, offset: int, length: int) -> tuple[Page, 
     for page in document.pages[first:]:
         if page.offset >= end:
             break
-        if offset < page.offset + len(page.text):
+        if max(offset, page.offset) < page.offset + len(page.text):
             touched.append(page)
     return tuple(touched)

@@ -38,6 +38,9 @@ _MARKER = re.compile(
 )
 # a line that leaves this share of its paragraph's width unused was ended on purpose
 _SHORT = 0.6
+# rows of delimited tables and JSON Lines: prose has a space after a comma, and few semicolons
+_CELL_END = re.compile(r"[;}]|\S\t|,(?=[\w,-]|\"\w)")
+_TABLE = 0.8
 _CONTINUES = ",;-–—"
 
 
@@ -45,8 +48,9 @@ def split_sentences(text: str, language: str | None = None) -> tuple[Sentence, .
     """Split a text into sentences, headings, list items and table rows.
 
     Blank lines end a sentence always; single line ends do where a Markdown heading, list item or table row
-    begins or ends, or where the line is conspicuously shorter than its paragraph is wide; page breaks do
-    unless the next page goes on in lower case.
+    begins or ends, between lines that look like rows of a delimited table, and where a line is
+    conspicuously shorter than its paragraph is wide; page breaks do unless the next page goes on in lower
+    case.
 
     Args:
         text: e.g. a chunk's text.
@@ -62,9 +66,9 @@ def split_sentences(text: str, language: str | None = None) -> tuple[Sentence, .
 
 def _sentences(text: str, language: str | None) -> Iterator[Span]:
     rules = _cached_rules(language)
-    for block_start, block_end in _blocks(text):
+    for block_start, block_end, whole in _blocks(text):
         start = block_start
-        for match in _END.finditer(text, block_start, block_end):
+        for match in () if whole else _END.finditer(text, block_start, block_end):
             end = match.end()
             if end < block_end and _ends_sentence(text, start, block_end, match, rules):
                 if trimmed := _trim(text, start, end):
@@ -85,10 +89,10 @@ def _trim(text: str, start: int, end: int) -> Span | None:
     return (start, start + len(stripped)) if stripped else None
 
 
-def _blocks(text: str) -> Iterator[Span]:
-    """Spans that no sentence crosses."""
+def _blocks(text: str) -> Iterator[tuple[int, int, bool]]:
+    """Spans that no sentence crosses, and whether they are one sentence (headings, rules, table rows)."""
     lines = [match.span() for match in _LINE.finditer(text) if not match[0].isspace()]
-    widths = _widths(text, lines)
+    widths = _widths(text, lines)  # 0 in a table
     start = previous_end = 0
     alone = in_list = False
     for number, (line_start, line_end) in enumerate(lines):
@@ -99,42 +103,45 @@ def _blocks(text: str) -> Iterator[Span]:
             hard = (
                 alone
                 or kind in {"alone", "item"}
-                or (kind == "number" and (in_list or gap not in _SINGLE_BREAKS or marker_is_one(marker)))
+                or (kind == "number" and (in_list or gap not in _SINGLE_BREAKS or _is_one(marker)))
                 or _breaks(text, lines[number - 1], (line_start, line_end), gap, widths[number])
             )
             if hard:
-                yield start, previous_end
+                yield start, previous_end, alone
                 start = line_start
                 in_list = False
         alone = kind == "alone"
         in_list = in_list or kind in {"item", "number"}
         previous_end = line_end
     if lines:
-        yield start, previous_end
+        yield start, previous_end, alone
 
 
-def marker_is_one(marker: re.Match[str] | None) -> bool:
+def _is_one(marker: re.Match[str] | None) -> bool:
     """A list may interrupt a paragraph only with its number 1, as in CommonMark."""
     return marker is not None and marker[0].strip(" \t(.)") == "1"
 
 
 def _widths(text: str, lines: list[Span]) -> list[int]:
-    """For each line, the length of the longest line of its paragraph."""
+    """For each line, the length of the longest line of its paragraph, or 0 if that is a table."""
     widths: list[int] = []
     first = 0
     for number in range(len(lines) + 1):
         if number == len(lines) or (
             number and text[lines[number - 1][1] : lines[number][0]] not in _SINGLE_BREAKS
         ):
-            width = max((end - start for start, end in lines[first:number]), default=0)
-            widths += [width] * (number - first)
+            paragraph = lines[first:number]
+            cells = sum(1 for span in paragraph if _CELL_END.search(text, *span))
+            table = len(paragraph) > 1 and cells >= _TABLE * len(paragraph)
+            width = 0 if table else max((end - start for start, end in paragraph), default=0)
+            widths += [width] * len(paragraph)
             first = number
     return widths
 
 
 def _breaks(text: str, line: Span, following: Span, gap: str, width: int) -> bool:
     """Whether the gap between two lines ends a sentence, whatever the words are."""
-    if gap not in _SINGLE_BREAKS and "\f" not in gap:
+    if not width or (gap not in _SINGLE_BREAKS and "\f" not in gap):
         return True
     opening = _OPENERS.match(text, *following)
     word_start = opening.end() if opening else following[0]

@@ -80,7 +80,7 @@ def test_sentences_of_chunks_are_the_sentences_of_the_text() -> None:
 def test_paragraphs_pages_and_headings_are_preferred() -> None:
     first, second = PARAGRAPH * 3, PARAGRAPH * 4
     for gap in ("\n\n", "\f", "\n\n## Next\n\n"):
-        chunks = chunk_text(first + gap + second, size=500)
+        chunks = chunk_text(first + gap + second, size=400)
         assert chunks[0].text == first.strip()
         assert chunks[1].text == (gap + second).strip()
 
@@ -103,7 +103,18 @@ def test_a_long_sentence_is_cut_at_words() -> None:
 
 
 def test_an_insertion_changes_only_chunks_near_it() -> None:
-    text = "\n\n".join(f"{PARAGRAPH}{number} apples were sold. " * (1 + number % 3) for number in range(300))
+    repeats = [1 + number * 7919 % 5 for number in range(200)]
+    text = "\n\n".join(
+        f"{number} apples were sold. {PARAGRAPH}" * times for number, times in enumerate(repeats)
+    )
+    before = {chunk.text for chunk in chunk_text(text)}
+    after = {chunk.text for chunk in chunk_text("A new sentence came here first. " + text)}
+    assert len(before - after) <= 0.2 * len(before)
+
+
+@pytest.mark.parametrize("gap", [" ", "\n"])
+def test_an_insertion_into_a_text_without_paragraphs(gap: str) -> None:
+    text = gap.join(f"Shop {number * 7919 % 1000} sold {number} apples." for number in range(2000))
     before = {chunk.text for chunk in chunk_text(text)}
     after = {chunk.text for chunk in chunk_text("A new sentence came here first. " + text)}
     assert len(before - after) <= 0.2 * len(before)

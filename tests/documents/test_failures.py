@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphrag_rdf.documents import load_bytes, read_bytes, read_document
+from graphrag_rdf.documents import ParsedDocument, load_bytes, read_bytes, read_document
 from graphrag_rdf.errors import DocumentError
 
 SUFFIXES = [".txt", ".md", ".html", ".pdf", ".docx", ".xlsx", ".pptx", ".csv", ".tsv", ".json", ".jsonl"]
@@ -154,6 +154,13 @@ def test_read_document_is_load_and_parse(tmp_path: Path) -> None:
     assert read_document(path) == read_bytes(b"hello\r\n", str(path))
 
 
+def read_or_refuse(data: bytes, name: str) -> ParsedDocument | None:
+    try:
+        return read_bytes(data, name)
+    except DocumentError:
+        return None
+
+
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
@@ -168,11 +175,7 @@ def test_broken_files_raise_nothing_else(
         broken[data.draw(positions)] = data.draw(st.integers(0, 255))
     cut = data.draw(st.one_of(st.just(len(broken)), positions))
     broken = broken[:cut] + data.draw(st.binary(max_size=20))
-    try:
-        document = read_bytes(bytes(broken), f"a{suffix}")
-    except DocumentError as error:
-        assert error.reason
-    else:
+    if document := read_or_refuse(bytes(broken), f"a{suffix}"):
         assert document.text.strip()
         assert document.title
         for page in document.pages:
@@ -199,7 +202,5 @@ def test_broken_parts_of_a_whole_package_raise_nothing_else(
     parts[name] = bytes(part)
     if data.draw(st.booleans()):
         del parts[data.draw(st.sampled_from(sorted(parts)))]
-    try:
-        assert read_bytes(_zip(parts), f"a{suffix}").text.strip()
-    except DocumentError as error:
-        assert error.reason
+    document = read_or_refuse(_zip(parts), f"a{suffix}")
+    assert document is None or document.text.strip()

@@ -83,8 +83,8 @@ def test_markdown_title(text: str, title: str) -> None:
 def test_html_text_is_what_a_reader_sees(parsed: dict[str, ParsedDocument]) -> None:
     document = parsed[".html"]
     assert document.text == (
-        "Heading one\n\nAlice works at Acme.\nSecondary line.\n\n- one\n- two\n\n| Name | City |\n| Bob | Paris |"
-        "\n\na  b\n  c\n\ncafé"
+        "Heading one\n\nAlice works at Acme.\nSecondary line.\n\n- one\n- two\n\n| Name | City |\n"
+        "| Bob | Paris |\n\na  b\n  c\n\ncafé"
     )
     assert document.title == "My page"
     assert document.language == "en-GB"
@@ -150,7 +150,8 @@ def test_pdf_with_a_blank_page_keeps_page_numbers(make_pdf: Callable[..., bytes]
 def test_word(parsed: dict[str, ParsedDocument]) -> None:
     document = parsed[".docx"]
     assert document.text == (
-        "Annual report\n\nAlice works at Acme.\n\n| Name | City |\n| Bob | Paris |\n\n- first\n- second\n\nThe end."
+        "Annual report\n\nAlice works at Acme.\n\n| Name | City |\n| Bob | Paris |\n\n"
+        "- first\n- second\n\nThe end."
     )
     assert document.title == "The report"
     assert document.language == "en-GB"
@@ -208,6 +209,11 @@ def test_unicode_encodings(encoding: str) -> None:
             "cp1252",
             "Die größte Schwierigkeit bei der Übersetzung besteht darin, dass die Wörter fehlen. " * 3,
         ),
+        ("cp1252", "Café au lait, déjà vu: l'été à Paris est très agréable."),
+        ("cp1252", "“Smart quotes” – he said, naïve."),
+        ("cp1250", "Žluťoučký kůň úpěl ďábelské ódy v Praze, kde žije příliš mnoho lidí."),
+        ("euc_jp", "東京は日本の首都であり、世界最大の都市の一つです。"),
+        ("koi8_r", "Москва является столицей Российской Федерации."),
         ("cp1251", "Москва является столицей Российской Федерации и крупнейшим городом страны. " * 3),
         ("shift_jis", "東京は日本の首都であり、世界最大の都市の一つです。" * 3),
         ("gb18030", "北京是中华人民共和国的首都，也是全国的政治和文化中心。" * 3),

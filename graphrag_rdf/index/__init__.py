@@ -1,6 +1,20 @@
 """Search by words and by meaning: derived data, rebuilt from the store alone at any time."""
 
+from .embedders import Embedder, embedder_for
+from .manifest import discard
 from .model import KINDS, Hit, Kind, Record, SyncReport
 from .text import TextIndex
+from .vectors import VectorIndex
 
-__all__ = ["KINDS", "Hit", "Kind", "Record", "SyncReport", "TextIndex"]
+__all__ = [
+    "KINDS",
+    "Embedder",
+    "Hit",
+    "Kind",
+    "Record",
+    "SyncReport",
+    "TextIndex",
+    "VectorIndex",
+    "discard",
+    "embedder_for",
+]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-_BATCH_TOKENS = 4096  # bounds the memory of a run: attention needs tokens x length
 _MAX_TOKENS = 512
 _OUTPUTS = ("embedding", "sentence_embedding", "last_hidden_state", "token_embeddings")
 
@@ -70,8 +70,8 @@ class OnnxEmbedder:
     `embedding` or `sentence_embedding` [n, d], or states of the tokens [n, length, d], of which we take
     the mean. Longer texts are cut at the tokenizer's own limit, or 512 tokens.
 
-    A text's vector does not depend on what else is embedded with it: texts run together only if they
-    have equally many tokens, so nothing is padded.
+    A text's vector depends on nothing but the text: each runs alone on one thread, as the last bits of a
+    matrix product change with its shape and with how threads share it; several run side by side instead.
 
     Raises:
         SearchIndexError: a file or the extra `onnx` is missing, or the model has another interface.
@@ -101,31 +101,36 @@ class OnnxEmbedder:
     def dimension(self) -> int:
         self._load()
         size = self._outputs()[self._output][-1]
-        return size if isinstance(size, int) else int(self.embed(["a"]).shape[1])
+        return size if isinstance(size, int) else int(self._run([0]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
         self._load()
-        by_length: dict[int, list[int]] = defaultdict(list)
         encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
-        for row, ids in enumerate(encoded):
-            by_length[len(ids)].append(row)
-        result: list[Vectors | None] = [None] * len(texts)
-        for length in sorted(by_length):
-            for rows in _slices(by_length[length], max(1, _BATCH_TOKENS // max(length, 1))):
-                vectors = self._run(np.array([encoded[row] for row in rows], dtype=np.int64))
-                for row, vector in zip(rows, vectors, strict=True):
-                    result[row] = vector
-        return np.stack(result) if texts else np.empty((0, self.dimension), np.float32)  # type: ignore[arg-type]
+        if not encoded:
+            return np.empty((0, self.dimension), np.float32)
+        if len(encoded) == 1:
+            return self._run(encoded[0])
+        # the longest first, so that no thread is left alone with one at the end
+        order = sorted(range(len(encoded)), key=lambda row: -len(encoded[row]))
+        result = np.empty((len(encoded), self.dimension), np.float32)
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            vectors = threads.map(lambda row: self._run(encoded[row]), order)
+            for row, vector in zip(order, vectors, strict=True):
+                result[row] = vector[0]
+        return result
 
-    def _run(self, ids: NDArray[np.int64]) -> Vectors:
+    def _run(self, ids: Sequence[int]) -> Vectors:
         import numpy as np
 
-        feed: dict[str, NDArray[np.int64]] = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        if "token_type_ids" in self._inputs:
-            feed["token_type_ids"] = np.zeros_like(ids)
-        (output,) = self._session.run([self._output], feed)
+        if not ids:  # an empty text, and a tokenizer that frames it with nothing
+            return np.zeros((1, self.dimension), np.float32)
+        row = np.array([ids], dtype=np.int64)
+        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
+        (output,) = self._session.run(
+            [self._output], {name: feed[name] for name in self._inputs & feed.keys()}
+        )
         return unit_rows(output.mean(axis=1) if output.ndim == 3 else output)
 
     def _outputs(self) -> Mapping[str, Sequence[int | str | None]]:
@@ -135,6 +140,7 @@ class OnnxEmbedder:
         if self._session is not None:
             return
         options = self._onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
         # waiting threads that spin take the processor away from everybody else on it
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
@@ -156,10 +162,10 @@ class OnnxEmbedder:
         self._inputs = {tensor.name for tensor in session.get_inputs()}
         known = [name for name in _OUTPUTS if name in self._outputs()]
         if not known or not {"input_ids", "attention_mask"} <= self._inputs:
-            self._session = None
             raise SearchIndexError(
-                f"The embedding model {self.name} has inputs {sorted(self._inputs)} and no output that we know.",
-                f"A sentence encoder has input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
+                f"The embedding model {self.name} is no sentence encoder: "
+                f"its inputs are {sorted(self._inputs)}, its outputs {sorted(self._outputs())}.",
+                f"Needed are input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
             )
         self._output = known[0]
 
@@ -213,7 +219,7 @@ class GatewayEmbedder:
         vectors = np.asarray(self._embed(texts, self.name))
         if vectors.ndim != 2 or len(vectors) != len(texts):
             raise SearchIndexError(
-                f"The embedding model {self.name} gave an array of shape {vectors.shape} for {len(texts)} texts."
+                f"The embedding model {self.name} gave {vectors.shape} numbers for {len(texts)} texts."
             )
         self.dimension = vectors.shape[1]
         return unit_rows(vectors)
@@ -232,11 +238,6 @@ def unit_rows(vectors: NDArray[Any]) -> Vectors:
         raise SearchIndexError("An embedding holds values that are not finite numbers.")
     length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
     return (wide / np.where(length > 0, length, 1.0)).astype(np.float32)
-
-
-def _slices(rows: list[int], size: int) -> Iterator[list[int]]:
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
 
 
 def _missing_extra(model: str, extra: str, error: ImportError) -> SearchIndexError:

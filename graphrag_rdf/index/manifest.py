@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..errors import SearchIndexError
 
 REBUILD = "graphrag-rdf index rebuild"
-_NAME = "manifest.json"
+NAME = "manifest.json"
 
 
 def read(folder: Path, *, form: int) -> dict[str, Any] | None:
@@ -23,7 +25,7 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
     Raises:
         SearchIndexError: it cannot be read, or has another layout.
     """
-    path = folder / _NAME
+    path = folder / NAME
     try:
         found = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
@@ -39,12 +41,12 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
 
 def write(folder: Path, content: dict[str, Any]) -> None:
     """Replaces the manifest durably: after a power cut either the old or the new one is there."""
-    temporary = folder / f"{_NAME}.{os.getpid()}.new"
+    temporary = folder / f"{NAME}.{os.getpid()}.new"
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=1, sort_keys=True)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(folder / _NAME)
+    temporary.replace(folder / NAME)
     sync_folder(folder)
 
 
@@ -61,3 +63,9 @@ def sync_folder(folder: Path) -> None:
 def damaged(path: Path, cause: object) -> SearchIndexError:
     """The error for files that cannot be what was written."""
     return SearchIndexError(f"The search index {path} is damaged: {cause}", REBUILD)
+
+
+def discard(folder: Path) -> None:
+    """Removes an index, whatever its state, so that a new one can be built in its place."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)

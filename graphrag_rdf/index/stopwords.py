@@ -21,7 +21,7 @@ _LISTS = {
         zwischen""",
     "fr": """a à ai ainsi après au aucun aussi autre aux avait avant avec avoir c ce ceci cela ces
         cet cette ceux chaque chez comme comment d dans de depuis des donc dont du elle
-        elles en encore entre est et était étaient été être eu eux fait il ils j je l la
+        elles en encore entre est et était étaient être eu eux fait il ils j je l la
         là le les leur leurs lors lorsque lui m ma mais me même mes moi mon n ne nos
         notre nous on ont ou où par pas pendant plus pour pourquoi qu quand que quel
         quelle quelles quels qui s sa sans se sera ses si son sont sous sur t ta te tes

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_rdf.index.analyse import analyse, match_key, primary_language
+from graphrag_rdf.index.stopwords import STOP_WORDS
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "terms"),
+    [
+        ("en", "The houses of Emily’s friends", ["hous", "emili", "friend"]),
+        ("en-GB", "running", ["run"]),
+        ("de", "Die Häuser der Straße", ["haus", "strass"]),
+        ("fr", "L’été des étudiantes", ["ete", "etudi"]),
+        ("es", "las canciones", ["cancion"]),
+        (None, "The houses", ["the", "houses"]),
+        ("xx", "The houses", ["the", "houses"]),
+        ("zh", "東京タワー", ["東京", "京タ", "タワ", "ワー"]),
+        ("zh", "京", ["京"]),
+        ("en", "Version 2.0 of 東京 towers", ["version", "2", "0", "東京", "tower"]),
+        ("hi", "हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("en", "snake_case", ["snake", "case"]),
+        ("en", "co\u00adoperate ﬁne", ["cooper", "fine"]),
+        ("en", "São Paulo", ["sao", "paulo"]),
+        ("en", "", []),
+        ("en", "who is it?", []),
+    ],
+)
+def test_terms(language: str | None, text: str, terms: list[str]) -> None:
+    assert analyse(text, language) == terms
+
+
+@pytest.mark.parametrize("language", sorted(STOP_WORDS))
+def test_stop_words_are_dropped_and_written_as_folded(language: str) -> None:
+    assert analyse(" ".join(STOP_WORDS[language]), language) == []
+    assert all(match_key(word) == word for word in STOP_WORDS[language])
+
+
+@given(st.text(), st.sampled_from([None, "en", "de", "zh", "hi", "ru"]))
+def test_any_text_gives_terms_that_a_blank_can_part(text: str, language: str | None) -> None:
+    terms = analyse(text, language)
+    assert " ".join(terms).split() == terms
+    assert analyse(text, language) == terms
+
+
+@given(st.text(st.characters(max_codepoint=0x24F)))
+def test_case_does_not_matter(text: str) -> None:
+    assert analyse(text.casefold(), "en") == analyse(text, "en")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("ACME  Corp", "acme corp"), ("Straße", "STRASSE"), ("ＡＢＣ", "abc"), (" a\tb ", "A B")],
+)
+def test_labels_that_are_the_same_name(one: str, other: str) -> None:
+    assert match_key(one) == match_key(other)
+
+
+def test_primary_language() -> None:
+    assert [primary_language(tag) for tag in ("en-GB", "DE", "zh_Hant", None, "")] == [
+        "en", "de", "zh", "und", "und",
+    ]  # fmt: skip

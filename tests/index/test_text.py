@@ -1,0 +1,366 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.index import KINDS, Hit, Kind, Record, SyncReport, TextIndex, discard
+from graphrag_rdf.index.analyse import analyse
+
+WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
+
+
+def sentence(number: int, text: str, title: str = "", language: str | None = "en") -> Record:
+    return Record(f"urn:s:{number}", "sentence", text, (title,) if title else (), language)
+
+
+def index_of(records: Sequence[Record]) -> TextIndex:
+    index = TextIndex.open(None)
+    index.apply(records)
+    index.commit(1)
+    return index
+
+
+def bm25(query: str, records: Sequence[Record]) -> list[Hit]:
+    """The textbook formula over all records, without any index."""
+    documents = [analyse(" ".join([*r.labels, r.text]), r.language) for r in records]
+    mean = sum(map(len, documents)) / len(documents)
+    hits = []
+    for record, tokens in zip(records, documents, strict=True):
+        score = 0.0
+        for term in sorted(set(analyse(query, "en"))):
+            with_term = sum(term in each for each in documents)
+            idf = math.log(1 + (len(documents) - with_term + 0.5) / (with_term + 0.5))
+            norm = 1.2 * (1 - 0.75 + 0.75 * len(tokens) / mean)
+            score += idf * tokens.count(term) * 2.2 / (tokens.count(term) + norm)
+        if score:
+            hits.append(Hit(record.iri, record.kind, score))
+    return sorted(hits, key=lambda hit: (-hit.score, hit.iri))
+
+
+def corpus(size: int, seed: int = 1, longest: int = 60) -> list[Record]:
+    chance = random.Random(seed)
+    return [
+        sentence(i, " ".join(chance.choices(WORDS, range(1, 11), k=chance.randint(1, longest))))
+        for i in range(size)
+    ]
+
+
+@pytest.mark.parametrize("k", [1, 7, 300, 5000])
+def test_scores_are_bm25_and_the_cut_is_exact(k: int) -> None:
+    """Also across lengths that Tantivy rounds, and several segments."""
+    records = corpus(600, longest=400)
+    index = TextIndex.open(None)
+    for start in range(0, 600, 200):
+        index.apply(records[start : start + 200])
+        index.commit(start)
+    found = index.search("alpha gamma alpha epsilon", kind="sentence", k=k)
+    expected = bm25("alpha gamma epsilon", records)
+    once = index.search("alpha gamma epsilon", kind="sentence", k=k)
+    assert [hit.iri for hit in once] == [hit.iri for hit in expected[:k]]
+    assert [hit.score for hit in once] == pytest.approx([hit.score for hit in expected[:k]], rel=1e-12)
+    assert found != once  # a repeated word counts twice
+
+
+def test_ties_are_broken_by_iri_also_at_the_cut() -> None:
+    records = [sentence(i, "same words here") for i in range(500)]
+    random.Random(5).shuffle(records)
+    found = index_of(records).search("words", kind="sentence", k=9)
+    assert [hit.iri for hit in found] == sorted(record.iri for record in records)[:9]
+
+
+def test_kinds_have_statistics_of_their_own() -> None:
+    records = corpus(50)
+    others = [Record(f"urn:c:{i}", "chunk", "alpha beta " * 40) for i in range(30)]
+    alone, together = index_of(records), index_of([*records, *others])
+    assert alone.search("alpha beta", kind="sentence", k=50) == together.search(
+        "alpha beta", kind="sentence", k=50
+    )
+    assert {hit.iri[:6] for hit in together.search("alpha", kind="chunk", k=99)} == {"urn:c:"}
+
+
+def test_an_edited_index_scores_as_a_fresh_one() -> None:
+    records = corpus(400)
+    index = index_of(records)
+    index.apply([sentence(i, "alpha " * 30) for i in range(0, 400, 3)], [r.iri for r in records[1::3]])
+    index.commit(2)
+    kept = [sentence(i, "alpha " * 30) if i % 3 == 0 else records[i] for i in range(400) if i % 3 != 1]
+    for k in (1, 10, 400):
+        assert index.search("alpha beta kappa", kind="sentence", k=k) == index_of(kept).search(
+            "alpha beta kappa", kind="sentence", k=k
+        )
+
+
+STEP = st.tuples(
+    st.lists(
+        st.builds(
+            lambda number, kind, words, title, language: Record(
+                f"urn:{kind}:{number}", kind, " ".join(words), title, language
+            ),
+            st.integers(0, 12),
+            st.sampled_from(KINDS),
+            st.lists(st.sampled_from(WORDS), max_size=60),
+            st.sampled_from([(), ("alpha",), ("Beta", "the gamma")]),
+            st.sampled_from(["en", "de", None]),
+        ),
+        max_size=8,
+    ),
+    st.lists(st.builds("urn:{}:{}".format, st.sampled_from(KINDS), st.integers(0, 12)), max_size=6),
+    st.sampled_from(["apply", "commit", "purge", "sync"]),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(STEP, max_size=8))
+def test_any_history_equals_a_fresh_build(steps: list[tuple[list[Record], list[str], str]]) -> None:
+    index = TextIndex.open(None)
+    held: dict[str, Record] = {}
+    for number, (upserts, deletes, action) in enumerate(steps):
+        if action == "sync":
+            index.sync(upserts)
+            held = {record.iri: record for record in upserts}
+        else:
+            index.apply(upserts, deletes)
+            held = {iri: r for iri, r in held.items() if iri not in deletes}
+            held.update((record.iri, record) for record in upserts)
+        if action != "apply":
+            index.commit(number, purge=action == "purge")
+    index.commit(99)
+    fresh = index_of([*held.values()])
+    for kind in KINDS:
+        assert index.count(kind) == fresh.count(kind) == sum(r.kind == kind for r in held.values())
+        for query in ("alpha", "beta gamma the kappa", "delta epsilon zeta eta theta iota"):
+            for k in (2, 50):
+                assert index.search(query, kind=kind, k=k) == fresh.search(query, kind=kind, k=k)
+    names = ["ALPHA", "beta", "the  gamma"]
+    assert index.exact(names) == fresh.exact(names)
+
+
+def test_sync_reports_and_writes_differences_only() -> None:
+    records = corpus(30)
+    index = index_of(records)
+    changed = [sentence(0, "new text"), *records[1:20], sentence(77, "another")]
+    assert index.sync(iter(changed)) == SyncReport(added=2, removed=10, unchanged=19)
+    assert index.sync(iter(changed)) == SyncReport(added=0, removed=0, unchanged=21)
+    index.commit(2)
+    assert index.count("sentence") == 21
+
+
+def test_scores_of_chosen_records_are_those_of_search() -> None:
+    index = index_of(corpus(80))
+    found = {hit.iri: hit.score for hit in index.search("alpha beta eta", kind="sentence", k=80)}
+    chosen = index.scores("alpha beta eta", ["urn:s:3", "urn:s:5", "urn:s:unknown"], kind="sentence")
+    assert chosen == {iri: found.get(iri, 0.0) for iri in ("urn:s:3", "urn:s:5")}
+
+
+def test_title_words_find_a_sentence() -> None:
+    index = index_of([sentence(1, "He was born in Ulm.", "Albert Einstein"), sentence(2, "Ulm is a town.")])
+    assert index.search("Einstein", kind="sentence", k=5)[0].iri == "urn:s:1"
+
+
+def test_a_question_meets_each_language_by_its_own_rules() -> None:
+    index = index_of(
+        [sentence(1, "Die Häuser", language="de"), sentence(2, "two houses"), sentence(3, "京都")]
+    )
+    assert [hit.iri for hit in index.search("Haus", kind="sentence", k=5)] == ["urn:s:1"]
+    assert [hit.iri for hit in index.search("house", kind="sentence", k=5)] == ["urn:s:2"]
+    assert [hit.iri for hit in index.search("京都", kind="sentence", k=5, language="zh")] == ["urn:s:3"]
+
+
+def test_labels_of_entities_count_on_top_of_their_text() -> None:
+    index = index_of(
+        [
+            Record("urn:e:1", "entity", "near Paris in the north", ("Versailles",), "en"),
+            Record("urn:e:2", "entity", "the capital of the French", ("Paris",), "en"),
+        ]
+    )
+    assert [hit.iri for hit in index.search("paris", kind="entity", k=2)] == ["urn:e:2", "urn:e:1"]
+    only_labels = index.search("paris", kind="entity", k=2, boosts={"labels": 1.0})
+    assert [hit.iri for hit in only_labels] == ["urn:e:2"]
+
+
+def test_exact_finds_entities_by_label_or_alias() -> None:
+    index = index_of(
+        [
+            Record("urn:e:2", "entity", "", ("The Who",), "en"),
+            Record("urn:e:1", "entity", "", ("World Health Organization", "WHO", "the  who"), "en"),
+            Record("urn:s:1", "sentence", "", ("WHO",), "en"),
+        ]
+    )
+    assert index.exact(["the who", "Who", "nobody", ""]) == {
+        "the who": ["urn:e:1", "urn:e:2"],
+        "Who": ["urn:e:1"],
+    }
+
+
+@pytest.mark.parametrize("query", ["", "the", "?!", "unheardof"])
+def test_nothing_is_found_for_nothing(query: str) -> None:
+    assert index_of(corpus(5)).search(query, kind="sentence", k=5) == []
+    assert TextIndex.open(None).search("alpha", kind="sentence", k=5) == []
+    assert index_of(corpus(5)).search("alpha", kind="sentence", k=0) == []
+
+
+def test_an_index_is_found_again(tmp_path: Path) -> None:
+    index = TextIndex.open(tmp_path / "text")
+    assert index.commit_number == 0
+    index.apply(corpus(20))
+    index.commit(41)
+    hits = index.search("alpha", kind="sentence", k=20)
+    index.close()
+    again = TextIndex.open(tmp_path / "text")
+    assert (again.commit_number, again.search("alpha", kind="sentence", k=20)) == (41, hits)
+
+
+def test_uncommitted_changes_are_neither_found_nor_kept(tmp_path: Path) -> None:
+    index = TextIndex.open(tmp_path)
+    index.apply(corpus(3))
+    assert index.count("sentence") == 0
+    index.close()
+    assert TextIndex.open(tmp_path).count("sentence") == 0
+
+
+def test_a_reader_sees_commits_when_refreshed_and_a_second_writer_is_refused(tmp_path: Path) -> None:
+    writer = TextIndex.open(tmp_path)
+    writer.apply(corpus(10))
+    writer.commit(1)
+    reader = TextIndex.open(tmp_path, read_only=True)
+    writer.apply(corpus(20))
+    writer.commit(2, purge=True)
+    assert (reader.count("sentence"), reader.commit_number) == (10, 1)
+    reader.refresh()
+    assert (reader.count("sentence"), reader.commit_number) == (20, 2)
+    with pytest.raises(SearchIndexError, match="reading only"):
+        reader.apply(corpus(1))
+    second = TextIndex.open(tmp_path)
+    with pytest.raises(SearchIndexError, match="Another process is writing"):
+        second.apply(corpus(1))
+    writer.apply(corpus(30))
+    writer.commit(3, purge=True)
+    writer.close()
+    second.apply([], ["urn:s:0"])  # takes over from what the first left, not from what it had opened
+    second.commit(4)
+    assert second.count("sentence") == 29
+
+
+def test_purge_leaves_no_removed_text_in_any_file(tmp_path: Path) -> None:
+    index = TextIndex.open(tmp_path)
+    index.apply([sentence(1, "secretword alpha"), sentence(2, "alpha beta")])
+    index.commit(1)
+    index.apply([], ["urn:s:1"])
+    index.commit(2, purge=True)
+    index.close()
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert files
+    assert not any(b"secretword" in path.read_bytes() for path in files)
+    assert [hit.iri for hit in TextIndex.open(tmp_path).search("alpha", kind="sentence", k=5)] == ["urn:s:2"]
+
+
+def test_many_dead_records_are_purged_without_being_asked(tmp_path: Path) -> None:
+    index = TextIndex.open(tmp_path)
+    index.apply(corpus(3000, longest=4))
+    index.commit(1)
+    index.apply([], [f"urn:s:{i}" for i in range(1500)])
+    index.commit(2)
+    assert [path.name for path in tmp_path.glob("sentence-*")] == ["sentence-2"]
+    assert index.count("sentence") == 1500
+
+
+def _spoil_manifest(folder: Path) -> None:
+    (folder / "manifest.json").write_text("{", "utf-8")
+
+
+def _spoil_version(folder: Path) -> None:
+    (folder / "manifest.json").write_text(json.dumps({"format": 999}), "utf-8")
+
+
+def _spoil_meta(folder: Path) -> None:
+    (folder / "sentence-1" / "meta.json").write_text("nonsense", "utf-8")
+
+
+def _spoil_folder(folder: Path) -> None:
+    (folder / "sentence-1" / "meta.json").unlink()
+
+
+def _spoil_segments(folder: Path) -> None:
+    for path in (folder / "sentence-1").glob("*.idx"):
+        path.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    "spoil", [_spoil_manifest, _spoil_version, _spoil_meta, _spoil_folder, _spoil_segments]
+)
+def test_a_damaged_index_names_the_way_out(tmp_path: Path, spoil: object) -> None:
+    index = TextIndex.open(tmp_path / "text")
+    index.apply(corpus(5))
+    index.commit(1)
+    index.close()
+    assert callable(spoil)
+    spoil(tmp_path / "text")
+    with pytest.raises(SearchIndexError) as caught:
+        TextIndex.open(tmp_path / "text").search("alpha", kind="sentence", k=5)
+    assert caught.value.hint == "graphrag-rdf index rebuild"
+    discard(tmp_path / "text")
+    assert TextIndex.open(tmp_path / "text").commit_number == 0
+
+
+def test_a_reader_needs_an_index(tmp_path: Path) -> None:
+    with pytest.raises(SearchIndexError, match="no search index"):
+        TextIndex.open(tmp_path / "nowhere", read_only=True)
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+@pytest.mark.parametrize("commits", [1, 4])
+def test_kill_in_the_middle_leaves_whole_commits(tmp_path: Path, commits: int) -> None:
+    """After kill -9 the index opens, has no more than it says, and sync makes it equal to a fresh one."""
+    program = textwrap.dedent(
+        """
+        import sys
+        from pathlib import Path
+        from graphrag_rdf.index import Record, TextIndex
+        index = TextIndex.open(Path(sys.argv[1]))
+        for number in range(1, 10_000):
+            index.apply(
+                [Record(f"urn:s:{number}-{i}", "sentence", f"alpha {number} beta {i}") for i in range(50)],
+                [f"urn:s:{number - 1}-{i}" for i in range(25)],
+            )
+            index.commit(number, purge=number % 3 == 0)
+            print(number, flush=True)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE)
+    assert child.stdout
+    for _ in range(commits):
+        child.stdout.readline()
+    child.send_signal(signal.SIGKILL)
+    rest = child.stdout.read().split()
+    child.wait()
+    child.stdout.close()
+    acknowledged = max([commits, *map(int, rest)])
+    index = TextIndex.open(tmp_path)
+    assert index.commit_number in (acknowledged, acknowledged + 1)
+    records = corpus(40)
+    index.sync(records)
+    index.commit(acknowledged + 5)
+    assert index.search("alpha beta", kind="sentence", k=40) == index_of(records).search(
+        "alpha beta", kind="sentence", k=40
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_found_and_only_it(kind: Kind) -> None:
+    index = index_of([Record(f"urn:{each}", each, "alpha") for each in KINDS])
+    assert [hit.iri for hit in index.search("alpha", kind=kind, k=9)] == [f"urn:{kind}"]

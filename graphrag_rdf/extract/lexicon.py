@@ -66,6 +66,9 @@ class Lexicon:
         titles: honorific before a name -> entity type.
         pronouns: pronoun -> `he`, `she`, `it`, `they` or `other`.
         indefinite: articles that introduce something new.
+        prepositional: subordinators that are prepositions before a phrase.
+        hypothetical: subordinators of clauses that are not asserted.
+        quantifiers: determiners that speak of none, some or all.
     """
 
     tags: dict[str, str]
@@ -78,6 +81,9 @@ class Lexicon:
     titles: dict[str, str]
     pronouns: dict[str, str]
     indefinite: frozenset[str]
+    prepositional: frozenset[str]
+    hypothetical: frozenset[str]
+    quantifiers: frozenset[str]
 
 
 @lru_cache(maxsize=8)
@@ -88,17 +94,21 @@ def lexicon(language: str) -> Lexicon:
         language: one of `TAGGED_LANGUAGES`.
     """
     table = read_table(language)
+    lists = {name: frozenset(words.split()) for name, words in table["lists"].items()}
     return Lexicon(
         tags=table["tags"],
         words=_inverted(table["words"]),
-        intransitive=frozenset(table["lists"]["intransitive"].split()),
-        roles=frozenset(table["lists"]["roles"].split()),
-        light=frozenset(table["lists"]["light"].split()),
+        intransitive=lists["intransitive"],
+        roles=lists["roles"],
+        light=lists["light"],
         head_types=_inverted(table["head_types"]),
         name_types=_inverted(table["name_types"]),
         titles=_inverted(table["titles"]),
         pronouns=_inverted(table["pronouns"]),
-        indefinite=frozenset(table["lists"]["indefinite"].split()),
+        indefinite=lists["indefinite"],
+        prepositional=lists["prepositional"],
+        hypothetical=lists["hypothetical"],
+        quantifiers=lists["quantifiers"],
     )
 
 

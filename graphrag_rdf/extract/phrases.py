@@ -1,0 +1,223 @@
+"""Noun phrases and verb groups: regular expressions over the classes of a sentence's units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from .lexicon import Lexicon
+from .numbers import LiteralSpan
+from .units import Unit, kinds
+
+NounKind = Literal["name", "common", "pronoun", "literal"]
+
+_MOD = r"(?:R?[JM](?:(?:K|C|KC)R?J(?=[JMNPY]))*|Y(?=[JMNP]))"
+_HEADED = (
+    rf"(?:[DS]+(?:{_MOD}|R?[EG](?=[JMNPEG]))*(?:[NP]+M?|Y|M)|{_MOD}*(?:[NP]+M?|Y)|M)"
+    rf"(?:'(?:{_MOD}|[EG](?=[JMNP]))*[NP]+)*"
+)
+_NOUN_PHRASE = re.compile(rf"(?P<n>O|{_HEADED}(?:F{_HEADED})*)")
+_VERB_GROUP = re.compile(
+    r"(?P<v>(?:[XBHbh][Rn]*)+(?:[EGVI]L?)?(?:R?TR?(?:[Ih]|bE?)L?)?"
+    r"|[Rn]*VL?(?:R?TR?(?:[Ih]|bE?)L?)?)"
+    r"|(?P<e>EL?)|(?P<g>[Gh]L?)|(?P<i>T[Rn]*(?:[Ih]|b[EG]?)L?)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """A noun phrase with its "of" phrases.
+
+    Args:
+        units: of the whole phrase.
+        kind: what its head is.
+        determiner: article, demonstrative or possessive pronoun, lower case, or "".
+        possessive: whether the determiner is a possessive pronoun.
+        core: index range in `units` without determiner, up to the first "of".
+    """
+
+    units: tuple[Unit, ...]
+    kind: NounKind
+    determiner: str
+    possessive: bool
+    core: tuple[int, int]
+
+    @property
+    def head(self) -> Unit:
+        """The last noun or name before the first "of"."""
+        return self.units[self.core[1] - 1]
+
+    @property
+    def start(self) -> int:
+        return self.units[0].start
+
+    @property
+    def end(self) -> int:
+        return self.units[-1].end
+
+    @property
+    def of(self) -> tuple[Unit, ...]:
+        """The units after the first "of"."""
+        return self.units[self.core[1] + 1 :]
+
+    @property
+    def owner(self) -> tuple[Unit, ...]:
+        """The units before the last possessive mark of the core, without determiner."""
+        core = self.units[slice(*self.core)]
+        marks = [index for index, unit in enumerate(core) if unit.kind == "'"]
+        return core[: marks[-1]] if marks else ()
+
+    @property
+    def owned(self) -> tuple[Unit, ...]:
+        """The units after the last possessive mark of the core; the whole core if there is none."""
+        core = self.units[slice(*self.core)]
+        marks = [index for index, unit in enumerate(core) if unit.kind == "'"]
+        return core[marks[-1] + 1 :] if marks else core
+
+    @property
+    def literal(self) -> LiteralSpan | None:
+        """The date or number that the phrase is, if it is nothing else."""
+        content = [unit for unit in self.units if unit.kind != "D"]
+        return content[0].literal if len(content) == 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class VerbGroup:
+    """Auxiliaries, verb, particle and infinitive.
+
+    Args:
+        units: of the whole group.
+        words: lower case, without adverbs; negations stay.
+        passive: whether a form of "be" governs a past participle at its end.
+        copula: whether it is a form of "be" and nothing else.
+        have: whether it is a form of "have" and nothing else.
+    """
+
+    units: tuple[Unit, ...]
+    words: str
+    passive: bool
+    copula: bool
+    have: bool
+
+    @property
+    def participle(self) -> bool:
+        """Whether it is a past participle alone."""
+        return kinds(self.units).rstrip("L") == "E"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A phrase or a single unit of the sentence.
+
+    Args:
+        kind: `n` noun phrase, `v` verb group, `e` past participle, `g` present participle, `i` infinitive;
+            for single units their class in lower case, with `.` for stops.
+        unit: its first unit.
+        noun: for `n`.
+        verb: for `v`, `e`, `g`, `i`.
+    """
+
+    kind: str
+    unit: Unit
+    noun: NounPhrase | None = None
+    verb: VerbGroup | None = None
+
+
+_SINGLE = {"A": "a", "F": "a", "C": "c", "K": ",", ".": ".", "(": "(", ")": ")", "W": "w", "U": "u", "J": "j", "x": "x", "L": "l", "I": "z"}
+_SILENT = frozenset("RQn")
+
+
+def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
+    """The phrases of a sentence, left to right; adverbs and quotation marks are left out.
+
+    Args:
+        units: of one sentence.
+        words: lexicon of its language.
+    """
+    row = kinds(units)
+    items: list[Item] = []
+    position = 0
+    while position < len(row):
+        verb = _VERB_GROUP.match(row, position)
+        if verb and not (verb.lastgroup in {"e", "g"} and _modifies(row, position)):
+            reach = verb.end()
+            group = _verb_group(units[position:reach], row[position:reach])
+            items.append(Item(verb.lastgroup or "v", units[position], verb=group))
+            position = reach
+            continue
+        noun = _NOUN_PHRASE.match(row, position)
+        if noun:
+            phrase = _noun_phrase(tuple(units[position : noun.end()]), words)
+            items.append(Item("n", units[position], noun=phrase))
+            position = noun.end()
+            continue
+        if row[position] not in _SILENT:
+            items.append(Item(_SINGLE.get(row[position], "z"), units[position]))
+        position += 1
+    return items
+
+
+def surface(units: Sequence[Unit]) -> str:
+    """The words of units as running text: as written, white space made single."""
+    parts: list[str] = []
+    for previous, unit in zip([None, *units[:-1]], units, strict=True):
+        if previous is not None and unit.start > previous.end:
+            parts.append(" ")
+        parts.append(unit.text)
+    return " ".join("".join(parts).split()).strip("\"“”'’ ")
+
+
+def _modifies(row: str, position: int) -> bool:
+    """Whether a participle stands before a noun at the very start, as in "Armed forces"."""
+    return position == 0 and row[1:2] == "N" and row[2:3] in "BHXV" and len(row) > 2
+
+
+def _verb_group(units: Sequence[Unit], row: str) -> VerbGroup:
+    bare = "".join(kind for kind in row if kind not in "RnL")
+    main = bare.split("T")[0]
+    return VerbGroup(
+        units=tuple(units),
+        words=" ".join(_spelt(unit, units, index) for index, unit in enumerate(units) if unit.kind != "R"),
+        passive=(len(bare) > 1 and bare[-1] in "EV" and bare[-2] in "Bb"),
+        copula=bare[-1] in "Bb" and "T" not in bare,
+        have=main[-1:] in {"H", "h"} and "T" not in bare,
+    )
+
+
+_CLITICS = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
+_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
+
+
+def _spelt(unit: Unit, units: Sequence[Unit], index: int) -> str:
+    word = unit.lower.replace("’", "'")
+    if word == "'s":
+        return "has" if unit.kind == "H" else "is"
+    if word == "'d":
+        return "would" if unit.kind == "X" else "had"
+    if word in _STEMS and index + 1 < len(units) and units[index + 1].kind == "n":
+        return _STEMS[word]
+    return _CLITICS.get(word, word)
+
+
+def _noun_phrase(units: tuple[Unit, ...], words: Lexicon) -> NounPhrase:
+    row = kinds(units)
+    if row == "O":
+        return NounPhrase(units, "pronoun", "", False, (0, 1))
+    first = len(row) - len(row.lstrip("DS"))
+    determiners = units[:first]
+    stop = row.find("F", first)
+    stop = len(row) if stop < 0 else stop
+    possessive = any(unit.kind == "S" for unit in determiners)
+    determiner = determiners[0].lower if determiners else ""
+    content = row[first:stop]
+    head = content[-1]
+    kind: NounKind
+    if "F" not in row and not set(content) - set("MYRJ") and head in "MY":
+        kind = "literal"
+    elif head == "P" or ("P" in content.split("'")[-1] and determiner not in words.indefinite):
+        kind = "name"
+    else:
+        kind = "common"
+    return NounPhrase(units, kind, determiner, possessive, (first, stop))

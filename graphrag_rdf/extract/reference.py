@@ -1,0 +1,159 @@
+"""Who is meant: pronouns, short names and "the company" within one chunk.
+
+Simple and shy: the nearest earlier subject of fitting gender and number, else the topic of the document; what
+stays open stays open, and the statement is rejected with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .lexicon import Lexicon
+from .normalise import fold
+
+_PLACE_PREFIXES = frozenset(
+    "new old north south east west northern southern eastern western great san santa saint st los las el la fort "
+    "port mount lake upper lower central royal united neu nieuw".split()
+)
+
+
+@dataclass(slots=True)
+class Known:
+    """What the chunk has said so far about a thing.
+
+    Args:
+        name: the fullest form.
+        type: entity type, if known.
+        head: head noun of its description, lower case.
+        gender: `he`, `she`, `it`, `they` or "".
+        aliases: other forms, in the order met.
+    """
+
+    name: str
+    type: str | None = None
+    head: str = ""
+    gender: str = ""
+    aliases: list[str] = field(default_factory=list)
+
+
+class References:
+    """The things that a chunk has named so far.
+
+    Args:
+        words: lexicon of the chunk's language.
+        topic: what the document is about; stands in for a pronoun before anything else is named.
+    """
+
+    def __init__(self, words: Lexicon, topic: str | None) -> None:
+        self._words = words
+        self._known: dict[str, Known] = {}
+        self._by_last_word: dict[str, list[Known]] = {}
+        self._recent: list[Known] = []
+        self.topic = self.meet(topic) if topic else None
+
+    def meet(self, name: str, *, short: bool = True) -> Known:
+        """The thing that a name stands for; a surname stands for the full name met before.
+
+        Args:
+            name: as in the text.
+            short: whether it may be the short form of a name met before.
+        """
+        key = fold(name)
+        known = self._known.get(key)
+        if known is None and short:
+            known = self._full_name(key)
+            if known is not None:
+                self._known[key] = known
+                known.aliases.append(name)
+        if known is None:
+            known = Known(name, type=self._type_of_name(name))
+            self._known[key] = known
+            parts = key.split()
+            if len(parts) > 1:
+                for part in {parts[0], parts[-1]}:
+                    self._by_last_word.setdefault(part, []).append(known)
+        return known
+
+    def known(self) -> list[Known]:
+        """All things met, first met first, each once."""
+        unique: dict[int, Known] = {id(known): known for known in self._known.values()}
+        return list(unique.values())
+
+    def alias(self, known: Known, other: str) -> None:
+        """Records another name of a thing that was met."""
+        key = fold(other)
+        if key not in self._known:
+            self._known[key] = known
+        if other != known.name and other not in known.aliases:
+            known.aliases.append(other)
+
+    def subject(self, known: Known) -> None:
+        """Says that a clause is about this thing."""
+        if known in self._recent:
+            self._recent.remove(known)
+        self._recent.append(known)
+
+    def pronoun(self, word: str) -> Known | None:
+        """Whom a third-person pronoun means.
+
+        Args:
+            word: the pronoun, possessive or not, lower case.
+        """
+        gender = self._words.pronouns.get(word, "other")
+        if gender == "other":
+            return None
+        for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
+            if _fits(known, gender):
+                if gender in {"he", "she"}:
+                    known.gender = known.gender or gender
+                    known.type = known.type or "Person"
+                return known
+        return None
+
+    def described(self, head: str) -> Known | None:
+        """What "the company" means: the nearest thing described as one, or with the word in its name.
+
+        Args:
+            head: the noun, lower case.
+        """
+        for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
+            if known.head == head or head in fold(known.name).split():
+                return known
+        wanted = self._words.head_types.get(head)
+        if wanted and self.topic is not None and self.topic.type == wanted and not self.topic.head:
+            return self.topic
+        return None
+
+    def _full_name(self, key: str) -> Known | None:
+        """The one longer name of a person that ends with, or begins with, this word."""
+        if " " in key:
+            return None
+        found = [
+            known
+            for known in self._by_last_word.get(key, [])
+            if known.type in {None, "Person"}
+            and fold(known.name).split()[0] not in _PLACE_PREFIXES
+            and (known.type == "Person" or (fold(known.name).endswith(key) and len(known.name.split()) <= 3))
+            and not {"of", "the", "and", "for", "&"} & set(fold(known.name).split())
+        ]
+        return found[0] if len(found) == 1 else None
+
+    def _type_of_name(self, name: str) -> str | None:
+        parts = fold(name).replace(".", "").split()
+        if len(parts) < 2:
+            return None
+        if parts[0] in self._words.titles and "of" not in parts:
+            return self._words.titles[parts[0]]
+        # in "University of Kelm" the head comes first
+        head = parts[parts.index("of") - 1] if "of" in parts[1:] else parts[-1]
+        return self._words.name_types.get(head)
+
+
+def _fits(known: Known, gender: str) -> bool:
+    if known.gender:
+        return known.gender == gender
+    if gender in {"he", "she"}:
+        return known.type in {None, "Person"}
+    if gender == "they":
+        return known.type in {"Organisation", "Group"} or known.head in {"band", "group", "team", "family", "people"}
+    return known.type != "Person"

@@ -1,0 +1,100 @@
+"""Parts of speech by HanTa (LGPL-3.0-or-later; English, German, Dutch).
+
+HanTa: C. Wartena (2019), "A Probabilistic Morphology Model for German Lemmatization", KONVENS. A model is
+loaded once per process, at first use, in about 0.15 s; tagging only reads it, so threads share it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from .lexicon import TAGGED_LANGUAGES, base_language
+
+_MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
+# the analysis of an unknown word takes time that grows with the square of its length
+_LONGEST_WORD = 32
+_CACHED_WORDS = 50_000
+
+_TOKEN = re.compile(
+    r"(?:[A-Z]\.){2,}"  # U.S.
+    r"|\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s)?(?![^\W\d_])"
+    r"|[^\W\d_]+(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b"
+    r"|[^\W_]+(?:[-‐‑&./][^\W_]+)*"
+    r"|--+|\.{3}|[^\w\s]|_"
+)
+_QUOTE_MARKS = str.maketrans("’‘“”„«»–", "''\"\"\"\"\"-")
+
+
+class Tagger:
+    """A part-of-speech tagger of one language; get it from `tagger_for`.
+
+    Args:
+        language: one of `TAGGED_LANGUAGES`.
+    """
+
+    def __init__(self, language: str) -> None:
+        from HanTa.HanoverTagger import HanoverTagger
+
+        self.language = language
+        self._model: Any = HanoverTagger(_MODELS[language])
+        # words recur: remembering their analyses makes tagging half as long again faster
+        self._model.analyze_forward = lru_cache(maxsize=_CACHED_WORDS)(self._model.analyze_forward)
+        self._lemma = lru_cache(maxsize=_CACHED_WORDS)(self._model.analyze)
+
+    def tag_words(self, tokens: Sequence[str]) -> list[str]:
+        """Tags only, without the cost of lemmas.
+
+        Args:
+            tokens: the words and marks of one sentence, none empty.
+
+        Returns:
+            a tag of the model's tag set for each token.
+        """
+        words = [token[-_LONGEST_WORD:].translate(_QUOTE_MARKS) for token in tokens]
+        tags: list[str] = self._model.tag_sent(words, taglevel=0)
+        return tags
+
+    def tag(self, tokens: Sequence[str]) -> list[tuple[str, str, str]]:
+        """Token, lemma and tag of each word of one sentence.
+
+        Args:
+            tokens: the words and marks of one sentence, none empty.
+        """
+        return [
+            (token, self._lemma(token[-_LONGEST_WORD:], tag)[0], tag)
+            for token, tag in zip(tokens, self.tag_words(tokens), strict=True)
+        ]
+
+
+_LOCK = Lock()
+_TAGGERS: dict[str, Tagger] = {}
+
+
+def tagger_for(language: str | None) -> Tagger | None:
+    """The tagger of a language, loaded at first use; None if there is none.
+
+    Args:
+        language: BCP 47; only the primary subtag counts.
+    """
+    base = base_language(language)
+    if base not in TAGGED_LANGUAGES:
+        return None
+    with _LOCK:
+        if base not in _TAGGERS:
+            _TAGGERS[base] = Tagger(base)
+    return _TAGGERS[base]
+
+
+def tokenise(text: str, start: int = 0, end: int | None = None) -> list[tuple[int, int]]:
+    """Words and marks as (start, end) in `text`; clitics such as `'s` and `n't` stand alone.
+
+    Args:
+        text: running text.
+        start: where to begin.
+        end: where to stop; the end of the text if None.
+    """
+    return [match.span() for match in _TOKEN.finditer(text, start, len(text) if end is None else end)]

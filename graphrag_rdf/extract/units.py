@@ -1,0 +1,211 @@
+"""A sentence as a row of units: words, names and dates, each with a one-letter class.
+
+The classes stand side by side in a string, so that phrases are regular expressions over it:
+
+| | | | | | |
+|---|---|---|---|---|---|
+| P | name | N | noun | J | adjective, ordinal |
+| D | article, demonstrative | S | possessive pronoun | O | personal pronoun |
+| W | relative pronoun | U | subordinator | C | coordinator |
+| B | finite "be" | b | other "be" | H | finite "have" |
+| h | other "have" | X | modal, "do" | V | finite verb |
+| E | past participle | G | present participle | I | infinitive |
+| T | "to" before a verb | L | verb particle | n | negation |
+| A | preposition | F | "of", genitive | ' | possessive mark |
+| R | adverb | M | number | Y | date, quantity |
+| K | comma, dash | . | other stop | ( ) | brackets |
+| Q | quotation mark | x | "there" | Z | anything else |
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from .lexicon import Lexicon
+from .model import Mention
+from .numbers import LiteralSpan
+from .tagging import Tagger, tokenise
+
+_MARKS = {
+    ",": "K",
+    "-": "K",
+    "–": "K",
+    "—": "K",
+    "--": "K",
+    "(": "(",
+    "[": "(",
+    ")": ")",
+    "]": ")",
+    '"': "Q",
+    "“": "Q",
+    "”": "Q",
+    "„": "Q",
+    "«": "Q",
+    "»": "Q",
+    "'": "Q",
+    "‘": "Q",
+    "’": "Q",
+    "``": "Q",
+    "`": "Q",
+}
+LONGEST_SENTENCE = 120
+"""Tokens; what is longer is a table or a list without stops, and grammar says nothing about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A word, name, date or mark.
+
+    Args:
+        start: in the chunk's text.
+        end: in the chunk's text.
+        kind: class letter.
+        text: as written; for a name the name.
+        tag: the tagger's tag of its last token.
+        literal: the date, number or quantity that it is.
+    """
+
+    start: int
+    end: int
+    kind: str
+    text: str
+    tag: str = ""
+    literal: LiteralSpan | None = None
+
+    @property
+    def lower(self) -> str:
+        return self.text.lower()
+
+
+def build_units(
+    text: str,
+    span: tuple[int, int],
+    tagger: Tagger,
+    words: Lexicon,
+    mentions: Sequence[Mention],
+    literals: Sequence[LiteralSpan],
+    known: frozenset[str],
+) -> list[Unit]:
+    """The units of one sentence; none if it is too long to be one.
+
+    Args:
+        text: the chunk's text.
+        span: (start, end) of the sentence in it.
+        tagger: of the text's language.
+        words: lexicon of that language.
+        mentions: names in the chunk, in text order.
+        literals: dates and numbers in the chunk, in text order.
+        known: lower-case words that are names elsewhere in the chunk or in the title.
+    """
+    tokens = tokenise(text, *span)
+    if not tokens or len(tokens) > LONGEST_SENTENCE:
+        return []
+    tags = tagger.tag_words([text[start:end] for start, end in tokens])
+    names = {m.offset: m for m in _within(mentions, span)}
+    dates = {item.offset: item for item in _within(literals, span)}
+    starts = [start for start, _ in tokens]
+    units: list[Unit] = []
+    position = 0
+    while position < len(tokens):
+        start, end = tokens[position]
+        kind = _kind(text[start:end], tags[position], words)
+        literal, name = dates.get(start), names.get(start)
+        if literal is not None:
+            reach = bisect_left(starts, start + literal.length, position + 1)
+            stop = max(tokens[reach - 1][1], start + literal.length)
+            units.append(
+                Unit(start, stop, "M" if literal.kind == "number" else "Y", text[start:stop], tags[position], literal)
+            )
+            position = reach
+        elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, known):
+            reach = bisect_left(starts, start + name.length, position + 1)
+            units.append(Unit(start, start + name.length, "P", name.name, tags[reach - 1]))
+            position = reach
+        else:
+            units.append(Unit(start, end, kind, text[start:end], tags[position]))
+            position += 1
+    return _refined(units, words, tagger.language)
+
+
+def kinds(units: Sequence[Unit]) -> str:
+    """The classes as a string, one letter a unit."""
+    return "".join(unit.kind for unit in units)
+
+
+def _within(spans: Sequence[Mention] | Sequence[LiteralSpan], span: tuple[int, int]) -> list:  # type: ignore[type-arg]
+    low = bisect_left(spans, span[0], key=lambda item: item.offset)
+    high = bisect_left(spans, span[1], key=lambda item: item.offset)
+    return [item for item in spans[low:high] if item.offset + item.length <= span[1]]
+
+
+def _kind(word: str, tag: str, words: Lexicon) -> str:
+    mark = _MARKS.get(word)
+    if mark:
+        return mark
+    if not any(character.isalnum() for character in word):
+        return words.words.get(word, ".")
+    listed = words.words.get(word.lower().replace("’", "'"))
+    if listed:
+        return listed
+    kind = _by_prefix(tag, words.tags)
+    if kind == "P" and word.islower():
+        return "N"  # an unknown word, guessed to be a name, but written like a noun
+    return kind
+
+
+def _by_prefix(tag: str, table: Mapping[str, str]) -> str:
+    for length in range(len(tag), 0, -1):
+        kind = table.get(tag[:length])
+        if kind:
+            return kind
+    return "Z"
+
+
+def _is_name(
+    name: Mention,
+    position: int,
+    kind: str,
+    tags: Sequence[str],
+    text: str,
+    tokens: Sequence[tuple[int, int]],
+    words: Lexicon,
+    known: frozenset[str],
+) -> bool:
+    """Whether a mention is a name in its sentence: the tagger has a say on single words."""
+    start, end = name.offset, name.offset + name.length
+    if any(mark in text[start:end] for mark in " .&") or name.name != text[start:end]:
+        return True
+    if kind == "J" and position + 1 < len(tags):
+        following = tokens[position + 1]
+        after = _kind(text[following[0] : following[1]], tags[position + 1], words)
+        return after not in {"N", "J"}  # "Dutch engineer" names no Dutch
+    if position == 0 or not text[tokens[position - 1][0]].isalnum():
+        return kind == "P" or (kind in "NJ" and name.name.lower() in known) or text[start:end].isupper()
+    return kind not in "BbHhXDOSCUATR" or text[start:end].isupper()
+
+
+def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
+    """What only the neighbours tell."""
+    refined: list[Unit] = []
+    for position, unit in enumerate(units):
+        kind = unit.kind
+        following = units[position + 1].kind if position + 1 < len(units) else "."
+        before = refined[-1].kind if refined else "."
+        if kind == "U" and unit.lower in words.prepositional and following in "DSJMNPY":
+            kind = "A"
+        elif kind == "U" and unit.lower == "that" and before in "NP" and following in "BHXV":
+            kind = "W"
+        elif language == "de" and kind in "Df" and unit.lower in {"der", "des", "eines", "einer"}:
+            kind = "F" if before in "NP" and following in "DSJMNP" else "D"
+        elif kind == "T" and following in "DSJMNPYO":
+            kind = "A"
+        elif kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP":
+            kind = "'"
+        elif kind == "B" and unit.text[:1] in "'’" and before in "NP" and following in "NJP":
+            kind = "'"
+        if kind != unit.kind:
+            unit = Unit(unit.start, unit.end, kind, unit.text, unit.tag, unit.literal)  # noqa: PLW2901
+        refined.append(unit)
+    return refined

@@ -19,6 +19,7 @@ def pdf(
     *,
     password: str | None = None,
     owner_only: bool = False,
+    info: bool = True,
     title: str | None = None,
 ) -> bytes:
     """A PDF with one line of text per line of each page; an empty page has no text layer."""
@@ -42,6 +43,8 @@ def pdf(
     writer.add_metadata(
         {"/Author": "Ada Lovelace", "/CreationDate": "D:20240102030405Z", "/Keywords": "a, b"}
     )
+    if not info:
+        writer.metadata = None
     if title:
         writer.add_metadata({"/Title": title})
     writer.root_object[NameObject("/Lang")] = TextStringObject("en-GB")

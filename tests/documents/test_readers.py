@@ -141,6 +141,10 @@ def test_pdf_title_and_made_up_titles(make_pdf: Callable[..., bytes]) -> None:
     assert read_bytes(make_pdf(title="Microsoft Word - x.docx"), "a_b.pdf").title == "A b"
 
 
+def test_pdf_without_document_information(make_pdf: Callable[..., bytes]) -> None:
+    assert read_bytes(make_pdf(info=False), "a.pdf").metadata == ()
+
+
 def test_pdf_with_a_blank_page_keeps_page_numbers(make_pdf: Callable[..., bytes]) -> None:
     document = read_bytes(make_pdf(["one", "", "three"]), "a.pdf")
     assert document.text == "one\f\fthree"

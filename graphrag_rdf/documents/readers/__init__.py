@@ -51,6 +51,9 @@ _MAX_VALUE = 10_000
 # what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
 _UNCARRIED = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
+# what parsers raise when they stumble over broken structure: their messages tell nothing about the file
+_STUMBLES = (AttributeError, TypeError, LookupError, AssertionError, RecursionError, UnicodeError)
+
 _OS_REASONS = {
     errno.ENOENT: "no such file",
     errno.EACCES: "permission denied",
@@ -128,8 +131,8 @@ def read_bytes(
     except UnreadableError as error:
         raise DocumentError(name, str(error), error.hint) from error
     except Exception as error:
-        detail = " ".join(str(error).split())[:200]
-        raise DocumentError(name, f"damaged: {detail or type(error).__name__}") from error
+        detail = "" if isinstance(error, _STUMBLES) else " ".join(str(error).split())[:200]
+        raise DocumentError(name, f"damaged: {detail or 'its structure is broken'}") from error
     return _finish(content, name, kind)
 
 

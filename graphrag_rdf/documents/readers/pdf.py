@@ -12,8 +12,7 @@ from graphrag_rdf.documents.model import join_pages
 from graphrag_rdf.documents.readers import content as c
 
 if TYPE_CHECKING:
-    from pypdf import PdfReader
-    from pypdf._page import PageObject
+    from pypdf import DocumentInformation, PageObject
 
 # bytes of drawing instructions: a dense page of text has some 50 kB, a map 5 MB
 MAX_PAGE_CONTENT = 20_000_000
@@ -29,7 +28,7 @@ def read_pdf(data: bytes) -> c.Content:
         UnreadableError: it is damaged, encrypted, has no text layer, or pages with an absurd amount of
             drawing instructions.
     """
-    from pypdf import PdfReader
+    from pypdf import DocumentInformation, PdfReader
     from pypdf.errors import DependencyError
 
     # pypdf reports each oddity of a damaged file as a log message: none of them helps a reader
@@ -55,14 +54,14 @@ def read_pdf(data: bytes) -> c.Content:
         raise c.UnreadableError(
             "no text layer (scanned?)", "run optical character recognition (OCR) on it first"
         )
-    info: Any = reader.metadata or {}
+    info = reader.metadata or DocumentInformation()
     title = _string(info.get("/Title"))
     return c.Content(
         text,
         parsed,
         title="" if _MADE_UP.match(title) else title,
         language=_string(reader.root_object.get("/Lang")),
-        metadata=tuple(_metadata(info, reader)),
+        metadata=tuple(_metadata(info)),
     )
 
 
@@ -71,15 +70,15 @@ def _content_size(page: PageObject) -> int:
     return len(contents.get_data()) if contents is not None else 0
 
 
-def _metadata(info: Any, reader: PdfReader) -> Iterator[tuple[str, str]]:
+def _metadata(info: DocumentInformation) -> Iterator[tuple[str, str]]:
     yield c.CREATOR, _string(info.get("/Author"))
     yield c.DESCRIPTION, _string(info.get("/Subject"))
     for keyword in re.split("[,;]", _string(info.get("/Keywords"))):
         yield c.SUBJECT, keyword
     for iri, name in ((c.CREATED, "creation_date"), (c.MODIFIED, "modification_date")):
         try:
-            moment = getattr(reader.metadata, name)
-        except ValueError:  # not a PDF date
+            moment = getattr(info, name)
+        except (ValueError, TypeError):  # not a PDF date
             continue
         if moment is not None:
             yield iri, moment.isoformat()

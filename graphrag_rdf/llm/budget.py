@@ -1,0 +1,119 @@
+"""What calls took so far, and how much they may take."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from graphrag_rdf.errors import LlmError
+
+N = TypeVar("N", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class LlmUsage:
+    """Totals of a run.
+
+    Attributes:
+        calls: calls that a server answered.
+        cached: calls that the cache answered; nothing else counts them.
+        in_tokens, out_tokens: as far as servers told them; None when none did.
+        cost_usd: as far as prices are known; None when no call's was.
+    """
+
+    calls: int = 0
+    cached: int = 0
+    in_tokens: int | None = None
+    out_tokens: int | None = None
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What a call under way may take."""
+
+    tokens: int
+    cost_usd: float
+
+
+class Budget:
+    """Adds up usage and refuses calls that would go beyond a limit. Safe with several threads.
+
+    A call reserves what it is expected to take and settles for what it took, so calls side by side
+    do not each spend the same rest.
+
+    Args:
+        max_tokens: prompt and answer tokens together; None for no limit.
+        max_cost_usd: None for no limit.
+    """
+
+    def __init__(self, max_tokens: int | None = None, max_cost_usd: float | None = None) -> None:
+        self.max_tokens = max_tokens
+        self.max_cost_usd = max_cost_usd
+        self._lock = threading.Lock()
+        self._usage = LlmUsage()
+        self._tokens = 0
+        self._cost = 0.0
+
+    @property
+    def usage(self) -> LlmUsage:
+        """Totals so far."""
+        return self._usage
+
+    def reserve(self, tokens: int, cost_usd: float = 0.0) -> Reservation:
+        """Set aside what a call is expected to take.
+
+        Raises:
+            LlmError: of kind `budget`, when it does not fit any more.
+        """
+        with self._lock:
+            if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
+                left = max(0, self.max_tokens - self._tokens)
+                raise LlmError(
+                    f"the token budget of {self.max_tokens} is used up: {left} left, {tokens} needed",
+                    "budget",
+                    "raise the token limit and run again: what is done stays done",
+                )
+            if self.max_cost_usd is not None and (
+                self._cost >= self.max_cost_usd or self._cost + cost_usd > self.max_cost_usd
+            ):
+                raise LlmError(
+                    f"the budget of {self.max_cost_usd:g} USD is used up: {self._cost:.4f} spent or in use",
+                    "budget",
+                    "raise the cost limit and run again: what is done stays done",
+                )
+            self._tokens += tokens
+            self._cost += cost_usd
+        return Reservation(tokens, cost_usd)
+
+    def release(self, reserved: Reservation) -> None:
+        """The call failed and took nothing."""
+        with self._lock:
+            self._tokens -= reserved.tokens
+            self._cost -= reserved.cost_usd
+
+    def settle(
+        self, reserved: Reservation, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None
+    ) -> None:
+        """The call was answered. What the server does not tell counts as reserved, but not in `usage`."""
+        told = in_tokens is not None
+        with self._lock:
+            self._tokens += (in_tokens or 0) + (out_tokens or 0) - reserved.tokens if told else 0
+            self._cost += cost_usd - reserved.cost_usd if cost_usd is not None else 0.0
+            self._usage = replace(
+                self._usage,
+                calls=self._usage.calls + 1,
+                in_tokens=_plus(self._usage.in_tokens, in_tokens),
+                out_tokens=_plus(self._usage.out_tokens, out_tokens),
+                cost_usd=_plus(self._usage.cost_usd, cost_usd),
+            )
+
+    def count_cached(self) -> None:
+        """A call was answered from the cache."""
+        with self._lock:
+            self._usage = replace(self._usage, cached=self._usage.cached + 1)
+
+
+def _plus(total: N | None, more: N | None) -> N | None:
+    return total if more is None else more if total is None else total + more

@@ -1,0 +1,267 @@
+"""Answers of models on disk: least recently used ones go first, forgotten text goes at once.
+
+One SQLite file, written through a log (WAL), so a killed process leaves whole entries. The prompt is
+kept with the answer, because `forget` has to find text in it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from graphrag_rdf.errors import StoreError
+from graphrag_rdf.llm.model import encodable
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS entry (
+  key TEXT PRIMARY KEY, prompt TEXT NOT NULL, answer TEXT NOT NULL,
+  size INTEGER NOT NULL, used INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
+"""
+_DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+_NOT_WORD = re.compile(r"[\W_]+")
+_EVICT_TO = 0.9  # a share of max_bytes: evicting entry by entry would scan at every put
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """State of a cache.
+
+    Attributes:
+        entries: how many.
+        bytes: of prompts and answers, UTF-8.
+        hits, misses: since it was opened.
+    """
+
+    entries: int
+    bytes: int
+    max_bytes: int
+    hits: int
+    misses: int
+
+
+class ResponseCache:
+    """Answers by key. Safe with several threads and several processes.
+
+    A cache never fails a call: a damaged file is moved aside and a write that does not succeed (disk
+    full, file read-only) is logged as a warning.
+
+    Args:
+        path: the file; folders above it are made.
+        max_bytes: of prompts and answers, UTF-8.
+
+    Raises:
+        StoreError: the file cannot be opened or made.
+    """
+
+    def __init__(self, path: Path, max_bytes: int = 1 << 30) -> None:
+        self.path = path
+        self.max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._hits = self._misses = 0
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                self._db = self._open()
+            except sqlite3.Error as error:
+                if not _is_damage(error):
+                    raise
+                self._db = self._replace_damaged(error)
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(
+                f"the cache of model answers {path} cannot be opened: {error}",
+                "make the folder writable, or name another one",
+            ) from error
+
+    def get(self, key: str) -> str | None:
+        """The answer kept under a key, or None."""
+        row = self._guarded(lambda db: self._get(db, key), "read")
+        with self._lock:
+            self._hits += row is not None
+            self._misses += row is None
+        return row
+
+    def put(self, key: str, prompt: str, answer: str) -> None:
+        """Keep an answer, in place of the one before it.
+
+        Args:
+            key: SHA-256 of everything that the answer depends on.
+            prompt: the texts of all messages as they are, where `forget` looks.
+            answer: what `get` gives back.
+        """
+        self._guarded(lambda db: self._put(db, key, prompt, answer), "written")
+
+    def discard(self, key: str) -> None:
+        """Drop one entry, if it is there."""
+        self._guarded(lambda db: db.execute("DELETE FROM entry WHERE key = ?", (key,)), "written")
+
+    def forget(self, texts: Sequence[str]) -> int:
+        """Erase entries whose prompt or answer holds one of the texts, in the file as well.
+
+        Only letters and digits are compared, so that line breaks, quoting or escapes in a prompt hide
+        nothing. Texts without any letter or digit are passed over.
+
+        Returns:
+            the number of entries erased.
+
+        Raises:
+            StoreError: when it cannot be done: text that should be gone is still there.
+        """
+        wanted = [squeezed for squeezed in map(_squeeze, texts) if squeezed]
+        if not wanted:
+            return 0
+        with self._lock:
+            try:
+                rows = self._db.execute("SELECT key, prompt, answer FROM entry")
+                found = [
+                    (key,)
+                    for key, prompt, answer in rows
+                    if any(
+                        text in squeezed
+                        for squeezed in (_squeeze(prompt), _squeeze(answer))
+                        for text in wanted
+                    )
+                ]
+                self._db.executemany("DELETE FROM entry WHERE key = ?", found)
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise StoreError(
+                    f"text could not be erased from the cache of model answers {self.path}: {error}",
+                    f"stop other processes that use it, then try again, or delete {self.path}",
+                ) from error
+        return len(found)
+
+    def clear(self) -> int:
+        """Erase everything.
+
+        Returns:
+            the number of entries erased.
+
+        Raises:
+            StoreError: when it cannot be done.
+        """
+        with self._lock:
+            try:
+                count = self._db.execute("DELETE FROM entry").rowcount
+                self._db.execute("VACUUM")
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            except sqlite3.Error as error:
+                raise StoreError(
+                    f"the cache of model answers {self.path} could not be emptied: {error}",
+                    f"delete {self.path}",
+                ) from error
+        return int(count)
+
+    def stats(self) -> CacheStats:
+        """Entries, bytes, hits and misses."""
+        found = self._guarded(_totals, "read")
+        entries, size = found if found is not None else (0, 0)
+        return CacheStats(entries, size, self.max_bytes, self._hits, self._misses)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock, suppress(sqlite3.Error):
+            self._db.close()
+
+    def __enter__(self) -> ResponseCache:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self) -> sqlite3.Connection:
+        db = sqlite3.connect(self.path, timeout=10.0, isolation_level=None, check_same_thread=False)
+        try:
+            # freed pages are overwritten (forget must erase) and given back to the disk
+            db.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            db.execute("PRAGMA journal_mode = WAL").fetchall()
+            db.execute("PRAGMA synchronous = NORMAL")
+            db.execute("PRAGMA secure_delete = ON").fetchall()
+            db.executescript(_SCHEMA)
+            self._size = _totals(db)[1]
+        except sqlite3.Error:
+            db.close()
+            raise
+        return db
+
+    def _replace_damaged(self, error: sqlite3.Error) -> sqlite3.Connection:
+        aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+        self.path.replace(aside)
+        for suffix in ("-wal", "-shm"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        log.warning("the cache of model answers was damaged (%s): moved to %s, a new one begun", error, aside)
+        return self._open()
+
+    def _guarded(self, work: Callable[[sqlite3.Connection], T], done: str) -> T | None:
+        with self._lock:
+            try:
+                return work(self._db)
+            except sqlite3.Error as error:
+                if not _is_damage(error):
+                    log.warning("the cache of model answers %s cannot be %s: %s", self.path, done, error)
+                    return None
+                try:
+                    self._db.close()
+                    self._db = self._replace_damaged(error)
+                except (OSError, sqlite3.Error) as second:
+                    log.warning("the cache of model answers %s is damaged: %s", self.path, second)
+                return None
+
+    def _get(self, db: sqlite3.Connection, key: str) -> str | None:
+        row = db.execute("SELECT answer FROM entry WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            return None
+        with suppress(sqlite3.OperationalError):  # a cache that cannot be written can still be read
+            db.execute("UPDATE entry SET used = ? WHERE key = ?", (time.time_ns(), key))
+        return str(row[0])
+
+    def _put(self, db: sqlite3.Connection, key: str, prompt: str, answer: str) -> None:
+        prompt, answer = encodable(prompt), encodable(answer)
+        size = len(prompt.encode()) + len(answer.encode())
+        if size > self.max_bytes:
+            return
+        row = (key, prompt, answer, size, time.time_ns())
+        db.execute("INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?)", row)
+        self._size += size
+        if self._size > self.max_bytes:
+            self._evict(db, key)
+
+    def _evict(self, db: sqlite3.Connection, newest: str) -> None:
+        """Drop the least recently used until nine tenths are left; other processes may have written too."""
+        self._size = _totals(db)[1]
+        if self._size <= self.max_bytes:
+            return
+        goal, gone = int(self.max_bytes * _EVICT_TO), []
+        for key, size in db.execute("SELECT key, size FROM entry WHERE key <> ? ORDER BY used", (newest,)):
+            if self._size <= goal:
+                break
+            gone.append((key,))
+            self._size -= size
+        db.executemany("DELETE FROM entry WHERE key = ?", gone)
+        db.execute("PRAGMA incremental_vacuum").fetchall()
+
+
+def _totals(db: sqlite3.Connection) -> tuple[int, int]:
+    entries, size = db.execute("SELECT count(*), coalesce(sum(size), 0) FROM entry").fetchone()
+    return int(entries), int(size)
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF in _DAMAGED
+
+
+def _squeeze(text: str) -> str:
+    return _NOT_WORD.sub(" ", text).casefold().strip()

@@ -1,0 +1,198 @@
+"""From what litellm raises to what people are told: the kind of failure, its cause, the way out.
+
+litellm maps several failures to one class (a refused connection and a missing key are both its
+InternalServerError), so the kind is read from the whole chain of causes and from the HTTP status.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from graphrag_rdf.errors import LlmError, LlmErrorKind
+from graphrag_rdf.llm.retry import parse_retry_after
+
+_STATUS: dict[int, LlmErrorKind] = {
+    401: "auth",
+    402: "auth",
+    403: "auth",
+    404: "model",
+    408: "timeout",
+    429: "rate_limit",
+    504: "timeout",
+}
+
+_WHAT: dict[LlmErrorKind, str] = {
+    "auth": "{where} does not accept the key for {model}",
+    "model": "{where} does not have the model {model}",
+    "rate_limit": "{where} limits how often {model} may be asked",
+    "timeout": "{model} did not answer in time",
+    "connection": "the connection to {where} failed for {model}",
+    "server": "{where} failed on a request for {model}",
+    "bad_request": "{where} refused the request for {model}",
+}
+
+_HINT: dict[LlmErrorKind, str] = {
+    "auth": "set {key} to a valid key",
+    "model": "check the name, provider and model, such as openai/gpt-4o-mini or ollama_chat/qwen3",
+    "rate_limit": "lower the number of jobs, set a limit per minute, or check the quota of the account",
+    "timeout": "raise the timeout, or use a faster model",
+    "connection": "is {server} running at {where}?",
+    "server": "try again later; if it goes on, check that {where} is the address of a model's API",
+    "bad_request": "the model may not take prompts as long as this, or of this kind: use another model",
+}
+
+_SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?$")
+_SECRET_FORM = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza)[-_][\w*.\-]{4,}|(?<=Bearer )\S+", re.ASCII)
+_LITELLM_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
+_LONGEST_CAUSE = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a call was made to.
+
+    Attributes:
+        model: litellm's name.
+        api_base: URL of the server, None for the provider's own.
+        secrets: texts that no message may hold.
+    """
+
+    model: str
+    api_base: str | None
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def provider(self) -> str:
+        """The part of the name before the slash; openai without one, as in litellm's list of models."""
+        return self.model.partition("/")[0] if "/" in self.model else "openai"
+
+    @property
+    def where(self) -> str:
+        """The server, for people."""
+        if self.api_base:
+            return self.api_base
+        if self.provider.startswith("ollama"):
+            return os.environ.get("OLLAMA_API_BASE", "http://localhost:11434")
+        return self.provider
+
+    @property
+    def server(self) -> str:
+        """What should be running there."""
+        return "Ollama" if self.provider.startswith("ollama") else "a server"
+
+
+def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> str:
+    """Take every key out of a text: those given, those in the environment, and what looks like one."""
+    named = os.environ if environment is None else environment
+    known = [*secrets, *(value for name, value in named.items() if _SECRET_NAME.search(name.upper()))]
+    for secret in sorted({value for value in known if len(value) >= 4}, key=len, reverse=True):
+        text = text.replace(secret, "[key]")
+    return _SECRET_FORM.sub("[key]", text)
+
+
+def explain(error: BaseException, target: Target) -> LlmError:
+    """The error to raise for what a call raised.
+
+    Args:
+        error: anything that litellm let through.
+        target: what was called.
+    """
+    if isinstance(error, LlmError):
+        return error
+    if "LLM Provider NOT provided" in str(error):
+        return LlmError(f"no provider is known for the model {target.model}", "model", _HINT["model"])
+    return failure(_kind(error, target), _cause(error), target)
+
+
+def failure(kind: LlmErrorKind, cause: str, target: Target) -> LlmError:
+    """An error of a kind, in words.
+
+    Args:
+        kind: not `budget` or `unparsable`, which have no server to blame.
+        cause: what the server or the network said.
+        target: what was called.
+    """
+    key = _missing_key(target.model) or f"{target.provider.upper()}_API_KEY"
+    words = {"model": target.model, "where": target.where, "server": target.server, "key": key}
+    message = f"{_WHAT[kind].format(**words)}: {cause}" if cause else _WHAT[kind].format(**words)
+    hint = _HINT[kind].format(**words)
+    if kind == "auth" and target.api_base:
+        hint += " (any text will do if the server asks for none)"
+    return LlmError(redact(message, target.secrets), kind, redact(hint, target.secrets))
+
+
+def retry_after(error: BaseException) -> float | None:
+    """Seconds that the server asked to wait for, None if it did not."""
+    for cause in _chain(error):
+        for headers in (
+            getattr(getattr(cause, "response", None), "headers", None),
+            getattr(cause, "litellm_response_headers", None),
+        ):
+            value = headers.get("retry-after") if headers is not None else None
+            seconds = parse_retry_after(value, time.time())
+            if seconds is not None:
+                return seconds
+    return None
+
+
+def _kind(error: BaseException, target: Target) -> LlmErrorKind:
+    import httpx
+
+    chain = list(_chain(error))
+    classes = {type(cause).__name__ for cause in chain}
+    # litellm makes up a response where none came, without headers
+    answered = any(getattr(getattr(cause, "response", None), "headers", None) for cause in chain)
+    status = getattr(error, "status_code", None)
+    untold = not answered and status not in _STATUS
+    signs: tuple[tuple[bool, LlmErrorKind], ...] = (
+        ("LiteLLMUnknownProvider" in classes, "model"),
+        (any(isinstance(cause, httpx.TimeoutException) for cause in chain), "timeout"),
+        (any(isinstance(cause, httpx.TransportError | OSError) for cause in chain), "connection"),
+        (bool(classes & {"Timeout", "APITimeoutError"}), "timeout"),
+        (untold and not target.secrets and _missing_key(target.model) is not None, "auth"),
+        (untold and "APIConnectionError" in classes, "connection"),
+    )
+    for seen, kind in signs:
+        if seen:
+            return kind
+    refused = isinstance(status, int) and 400 <= status < 500
+    return _STATUS.get(status or 0, "bad_request" if refused else "server")
+
+
+def _cause(error: BaseException) -> str:
+    """The innermost useful words, on one line."""
+    import httpx
+
+    network = [
+        cause for cause in _chain(error) if isinstance(cause, httpx.TransportError | OSError) and str(cause)
+    ]
+    text = str(network[-1]) if network else _LITELLM_PREFIX.sub("", str(error))
+    text = " ".join(re.sub(r"<[^<>]{1,200}>", " ", text).split())
+    return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    queue: list[BaseException | None] = [error]
+    while queue:
+        cause = queue.pop(0)
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        queue += [cause.__cause__, cause.__context__, getattr(cause, "original_exception", None)]
+
+
+def _missing_key(model: str) -> str | None:
+    """The environment variable that litellm would read the key from, if it is not set."""
+    import litellm
+
+    try:
+        missing = litellm.validate_environment(model)["missing_keys"]
+    except Exception:  # noqa: BLE001  # an unknown provider is told elsewhere
+        return None
+    return str(missing[0]) if missing else None

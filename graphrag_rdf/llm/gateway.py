@@ -1,0 +1,452 @@
+"""The one way to a model: litellm, with our own retries, limits, cache, budget and log around it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import json
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import replace
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.llm.budget import Budget, LlmUsage
+from graphrag_rdf.llm.cache import ResponseCache
+from graphrag_rdf.llm.calls import Asked, Take, answer_text, told_tokens
+from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
+from graphrag_rdf.llm.limits import RateLimiter
+from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
+from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries
+from graphrag_rdf.llm.stream import ChatStream, OpenStream
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+T = TypeVar("T")
+
+EMBED_BATCH = 96
+"""Texts in one embedding request: the least that a provider of litellm's allows."""
+EMBED_BATCH_CHARS = 200_000
+"""Characters in one embedding request."""
+
+
+@functools.cache
+def load_litellm() -> ModuleType:
+    """Import litellm, quiet and offline: no price list, headers or tokenizers from the network, no prints.
+
+    Takes about 2 s and 200 MB, so it waits for the first call.
+    """
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
+    import litellm
+
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    litellm.disable_streaming_logging = True
+    litellm.disable_hf_tokenizer_download = True
+    # it would make up counts where a server tells none
+    litellm.disable_token_counter = True
+    litellm.num_retries = None
+    return litellm
+
+
+class LlmGateway:
+    """Chat, streams, embeddings and reranking, for calls from any thread.
+
+    Args:
+        settings: which models, where, and how hard they may be pushed.
+        cache: answers of chat calls; None to ask each time.
+        budget: what calls may take; None for no limit.
+        on_call: told of every chat call, answered, cached or failed; called on the caller's thread.
+        sleep: how to wait before a retry and for a free place, seconds.
+    """
+
+    def __init__(
+        self,
+        settings: LlmSettings,
+        *,
+        cache: ResponseCache | None = None,
+        budget: Budget | None = None,
+        on_call: Callable[[CallRecord], None] | None = None,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self.settings = settings
+        self.budget = budget or Budget()
+        self._cache = cache
+        self._on_call = on_call
+        self._sleep = sleep
+        self._policy = RetryPolicy(settings.max_retries, settings.backoff_base, settings.backoff_cap)
+        self._limiter = RateLimiter(settings.requests_per_minute, settings.tokens_per_minute, sleep=sleep)
+        self._places = threading.BoundedSemaphore(max(1, settings.jobs))
+
+    @property
+    def usage(self) -> LlmUsage:
+        """Totals of all calls so far."""
+        return self.budget.usage
+
+    def chat(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        json_mode: bool = False,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        model: str | None = None,
+        use_cache: bool = True,
+    ) -> Completion:
+        """Ask for a whole answer.
+
+        Args:
+            messages: the prompt.
+            purpose: what it is for, told to the log.
+            json_mode: ask for JSON, from models that have such a mode.
+            max_tokens, temperature, model: None for what the settings say.
+            use_cache: False to ask again; the new answer is kept in place of the old.
+
+        Raises:
+            LlmError: the call failed, for good or too often; or the budget is used up.
+        """
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature)
+        return self._kept(asked, use_cache) or self._ask(asked)
+
+    def stream(
+        self,
+        messages: Sequence[Message],
+        *,
+        purpose: str,
+        json_mode: bool = False,
+        max_tokens: int | None = None,
+        temperature: float | None = None,
+        model: str | None = None,
+        use_cache: bool = True,
+    ) -> ChatStream:
+        """Ask for an answer piece by piece; arguments and errors are those of `chat`.
+
+        A broken stream is asked for again only as long as no piece of it was given out. An answer from
+        the cache comes in one piece.
+        """
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature)
+        return ChatStream(lambda finish: self._pieces(asked, use_cache, finish))
+
+    def embed(self, texts: Sequence[str], model: str | None = None) -> NDArray[np.float32]:
+        """Vectors of texts, as the model gives them.
+
+        Args:
+            texts: any number; sent in batches.
+            model: None for the one in the settings.
+
+        Returns:
+            float32, shape [texts, dimension]; [0, 0] without texts.
+
+        Raises:
+            LlmError: a call failed, or the answer does not have a vector for each text.
+        """
+        import numpy as np
+
+        name = self._model(model or self.settings.embedding_model, "embedding model")
+        if not texts:
+            return np.empty((0, 0), np.float32)
+        rows = [self._embed_batch(batch, name) for batch in _batches(texts)]
+        if len({row.shape[1] for row in rows}) != 1:
+            raise failure("server", "vectors differ in length", self._target(name))
+        return np.concatenate(rows)
+
+    def rerank(self, query: str, documents: Sequence[str], model: str | None = None) -> list[float]:
+        """How well each document answers the query.
+
+        Args:
+            query: the question.
+            documents: any number of texts.
+            model: None for the one in the settings.
+
+        Returns:
+            a score for each document, in the order given; the scale is the model's.
+
+        Raises:
+            LlmError: the call failed, or the answer does not have a score for each document.
+        """
+        name = self._model(model or self.settings.rerank_model, "rerank model")
+        if not documents:
+            return []
+        litellm = load_litellm()
+
+        def send() -> Any:
+            return litellm.rerank(
+                model=name, query=query, documents=list(documents), top_n=len(documents), **self._connection()
+            )
+
+        size = (len(query) * len(documents) + sum(map(len, documents))) // CHARS_PER_TOKEN
+        target = self._target(name)
+        answer = self._counted(send, target, size)
+        scores = {int(one["index"]): float(one["relevance_score"]) for one in answer.results or ()}
+        if sorted(scores) != list(range(len(documents))):
+            raise failure("server", f"{len(scores)} scores for {len(documents)} documents", target)
+        return [scores[index] for index in range(len(documents))]
+
+    def discard(self, completion: Completion) -> None:
+        """Take an answer that turned out useless out of the cache."""
+        if self._cache is not None:
+            self._cache.discard(self._cache_key(completion.prompt_hash))
+
+    # --- chat -------------------------------------------------------------------------------------------
+
+    def _asked(
+        self,
+        messages: Sequence[Message],
+        purpose: str,
+        model: str | None,
+        json_mode: bool,
+        max_tokens: int | None,
+        temperature: float | None,
+    ) -> Asked:
+        settings = self.settings
+        parameters: dict[str, Any] = {
+            "temperature": settings.temperature if temperature is None else temperature,
+            "max_tokens": settings.max_tokens if max_tokens is None else max_tokens,
+            "seed": settings.seed,
+            "response_format": {"type": "json_object"} if json_mode else None,
+        }
+        return Asked(
+            self._model(model or settings.model, "model"),
+            tuple(messages),
+            {name: value for name, value in parameters.items() if value is not None},
+            purpose,
+        )
+
+    def _kept(self, asked: Asked, use_cache: bool) -> Completion | None:
+        if self._cache is None or not use_cache:
+            return None
+        kept = self._cache.get(self._cache_key(asked.hash))
+        if kept is None:
+            return None
+        completion = Completion(
+            **json.loads(kept), model=asked.model, prompt_hash=asked.hash, cached=True, attempts=0
+        )
+        completion = replace(completion, cost_usd=0.0, seconds=time.monotonic() - asked.clock)
+        self.budget.count_cached()
+        self._tell(asked, completion)
+        return completion
+
+    def _ask(self, asked: Asked) -> Completion:
+        litellm = load_litellm()
+        target = self._target(asked.model)
+
+        def send(attempt: int) -> Completion:
+            with self._reserved(asked) as take:
+                answer = litellm.completion(**self._arguments(asked))
+                choice = answer.choices[0] if answer.choices else None
+                if choice is None:
+                    raise failure("server", "an answer without choices", target)
+                text = answer_text(choice.message.content, choice.finish_reason, target)
+                tokens = told_tokens(getattr(answer, "usage", None))
+                cost = answer._hidden_params.get("response_cost") if tokens[0] is not None else None
+                take(*tokens, cost)
+            return asked.completion(text, choice.finish_reason, tokens, cost, attempt)
+
+        completion = self._with_retries(asked, send)
+        self._keep(asked, completion)
+        self._tell(asked, completion)
+        return completion
+
+    def _pieces(
+        self, asked: Asked, use_cache: bool, finish: Callable[[Completion], None]
+    ) -> Generator[str, None, None]:
+        kept = self._kept(asked, use_cache)
+        if kept is not None:
+            finish(kept)
+            if kept.text:
+                yield kept.text
+            return
+        stream = self._with_retries(asked, lambda attempt: self._open(asked, attempt))
+        try:
+            yield from stream
+        except LlmError as error:
+            self._tell(asked, None, error.message)
+            raise
+        except GeneratorExit:
+            self._tell(asked, None, "the caller closed the stream before its end")
+            raise
+        completion = asked.completion(
+            stream.text, stream.finish_reason, stream.tokens, stream.cost_usd, stream.attempt
+        )
+        self._keep(asked, completion)
+        self._tell(asked, completion)
+        finish(completion)
+
+    def _open(self, asked: Asked, attempt: int) -> OpenStream:
+        litellm = load_litellm()
+        return OpenStream(
+            self._reserved(asked),
+            lambda: litellm.completion(
+                **self._arguments(asked), stream=True, stream_options={"include_usage": True}
+            ),
+            functools.partial(_price, asked.model),
+            self._target(asked.model),
+            attempt,
+        )
+
+    def _arguments(self, asked: Asked) -> dict[str, Any]:
+        return {
+            "model": asked.model,
+            "messages": [{**message, "content": encodable(message["content"])} for message in asked.messages],
+            # a parameter that a model does not take is left out, not an error
+            "drop_params": True,
+            "no-log": True,
+            **asked.parameters,
+            **self._connection(),
+        }
+
+    def _keep(self, asked: Asked, completion: Completion) -> None:
+        if self._cache is None or completion.truncated:
+            return
+        answer = {
+            "text": completion.text,
+            "in_tokens": completion.in_tokens,
+            "out_tokens": completion.out_tokens,
+            "cost_usd": completion.cost_usd,
+            "finish_reason": completion.finish_reason,
+            "seconds": completion.seconds,
+        }
+        self._cache.put(self._cache_key(asked.hash), asked.prompt, json.dumps(answer, ensure_ascii=False))
+
+    def _cache_key(self, hashed: str) -> str:
+        return hashlib.sha256(f"{hashed}\n{self.settings.api_base or ''}".encode()).hexdigest()
+
+    def _tell(self, asked: Asked, completion: Completion | None, error: str | None = None) -> None:
+        if self._on_call is not None:
+            self._on_call(asked.record(completion, error))
+
+    # --- embeddings -------------------------------------------------------------------------------------
+
+    def _embed_batch(self, batch: list[str], model: str) -> NDArray[np.float32]:
+        import numpy as np
+
+        litellm = load_litellm()
+
+        def send() -> Any:
+            return litellm.embedding(
+                model=model,
+                input=[*map(encodable, batch)],
+                encoding_format="float",
+                drop_params=True,
+                **self._connection(),
+            )
+
+        target = self._target(model)
+        answer = self._counted(send, target, sum(map(len, batch)) // CHARS_PER_TOKEN)
+        data = sorted(answer.data or (), key=lambda one: one["index"])
+        if len(data) != len(batch):
+            raise failure("server", f"{len(data)} vectors for {len(batch)} texts", target)
+        try:
+            return np.array([one["embedding"] for one in data], np.float32)
+        except ValueError as error:
+            raise failure("server", "vectors differ in length", target) from error
+
+    def _counted(self, send: Callable[[], T], target: Target, size: int) -> T:
+        """Send an embedding or rerank request, within limits and budget."""
+
+        def attempt(_: int) -> T:
+            with self._spending(target, size) as take:
+                answer = send()
+                tokens, _out = told_tokens(getattr(answer, "usage", None))
+                hidden = getattr(answer, "_hidden_params", None) or {}
+                take(tokens, None, hidden.get("response_cost") if tokens is not None else None)
+                return answer
+
+        return self._retried(attempt)
+
+    # --- what all calls share ---------------------------------------------------------------------------
+
+    def _model(self, name: str | None, setting: str) -> str:
+        if not name or name == "none":
+            raise LlmError(
+                f"no {setting} is set", "model", f"name one, for instance with --{setting.replace(' ', '-')}"
+            )
+        return name
+
+    def _target(self, model: str) -> Target:
+        return Target(model, self.settings.api_base, tuple(filter(None, (self._key(),))))
+
+    def _key(self) -> str | None:
+        return self.settings.api_key.get_secret_value() if self.settings.api_key is not None else None
+
+    def _connection(self) -> dict[str, Any]:
+        return {
+            "api_base": self.settings.api_base,
+            "api_key": self._key(),
+            "timeout": float(self.settings.timeout),
+            "max_retries": 0,  # of the provider's own client; num_retries are litellm's
+            "num_retries": 0,
+        }
+
+    def _reserved(self, asked: Asked) -> contextlib.AbstractContextManager[Take]:
+        return self._spending(self._target(asked.model), asked.size, asked.parameters.get("max_tokens", 0))
+
+    @contextlib.contextmanager
+    def _spending(self, target: Target, in_tokens: int, out_tokens: int = 0) -> Iterator[Take]:
+        """A place, a slot and a share of the budget for an attempt. What is raised leaves as LlmError."""
+        cost = self._expected_cost(target.model, in_tokens, out_tokens)
+        with self._places:
+            reserved = self.budget.reserve(in_tokens + out_tokens, cost)
+            taken = Take(self.budget, reserved)
+            try:
+                taken.slot = self._limiter.acquire(in_tokens + out_tokens)
+                yield taken
+            except Exception as error:
+                raise explain(error, target) from error
+            finally:
+                taken.close()
+
+    def _expected_cost(self, model: str, in_tokens: int, out_tokens: int) -> float:
+        if self.budget.max_cost_usd is None:
+            return 0.0
+        cost = _price(model, in_tokens, out_tokens)
+        if cost is None:
+            raise LlmError(
+                f"the price of {model} is not known, so a cost limit cannot be kept",
+                "budget",
+                "set a limit of tokens instead",
+            )
+        return cost
+
+    def _with_retries(self, asked: Asked, send: Callable[[int], T]) -> T:
+        try:
+            return self._retried(send)
+        except LlmError as error:
+            self._tell(asked, None, error.message)
+            raise
+
+    def _retried(self, send: Callable[[int], T]) -> T:
+        return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
+
+
+def _price(model: str, in_tokens: int, out_tokens: int) -> float | None:
+    """Cost in USD by litellm's list of prices, None for a model that is not in it."""
+    try:
+        parts = load_litellm().cost_per_token(model, prompt_tokens=in_tokens, completion_tokens=out_tokens)
+    except Exception:  # noqa: BLE001  # it raises plain Exception for what it does not know
+        return None
+    return float(sum(parts))
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (len(batch) == EMBED_BATCH or size + len(text) > EMBED_BATCH_CHARS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch

@@ -1,0 +1,130 @@
+"""Answers that come piece by piece."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import Any
+
+from graphrag_rdf.llm.calls import Take, answer_text, told_tokens
+from graphrag_rdf.llm.failures import Target, failure
+from graphrag_rdf.llm.model import Completion
+
+
+class ChatStream:
+    """The pieces of one answer; iterate once. Closing it, or leaving its `with` block, closes the connection.
+
+    Args:
+        pieces: given the function to call with the whole completion, yields its pieces.
+    """
+
+    def __init__(self, pieces: Callable[[Callable[[Completion], None]], Generator[str, None, None]]) -> None:
+        self._completion: Completion | None = None
+        self._pieces = pieces(self._finish)
+
+    def __iter__(self) -> Iterator[str]:
+        return self._pieces
+
+    def __enter__(self) -> ChatStream:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def completion(self) -> Completion:
+        """The whole answer.
+
+        Raises:
+            RuntimeError: the stream was not read to its end.
+        """
+        if self._completion is None:
+            raise RuntimeError("a stream has a completion once all its pieces are read")
+        return self._completion
+
+    def close(self) -> None:
+        """Stop; what is still to come is not asked for."""
+        self._pieces.close()
+
+    def _finish(self, completion: Completion) -> None:
+        self._completion = completion
+
+
+class OpenStream:
+    """A stream whose first piece has come, or which has ended without one.
+
+    Args:
+        spending: the attempt's share of limits and budget; held until the stream ends.
+        send: opens litellm's stream.
+        price: cost in USD of prompt and answer tokens, None when unknown.
+        target: what is called.
+        attempt: its number.
+
+    Raises:
+        LlmError: it broke before the first piece, so it may be tried again.
+    """
+
+    def __init__(
+        self,
+        spending: AbstractContextManager[Take],
+        send: Callable[[], Any],
+        price: Callable[[int, int], float | None],
+        target: Target,
+        attempt: int,
+    ) -> None:
+        self.attempt = attempt
+        self.text = ""
+        self.finish_reason: str | None = None
+        self.tokens: tuple[int | None, int | None] = (None, None)
+        self.cost_usd: float | None = None
+        self._price = price
+        self._target = target
+        with contextlib.ExitStack() as stack:
+            self._take = stack.enter_context(spending)
+            raw = send()
+            stack.callback(_close, raw)
+            self._pieces = self._read(raw)
+            self._first = next(self._pieces, None)
+            self._stack = stack.pop_all()
+
+    def __iter__(self) -> Iterator[str]:
+        with self._stack:
+            if self._first is not None:
+                yield self._first
+                yield from self._pieces
+
+    def _read(self, raw: Any) -> Iterator[str]:
+        pieces: list[str] = []
+        for chunk in raw:
+            usage = getattr(chunk, "usage", None)
+            if usage is not None:
+                self.tokens = told_tokens(usage)
+            if not chunk.choices:
+                continue
+            self.finish_reason = chunk.choices[0].finish_reason or self.finish_reason
+            piece = chunk.choices[0].delta.content
+            if piece:
+                self._take.begun = True
+                pieces.append(piece)
+                yield piece
+        # litellm ends a stream with "stop" of its own when the connection just closes
+        if raw.received_finish_reason is None and raw.intermittent_finish_reason is None:
+            raise failure("connection", "the stream ended before the answer did", self._target)
+        self.text = answer_text("".join(pieces), self.finish_reason, self._target)
+        read, written = self.tokens
+        if read is not None and written is not None:
+            self.cost_usd = self._price(read, written)
+        self._take(read, written, self.cost_usd)
+
+
+def _close(raw: Any) -> None:
+    """litellm's wrapper cannot be closed from synchronous code, what it wraps can."""
+    for part in (raw.completion_stream, getattr(raw.completion_stream, "response", None)):
+        close = getattr(part, "close", None)
+        if close is not None:
+            with contextlib.suppress(Exception):
+                close()

@@ -8,7 +8,7 @@ gives nothing rather than something wrong: conditions, questions, clauses whose 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .lexicon import Lexicon
 from .phrases import Item, NounPhrase, VerbGroup, surface
@@ -26,6 +26,7 @@ CONFIDENCE = {
     "adjective": 0.7,  # X is famous for Y
     "relative": 0.7,  # X, who built Y
     "object_complement": 0.65,  # X built Y in 1902
+    "life": 0.8,  # X (1871-1930)
     "title": 0.6,  # the engineer X
     "later_complement": 0.6,  # X works for Y in Z: is it X or Y that is in Z?
     "have": 0.75,  # X has a population of 12
@@ -105,10 +106,10 @@ class _Clause:
         """The predicate with its object inside, if that is short enough to read well."""
         if self.object is None:
             return self.words
-        words = surface(_argument(self.object))
+        words = _lowered(_argument(self.object))
         if len(words.split()) > _MAX_PREDICATE_OBJECT or self.object.kind == "pronoun":
             return None
-        return f"{self.words} {words if self.object.kind == 'name' else words.lower()}"
+        return f"{self.words} {words}"
 
 
 def read_clauses(items: Sequence[Item], words: Lexicon) -> Reading:
@@ -132,6 +133,10 @@ def _without_brackets(items: Sequence[Item]) -> list[Item]:
         elif depth == 0:
             kept.append(item)
     return kept
+
+
+def _lowered(units: Sequence[Unit]) -> str:
+    return surface([unit if unit.kind == "P" else replace(unit, text=unit.lower) for unit in units])
 
 
 def _argument(noun: NounPhrase) -> tuple[Unit, ...]:
@@ -221,7 +226,9 @@ class _Reader:
             else:
                 break
             noun = self._phrase(position + step)
-            if noun is None or (self._at(position + step + 1) == "v" and not self._closes_list(position, step)):
+            if noun is None or (
+                self._at(position + step + 1) == "v" and not self._closes_list(position, step)
+            ):
                 break
             position += step
             members.append(noun)
@@ -247,9 +254,9 @@ class _Reader:
         if other is None or closing in {"c", "v"} or {noun.kind, other.kind} != {"name", "common"}:
             return False
         named, role = (noun, other) if noun.kind == "name" else (other, noun)
-        if role is other and not (role.determiner or role.of or role.head.lower in self.words.roles):
+        if not self._is_role(role.head.lower) and not (role.of and role.determiner):
             return False
-        if role is noun and named is other and not (role.determiner or role.possessive):
+        if role is noun and not (role.determiner or role.possessive):
             return False
         if self._is_list(self.position):
             return False
@@ -263,7 +270,7 @@ class _Reader:
             after = self._phrase(self.position + 2)
             if after is not None and not role.of and role is other:
                 preposition = self.items[self.position + 1].unit.lower
-                self._state(named, f"{_lowered(role)} {preposition}", after, "apposition")
+                self._state(named, f"{self._low(_argument(role))} {preposition}", after, "apposition")
                 self.position += 2
         return True
 
@@ -272,7 +279,9 @@ class _Reader:
         position = index
         while self._at(position + 1) == "," and self._at(position + 2) == "n":
             position += 2
-        return self._at(position + 1) == "c" or (self._at(position + 1) == "," and self._at(position + 2) == "c")
+        return self._at(position + 1) == "c" or (
+            self._at(position + 1) == "," and self._at(position + 2) == "c"
+        )
 
     def _inside(self, noun: NounPhrase) -> None:
         """What a noun phrase says within itself: `the engineer Ada Venn`, `Orrin's director Ada Venn`."""
@@ -284,12 +293,12 @@ class _Reader:
             text = surface(role)
             self.out.descriptions.append(Description(name, text, role[-1].lower, stated=False))
             if noun.owner:
-                self._state(name, f"{text.lower()} of", noun.owner, "owner")
+                self._state(name, f"{self._low(role)} {self.words.of}", noun.owner, "owner")
             elif noun.possessive:
                 owner = NounPhrase((noun.units[0],), "pronoun", "", True, (0, 1))
-                self._state(name, f"{text.lower()} of", owner, "owner")
-            elif len(owned) == len(core):
-                self._state(name, "is", role, "title")
+                self._state(name, f"{self._low(role)} {self.words.of}", owner, "owner")
+            elif len(owned) == len(core) and self._is_role(role[-1].lower):
+                self._state(name, self.words.is_, role, "title")
 
     # ---- verbs
 
@@ -300,6 +309,9 @@ class _Reader:
         if self.skipping:
             self.clause = None
             return
+        if verb.words in self.words.speech and self._kind(1) == "n":
+            self._said()
+            return
         if self._kind(-1) == "," and self.aside:
             self.subjects, self.aside = self.main, False
         elif self._kind(-1) == "n" and self.clause is not None and self.aside and self.main:
@@ -309,11 +321,20 @@ class _Reader:
             return
         self._open(self.subjects, verb, "relative" if self.aside else "")
 
+    def _said(self) -> None:
+        """`..., said Ada Venn`: the speaker is who the text is about next; what is said is not read."""
+        speaker = self._phrase(self.position + 1)
+        if speaker is not None:
+            self.out.subjects.append(speaker)
+            self.subjects, self.main, self.clause = [speaker], [speaker], None
+            self.position += 1
+
     def _open(self, subjects: list[NounPhrase], verb: VerbGroup, pattern: str) -> None:
         self.clause = _Clause(subjects, verb.words, verb.passive, verb.copula, verb.have, pattern)
         if not self.aside:
             self.main = subjects
-        self.out.subjects.extend(subject for subject in subjects if subject not in self.out.subjects)
+        if not self.aside:
+            self.out.subjects.extend(subject for subject in subjects if subject not in self.out.subjects)
         for preposition, noun in self.fronted:
             if noun.kind == "literal" and not verb.copula:
                 for subject in subjects:
@@ -342,7 +363,7 @@ class _Reader:
                 self._open(self.subjects or anchor, verb, "")
             else:
                 self._reduced(anchor, verb)
-        elif before in {".", ""} or self.position == 0:
+        elif all(item.kind == "j" for item in self.items[: self.position]):
             subject = self._next_subject()
             self.clause = None
             if subject is not None:
@@ -381,7 +402,8 @@ class _Reader:
         """Whom a participle or relative clause is about: the phrase before it, or what that describes."""
         noun = self._phrase(index)
         clause = self.clause
-        if clause is not None and clause.copula and clause.object is noun and noun is not None and noun.kind == "common":
+        described = clause is not None and clause.copula and clause.object is not None
+        if described and clause is not None and noun is not None and noun.kind == "common":
             return clause.subjects  # "X is a film directed by Y": X is
         if noun is None or noun.kind in {"literal", "pronoun"}:
             return None
@@ -468,8 +490,17 @@ class _Reader:
 
     # ---- statements
 
+    def _low(self, units: Sequence[Unit]) -> str:
+        """Units as part of a predicate: lower case, but names as they are."""
+        return surface(units) if self.words.keeps_case else _lowered(units)
+
     def _object(self, clause: _Clause, noun: NounPhrase) -> None:
         members, reach = self._members(self.position)
+        if noun.literal is not None and noun.literal.kind in {"date", "month", "year"} and not clause.copula:
+            link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
+            for subject in clause.subjects:
+                self._state(subject, f"{clause.words} {link}", noun, clause.pattern or "complement")
+            return
         clause.object, clause.open_object = noun, False
         if clause.copula:
             self._copula(clause, noun)
@@ -478,9 +509,9 @@ class _Reader:
                     for subject in clause.subjects:
                         self._describe(subject, member, stated=True, pattern="definition")
         elif clause.have and noun.of and noun.kind == "common":
-            head = " ".join(surface(noun.units[slice(*noun.core)]).lower().split())
+            head = noun.units[slice(*noun.core)]
             for subject in clause.subjects:
-                self._state(subject, f"{clause.words} {head} of", noun.of, "have")
+                self._state(subject, f"{clause.words} {self._low(head)} {self.words.of}", noun.of, "have")
         else:
             for subject in clause.subjects:
                 for member in members:
@@ -512,14 +543,18 @@ class _Reader:
         if clause is None:
             if not self.subjects:
                 self.fronted.append((word, noun))
+            elif word != "of":
+                self.position = self._members(self.position)[1]
             return
         if clause.closed and noun.kind != "literal":
             return
+        if clause.complements and word not in self.words.verbal:
+            return  # it says more about the phrase before it than about the verb
         members, reach = self._members(self.position)
         if reach > self.position and self._at(reach + 1) == "v":
             members, reach = [noun], self.position
         if clause.copula and clause.object is not None:
-            predicate: str | None = f"{_lowered(clause.object)} {word}"
+            predicate: str | None = f"{self._low(_argument(clause.object))} {word}"
             pattern = "role"
             if clause.object.kind != "common" or clause.object.of or clause.complements:
                 predicate = None
@@ -531,7 +566,7 @@ class _Reader:
             pattern = "object_complement" if clause.object is not None else clause.pattern or "complement"
             if clause.passive and not clause.complements and not clause.pattern:
                 pattern = "passive"
-            elif clause.complements and pattern != "participle":
+            elif clause.complements and pattern != "participle" and noun.kind != "literal":
                 pattern = "later_complement"
         if predicate is not None:
             for subject in clause.subjects:
@@ -547,29 +582,54 @@ class _Reader:
     def _copula(self, clause: _Clause, noun: NounPhrase) -> None:
         for subject in clause.subjects:
             if noun.kind == "name" and subject.kind == "common" and subject.of:
-                role = surface(subject.units[slice(*subject.core)])
-                self._state(noun, f"{role.lower()} of", subject.of, "role")
+                role = subject.units[slice(*subject.core)]
+                self._state(noun, f"{self._low(role)} {self.words.of}", subject.of, "role")
             elif noun.kind == "name" and subject.owner:
-                self._state(noun, f"{surface(subject.owned).lower()} of", subject.owner, "role")
+                self._state(noun, f"{self._low(subject.owned)} {self.words.of}", subject.owner, "role")
             elif noun.kind == "name" and subject.possessive:
                 owner = NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
-                self._state(noun, f"{_lowered(subject)} of", owner, "role")
+                self._state(noun, f"{self._low(_argument(subject))} {self.words.of}", owner, "role")
+            elif subject.possessive or subject.owner:
+                owner_units = (
+                    NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
+                    if subject.possessive
+                    else subject.owner
+                )
+                named = subject.units[subject.core[0] :] if subject.possessive else subject.owned
+                self._state(owner_units, f"{self._low(named)} {clause.words}", noun, "owner")
+            elif noun.kind == "name" and self._bare_role(subject):
+                unit = Unit(subject.start, subject.start, "O", self.words.owner)
+                owner = NounPhrase((unit,), "pronoun", "", True, (0, 1))
+                self._state(noun, f"{self._low(_argument(subject))} {self.words.of}", owner, "owner")
             elif noun.kind == "common":
                 self._describe(subject, noun, stated=True, pattern="role" if noun.of else "definition")
             else:
                 self._state(subject, clause.words, noun, clause.pattern or "active")
 
+    def _is_role(self, head: str) -> bool:
+        head = head.split("-")[0] if head not in self.words.roles else head
+        return head in self.words.roles or head in self.words.head_types
+
+    def _bare_role(self, noun: NounPhrase) -> bool:
+        """`The editor-in-chief` without saying of what."""
+        definite = (
+            bool(noun.determiner) and noun.determiner not in self.words.indefinite | self.words.quantifiers
+        )
+        return definite and not noun.of and noun.head.lower.split("-")[0] in self.words.roles
+
     def _describe(self, subject: NounPhrase, role: NounPhrase, *, stated: bool, pattern: str) -> None:
         head = role.head.lower
         if role.of:
-            self._state(subject, f"{surface(role.units[slice(*role.core)]).lower()} of", role.of, pattern)
+            self._state(
+                subject, f"{self._low(role.units[slice(*role.core)])} {self.words.of}", role.of, pattern
+            )
         elif role.owner:
-            self._state(subject, f"{surface(role.owned).lower()} of", role.owner, pattern)
+            self._state(subject, f"{self._low(role.owned)} {self.words.of}", role.owner, pattern)
         elif role.possessive:
             owner = NounPhrase((role.units[0],), "pronoun", "", True, (0, 1))
-            self._state(subject, f"{_lowered(role)} of", owner, pattern)
+            self._state(subject, f"{self._low(_argument(role))} {self.words.of}", owner, pattern)
         elif head not in self.words.light:
-            self._state(subject, "is", _argument(role), "definition")
+            self._state(subject, self.words.is_, _argument(role), "definition")
         if head not in self.words.light and role.determiner not in self.words.quantifiers:
             self.out.descriptions.append(Description(subject, surface(_argument(role)), head, stated))
 
@@ -581,7 +641,3 @@ class _Reader:
         pattern: str,
     ) -> None:
         self.out.statements.append(Statement(subject, predicate, object_, pattern))
-
-
-def _lowered(noun: NounPhrase) -> str:
-    return surface(_argument(noun)).lower()

@@ -68,7 +68,16 @@ class Lexicon:
         indefinite: articles that introduce something new.
         prepositional: subordinators that are prepositions before a phrase.
         hypothetical: subordinators of clauses that are not asserted.
+        speech: verbs of saying, past tense.
+        compounds: several words that work as one preposition, as tuples.
+        verbal: prepositions whose second phrase still belongs to the verb.
         quantifiers: determiners that speak of none, some or all.
+        of: links a role to what it belongs to.
+        is_: links a thing to its description.
+        date_links: "year" and "day" -> the preposition of a date that stands without one.
+        life: "born" and "died" -> the verb for it.
+        owner: pronoun that "the director" without "of" belongs to.
+        keeps_case: whether nouns keep their capital inside predicates.
     """
 
     tags: dict[str, str]
@@ -83,7 +92,16 @@ class Lexicon:
     indefinite: frozenset[str]
     prepositional: frozenset[str]
     hypothetical: frozenset[str]
+    speech: frozenset[str]
+    compounds: frozenset[tuple[str, ...]]
+    verbal: frozenset[str]
     quantifiers: frozenset[str]
+    of: str
+    is_: str
+    date_links: dict[str, str]
+    life: dict[str, str]
+    owner: str
+    keeps_case: bool
 
 
 @lru_cache(maxsize=8)
@@ -108,7 +126,16 @@ def lexicon(language: str) -> Lexicon:
         indefinite=lists["indefinite"],
         prepositional=lists["prepositional"],
         hypothetical=lists["hypothetical"],
+        speech=lists["speech"],
+        compounds=frozenset(tuple(phrase.split("_")) for phrase in lists["compound_prepositions"]),
+        verbal=lists["verbal_prepositions"],
         quantifiers=lists["quantifiers"],
+        of=table["spelling"]["of"],
+        is_=table["spelling"]["is"],
+        date_links={name: table["spelling"][name] for name in ("year", "day")},
+        life={name: table["spelling"][name] for name in ("born", "died")},
+        owner=table["spelling"]["owner"],
+        keeps_case=bool(table["spelling"]["keeps_case"]),
     )
 
 

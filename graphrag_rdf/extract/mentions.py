@@ -227,6 +227,8 @@ def _latin_in_cjk(text: str) -> list[Mention]:
 
 def _capitalised(text: str, sentences: Sequence[Sentence], language: str, title: str | None) -> list[Mention]:
     table = _table()
+    if language == "de":
+        table = table | {"inside": table["inside"] - table["german_not_inside"]}
     stop = stopwords(language)
     trusted = {word.lower for word in _words(title)} if title else set()
     lines = [list(_words(text, s.offset, s.offset + s.length)) for s in sentences]
@@ -320,7 +322,7 @@ def _joined(text: str, left: _Word, right: _Word, abbreviations: frozenset[str] 
         gap = gap[1:]
         if not gap:
             return True
-    return _JOINERS.fullmatch(gap) is not None or gap in {" & ", " (and) "}
+    return _JOINERS.fullmatch(gap) is not None or gap in {" & ", "+"}
 
 
 def _trim(

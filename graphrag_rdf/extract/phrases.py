@@ -125,7 +125,21 @@ class Item:
     verb: VerbGroup | None = None
 
 
-_SINGLE = {"A": "a", "F": "a", "C": "c", "K": ",", ".": ".", "(": "(", ")": ")", "W": "w", "U": "u", "J": "j", "x": "x", "L": "l", "I": "z"}
+_SINGLE = {
+    "A": "a",
+    "F": "a",
+    "C": "c",
+    "K": ",",
+    ".": ".",
+    "(": "(",
+    ")": ")",
+    "W": "w",
+    "U": "u",
+    "J": "j",
+    "x": "x",
+    "L": "l",
+    "I": "z",
+}
 _SILENT = frozenset("RQn")
 
 
@@ -214,7 +228,7 @@ def _noun_phrase(units: tuple[Unit, ...], words: Lexicon) -> NounPhrase:
     content = row[first:stop]
     head = content[-1]
     kind: NounKind
-    if "F" not in row and not set(content) - set("MYRJ") and head in "MY":
+    if "F" not in row and not possessive and not set(content) - set("MYRJ") and head in "MY":
         kind = "literal"
     elif head == "P" or ("P" in content.split("'")[-1] and determiner not in words.indefinite):
         kind = "name"

@@ -6,6 +6,7 @@ stays open stays open, and the statement is rejected with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .lexicon import Lexicon
@@ -42,10 +43,12 @@ class References:
     Args:
         words: lexicon of the chunk's language.
         topic: what the document is about; stands in for a pronoun before anything else is named.
+        places: folded name -> offset of its first mention; a short form comes after the full one.
     """
 
-    def __init__(self, words: Lexicon, topic: str | None) -> None:
+    def __init__(self, words: Lexicon, topic: str | None, places: Mapping[str, int]) -> None:
         self._words = words
+        self._places = places
         self._known: dict[str, Known] = {}
         self._by_last_word: dict[str, list[Known]] = {}
         self._recent: list[Known] = []
@@ -132,6 +135,7 @@ class References:
             known
             for known in self._by_last_word.get(key, [])
             if known.type in {None, "Person"}
+            and self._places.get(fold(known.name), -1) < self._places.get(key, 1 << 60)
             and fold(known.name).split()[0] not in _PLACE_PREFIXES
             and (known.type == "Person" or (fold(known.name).endswith(key) and len(known.name.split()) <= 3))
             and not {"of", "the", "and", "for", "&"} & set(fold(known.name).split())
@@ -155,5 +159,11 @@ def _fits(known: Known, gender: str) -> bool:
     if gender in {"he", "she"}:
         return known.type in {None, "Person"}
     if gender == "they":
-        return known.type in {"Organisation", "Group"} or known.head in {"band", "group", "team", "family", "people"}
+        return known.type in {"Organisation", "Group"} or known.head in {
+            "band",
+            "group",
+            "team",
+            "family",
+            "people",
+        }
     return known.type != "Person"

@@ -9,6 +9,7 @@ texts give mentions only, with a warning that says so.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -95,7 +96,11 @@ class RuleExtractor:
         """
         canonical = {match_key(surface_): name for surface_, name in (names or {}).items()}
         mentions = find_mentions(
-            text, sentences, language=language, names=Gazetteer([*(names or {}), *(names or {}).values()]), title=title
+            text,
+            sentences,
+            language=language,
+            names=Gazetteer([*(names or {}), *(names or {}).values()]),
+            title=title,
         )
         mentions = tuple(
             Mention(m.offset, m.length, canonical.get(match_key(m.name), m.name)) for m in mentions
@@ -155,10 +160,14 @@ class _Work:
     rejected: dict[Rejected, None] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
     spans: dict[str, tuple[int, int]] = field(default_factory=dict)
+    lives: list[tuple[Known, str, LiteralSpan, Sentence]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.words = lexicon(base_language(self.tagger.language) or "en")
-        self.references = References(self.words, self._topic())
+        places: dict[str, int] = {}
+        for mention in self.mentions:
+            places.setdefault(fold(mention.name), mention.offset)
+        self.references = References(self.words, self._topic(), places)
 
     def run(self) -> Extraction:
         literals = find_literals(self.text, self.tagger.language)
@@ -172,10 +181,11 @@ class _Work:
             if not units:
                 continue
             self._aliases(units)
+            self._life(units, literals, sentence)
             items = read_items(units, self.words)
             if self.tagger.language in {"de", "nl"}:
                 items = verb_second_order(items)
-            self._take(read_clauses(items, self.words), units, sentence)
+            self._take(read_clauses(items, self.words), sentence)
         return self._extraction()
 
     def _topic(self) -> str | None:
@@ -194,23 +204,25 @@ class _Work:
 
     # ---- one sentence
 
-    def _take(self, reading: Reading, units: Sequence[Unit], sentence: Sentence) -> None:
-        begins = units[0].start
+    def _take(self, reading: Reading, sentence: Sentence) -> None:
         for description in reading.descriptions:
             self._describe(description)
         turn = 0
         for statement in reading.statements:
             self._state(statement, sentence)
-            while turn < len(reading.subjects) and _start(reading.subjects[turn]) <= _start(statement.subject):
+            while turn < len(reading.subjects) and _start(reading.subjects[turn]) <= _start(
+                statement.subject
+            ):
                 self._follow(reading.subjects[turn])
                 turn += 1
         for noun in reading.subjects[turn:]:
             self._follow(noun)
-        del begins
 
     def _follow(self, noun: NounPhrase) -> None:
-        if noun.kind == "name":
-            self.references.subject(self._meet(noun.units[noun.core[0] :]))
+        if noun.kind in {"name", "common"}:
+            argument = self._subject(noun)
+            if isinstance(argument, _Argument) and argument.known is not None:
+                self.references.subject(argument.known)
 
     def _meet(self, units: Sequence[Unit]) -> Known:
         name = self._canonical(surface(units))
@@ -237,6 +249,9 @@ class _Work:
             self._reject(subject, statement)
             return
         object_ = self._object(statement.object)
+        if self._disagree(statement, subject):
+            self._reject("number_mismatch", statement)
+            return
         if isinstance(object_, str):
             self._reject(object_, statement)
             return
@@ -245,12 +260,13 @@ class _Work:
             return
         confidence = round(CONFIDENCE[statement.pattern] * subject.factor * object_.factor, 3)
         predicate = statement.predicate
-        long = max(len(part.split()) for part in (subject.text, predicate, object_.text)) > self.settings.max_words
+        long = (
+            max(len(part.split()) for part in (subject.text, predicate, object_.text))
+            > self.settings.max_words
+        )
         if long or confidence < self.settings.min_confidence:
             self._reject("too_long" if long else "low_confidence", statement)
             return
-        if subject.known is not None:
-            self.references.subject(subject.known)
         literal = object_.literal
         candidate = RelationCandidate(
             subject=subject.text,
@@ -263,6 +279,18 @@ class _Work:
             span=(sentence.offset, sentence.length),
         )
         self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
+
+    def _disagree(self, statement: Statement, subject: _Argument) -> bool:
+        """Whether one named thing is said to be several: a list was misread."""
+        if statement.predicate not in {self.words.is_, "was"} or not isinstance(statement.object, tuple):
+            return False
+        plural = statement.object[-1].tag.startswith("NN2")
+        return (
+            plural
+            and subject.known is not None
+            and not subject.text.endswith("s")
+            and subject.text[0].isupper()
+        )
 
     def _reject(self, reason: str, statement: Statement) -> None:
         parts = (_text(statement.subject), statement.predicate, _text(statement.object))
@@ -279,7 +307,7 @@ class _Work:
         if part.kind == "literal":
             return "literal_subject"
         if part.kind == "name":
-            return self._name(part.units[part.core[0] :])
+            return self._named(part)
         return self._common_subject(part, general=general)
 
     def _part(self, units: Sequence[Unit]) -> _Argument | str:
@@ -298,6 +326,13 @@ class _Work:
         known = self._meet(units)
         return _Argument(known.name, known)
 
+    def _named(self, noun: NounPhrase) -> _Argument | str:
+        """A name; `its Impact Factor` is named by its owner, `his wife Mary` by herself."""
+        units = noun.units[noun.core[0] :]
+        if noun.possessive and _named_part(units) is units and len(noun.owned) == len(units):
+            return self._owned(noun)
+        return self._name(units)
+
     def _pronoun(self, word: str) -> _Argument | str:
         known = self.references.pronoun(word)
         if known is not None:
@@ -309,13 +344,15 @@ class _Work:
         core = noun.units[slice(*noun.core)]
         if noun.possessive or noun.owner:
             return self._owned(noun)
-        if head in self.words.light or noun.determiner in self.words.quantifiers:
+        if noun.determiner in self.words.quantifiers:
             return "light_noun"
         definite = bool(noun.determiner) and noun.determiner not in self.words.indefinite
+        known = self.references.described(head) if definite and not noun.of else None
+        if known is not None:
+            return _Argument(known.name, known, factor=_RESOLVED)
+        if head in self.words.light:
+            return "light_noun"
         if definite and not noun.of:
-            known = self.references.described(head)
-            if known is not None:
-                return _Argument(known.name, known, factor=_RESOLVED)
             if head in self.words.head_types:
                 return "unresolved_description"
         if noun.determiner in self.words.indefinite and not general and head in self.words.head_types:
@@ -329,6 +366,10 @@ class _Work:
             return reason
         known = self.references.meet(self._canonical(name), short=False)
         known.head = known.head or head
+        if noun.head.tag.startswith("NN2"):
+            known.gender = "they"
+        elif self.words.head_types.get(head) != "Person":
+            known.gender = known.gender or "it"
         first = noun.units[noun.core[0]]
         self.spans.setdefault(fold(known.name), (first.start, noun.end - first.start))
         return _Argument(known.name, known, factor=_GENERIC)
@@ -361,16 +402,40 @@ class _Work:
                 return self._pronoun(part.units[0].lower)
             return "pronoun_object"
         if part.kind == "name":
-            return self._name(part.units[part.core[0] :])
+            return self._named(part)
         if part.possessive or part.owner:
             return self._owned(part)
         head = part.head.lower
         text = surface(part.units[part.core[0] :])
-        if (head in self.words.light and not part.of) or part.determiner in self.words.quantifiers:
+        if part.determiner in self.words.quantifiers:
+            text = surface(part.units)
+        elif head in self.words.light and not part.of:
             return "light_noun"
         return _Argument(text, factor=0.8 if " " not in text and part.kind == "common" else 1.0)
 
     # ---- other names
+
+    def _life(self, units: Sequence[Unit], literals: Sequence[LiteralSpan], sentence: Sentence) -> None:
+        """`Ada Venn (born 3 May 1871)` at once; `Ada Venn (1871-1930)` when it is known who is a person."""
+        for unit in units:
+            bracket = _BRACKET.match(self.text, unit.end) if unit.kind == "P" else None
+            if bracket is None:
+                continue
+            low = bisect_left(literals, bracket.start(), key=lambda item: item.offset)
+            dates = [
+                item
+                for item in literals[low : low + 4]
+                if item.offset < bracket.end() and item.kind in _DATE_KINDS
+            ]
+            events = [_life_event(self.text[bracket.start() : date.offset]) for date in dates]
+            if len(dates) == 2 and events[0] is None and _RANGE.fullmatch(_between(self.text, *dates)):
+                events = ["born", "died"]
+                certain = bool(_ONLY_DATES.match(self.text, bracket.start()))
+                if not certain:
+                    continue
+            for event, date in zip(events, dates, strict=True):
+                if event is not None:
+                    self.lives.append((self._meet((unit,)), event, date, sentence))
 
     def _aliases(self, units: Sequence[Unit]) -> None:
         """`European Space Agency (ESA)`, `Demon Dice, originally published as Chaos Progenitus`."""
@@ -390,7 +455,26 @@ class _Work:
 
     # ---- the end
 
+    def _add_lives(self) -> None:
+        for known, event, date, sentence in self.lives:
+            if known.type not in {None, "Person"}:
+                continue
+            link = self.words.date_links["day" if date.kind == "date" else "year"]
+            predicate = f"{self.words.life[event]} {link}"
+            candidate = RelationCandidate(
+                subject=known.name,
+                predicate=predicate,
+                object=date.lexical,
+                object_is_entity=False,
+                datatype=date.datatype,
+                quote=self.text[sentence.offset : sentence.offset + sentence.length],
+                confidence=CONFIDENCE["life"],
+                span=(sentence.offset, sentence.length),
+            )
+            self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
+
     def _extraction(self) -> Extraction:
+        self._add_lives()
         subjects = {fold(relation.subject) for relation in self.relations.values()}
         kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
         chosen = set(map(id, kept))
@@ -408,7 +492,9 @@ class _Work:
         )
 
     def _entities(self, relations: Sequence[RelationCandidate]) -> Iterator[EntityCandidate]:
-        used = {fold(r.subject) for r in relations} | {fold(r.object) for r in relations if r.object_is_entity}
+        used = {fold(r.subject) for r in relations} | {
+            fold(r.object) for r in relations if r.object_is_entity
+        }
         for mention in self.mentions:
             if _reject(mention.name, self.settings) is None:
                 known = self.references.meet(mention.name)
@@ -451,8 +537,28 @@ _ALSO = re.compile(
 )
 
 
+_DATE_KINDS = frozenset({"date", "month", "year"})
+_BRACKET = re.compile(r"\s?\([^()]{4,80}\)")
+_BORN = re.compile(r"(?:\bborn|\bb\.|\bgeboren|\bgeb\.|\*)[^;,†]{0,12}$", re.IGNORECASE)
+_DIED = re.compile(r"(?:\bdied|\bd\.|\bgestorben|\bgest\.|\boverleden|†)[^;,]{0,12}$", re.IGNORECASE)
+_RANGE = re.compile(r"\s*[-–—]+\s*")
+_ONLY_DATES = re.compile(r"\s?\((?:[^()]*[;,]\s*)?(?:c\.\s*)?\d|\s?\((?:[^()]*;\s*)?[A-Z][a-z]+ \d")
+
+
+def _life_event(before: str) -> str | None:
+    """Whether a date that these words lead to is one of birth or death."""
+    return "died" if _DIED.search(before) else "born" if _BORN.search(before) else None
+
+
+def _between(text: str, first: LiteralSpan, second: LiteralSpan) -> str:
+    return text[first.offset + first.length : second.offset]
+
+
 def _without_speech(units: list[Unit]) -> list[Unit]:
     """A sentence without what is said in it: spoken words state nothing that the text vouches for."""
+    opens = units[0].kind == "Q" if units else False
+    if opens and not (len(units) > 2 and units[1].kind == "P" and units[2].kind == "Q"):
+        return []
     marks = [index for index, unit in enumerate(units) if unit.kind == "Q" and unit.text not in "'’‘`"]
     if len(marks) == 1:
         return []

@@ -30,7 +30,7 @@ from .tagging import Tagger, tokenise
 
 _MARKS = {
     ",": "K",
-    "-": "K",
+    "-": ".",  # alone, it is a dash that may stand for anything
     "–": "K",
     "—": "K",
     "--": "K",
@@ -116,7 +116,14 @@ def build_units(
             reach = bisect_left(starts, start + literal.length, position + 1)
             stop = max(tokens[reach - 1][1], start + literal.length)
             units.append(
-                Unit(start, stop, "M" if literal.kind == "number" else "Y", text[start:stop], tags[position], literal)
+                Unit(
+                    start,
+                    stop,
+                    "M" if literal.kind == "number" else "Y",
+                    text[start:stop],
+                    tags[position],
+                    literal,
+                )
             )
             position = reach
         elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, known):
@@ -126,7 +133,7 @@ def build_units(
         else:
             units.append(Unit(start, end, kind, text[start:end], tags[position]))
             position += 1
-    return _refined(units, words, tagger.language)
+    return _refined(_compounded(units, words), words, tagger.language)
 
 
 def kinds(units: Sequence[Unit]) -> str:
@@ -181,9 +188,32 @@ def _is_name(
         following = tokens[position + 1]
         after = _kind(text[following[0] : following[1]], tags[position + 1], words)
         return after not in {"N", "J"}  # "Dutch engineer" names no Dutch
-    if position == 0 or not text[tokens[position - 1][0]].isalnum():
+    if position == 0 or (position == 1 and not text[tokens[0][0]].isalnum()):
         return kind == "P" or (kind in "NJ" and name.name.lower() in known) or text[start:end].isupper()
     return kind not in "BbHhXDOSCUATR" or text[start:end].isupper()
+
+
+def _compounded(units: list[Unit], words: Lexicon) -> list[Unit]:
+    """Joins the words of prepositions such as "on behalf of"."""
+    if not words.compounds:
+        return units
+    openings = {phrase[0] for phrase in words.compounds}
+    joined: list[Unit] = []
+    position = 0
+    while position < len(units):
+        unit, length = units[position], 1
+        if unit.lower in openings:
+            for size in (3, 2):
+                part = tuple(other.lower for other in units[position : position + size])
+                if part in words.compounds:
+                    unit, length = (
+                        Unit(unit.start, units[position + size - 1].end, "A", " ".join(part), unit.tag),
+                        size,
+                    )
+                    break
+        joined.append(unit)
+        position += length
+    return joined
 
 
 def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:

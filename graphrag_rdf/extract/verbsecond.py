@@ -41,7 +41,7 @@ def _settle(clause: list[Item]) -> list[Item]:
     noun = clause[verb + 1].noun
     if before or noun is None or noun.kind == "literal":
         return clause
-    return [clause[verb + 1], clause[verb], *clause[:verb], *clause[verb + 2 :]]
+    return [clause[verb + 1], clause[verb], *clause[verb + 2 :], *clause[:verb]]
 
 
 def _may_be_subject(clause: Sequence[Item], index: int) -> bool:

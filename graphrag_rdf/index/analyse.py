@@ -43,9 +43,10 @@ def _word() -> re.Pattern[str]:
         for code in range(0x300, 0x1F000)
         if unicodedata.category(chr(code)) in ("Mn", "Mc")
     )
-    return re.compile(rf"[^\W_](?:[^\W_]|[{marks}])*")
+    return re.compile(rf"\w+(?:[{marks}]+\w*)*")
 
 
+@lru_cache(maxsize=256)
 def primary_language(language: str | None) -> str:
     """The first subtag of a BCP 47 tag in lower case; `und` for None."""
     return re.split("[-_]", language, maxsplit=1)[0].lower() or "und" if language else "und"
@@ -109,7 +110,7 @@ def analyse(text: str, language: str | None) -> list[str]:
     term = _term_of(primary_language(language))
     if folded.isascii():
         return [t for word in _ASCII_WORD.findall(folded) if (t := term(word))]
-    words = _word().findall(folded)
+    words = _word().findall(folded.replace("_", " "))
     if not _HAS_UNSPACED.search(folded):
         return [t for word in words if (t := term(word))]
     terms: list[str] = []

@@ -16,21 +16,36 @@ FIELDS = ("labels", "text")
 K1 = 1.2  # as in Tantivy, whose scores choose the candidates
 B = 0.75
 _HEAP = 15_000_000  # bytes; the least that Tantivy takes
-# Tantivy keeps lengths above 40 with 4 significant bits, rounded down: by less than one ninth
-_LENGTH_LOSS = 9 / 8
+_LENGTH_LOSS = 9 / 8  # `rounded` takes off less than a ninth
 _FLOAT32 = 1 + 1e-4  # more than enough for the rounding of a sum of 32-bit floats
 _LOCK_BUSY = "LockBusy"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A document as indexed: `fields` has the terms of each field, `keys` the names it is called by."""
+    """A document as indexed: `fields` has the framed terms of each, `keys` the names it is called by."""
 
     iri: str
     content: str
     language: str
     keys: tuple[str, ...]
-    fields: Mapping[str, list[str]]
+    fields: Mapping[str, str]
+
+
+def framed(terms: Sequence[str]) -> str:
+    """Terms with a blank before and after each, so that counting one is counting a substring."""
+    return "".join(f" {term} " for term in terms)
+
+
+def rounded(length: int) -> int:
+    """A document's length as Lucene and Tantivy keep it in a byte: 24 + 4 significant bits of the rest.
+
+    Ours is rounded likewise, as candidates would otherwise have to be fetched far beyond the k-th.
+    """
+    if length < 40:
+        return length
+    shift = (length - 24).bit_length() - 4
+    return 24 + ((length - 24) >> shift << shift)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +59,11 @@ class Weights:
         """BM25 of a document, added up in the order of the terms."""
         total = 0.0
         for field, term, weight in self.terms:
-            tokens = entry.fields[field]
-            frequency = tokens.count(term)
+            terms = entry.fields[field]
+            frequency = terms.count(f" {term} ")
             if frequency:
-                norm = K1 * (1 - B + B * len(tokens) / self.mean[field])
+                length = rounded(terms.count(" ") // 2)
+                norm = K1 * (1 - B + B * length / self.mean[field])
                 total += weight * frequency * (K1 + 1) / (frequency + norm)
         return total
 
@@ -109,10 +125,9 @@ class Shelf:
         for key in entry.keys:
             document.add_text("keys", key)
         for field in FIELDS:
-            tokens = entry.fields[field]
-            if tokens:
-                document.add_text(field, " ".join(tokens))
-                document.add_unsigned(f"{field}_length", len(tokens))
+            if terms := entry.fields[field]:
+                document.add_text(field, terms)
+                document.add_unsigned(f"{field}_length", terms.count(" ") // 2)
         self._open_writer.add_document(document)
 
     def delete(self, iri: str) -> None:
@@ -200,7 +215,7 @@ class Shelf:
             return []
         query, slack = self._candidates(weights)
         scored: dict[tuple[int, int], tuple[float, str]] = {}
-        limit = 2 * k + 32
+        limit = k + 32
         while True:
             hits = self._hits(query, limit)
             for _, address in hits:
@@ -216,9 +231,9 @@ class Shelf:
     def _candidates(self, weights: Weights) -> tuple[tantivy.Query, float]:
         """The query for Tantivy, and by how much its scores can fall short of the exact ones.
 
-        Each term is boosted by what Tantivy's idf, which counts the dead, lacks. There remain the lengths:
-        with q <= l for the rounded length and m' >= (8/9) m N/N' for Tantivy's mean length, a term's
-        exact share is at most max(1, m/m') times Tantivy's.
+        Each term is boosted by what Tantivy's idf, which counts the dead, lacks. There remains the mean length,
+        which Tantivy estimates from rounded ones when it merges away the dead: it is at least
+        (8/9) m N/N', so a term's exact share is at most max(1, m/m') times Tantivy's.
         """
         query, should = self._tantivy.Query, self._tantivy.Occur.Should
         parts = []
@@ -263,7 +278,7 @@ def _entry(document: tantivy.Document) -> Entry:
         content=stored["content"][0],
         language=stored["language"][0],
         keys=tuple(stored.get("keys", ())),
-        fields={field: stored[field][0].split(" ") if field in stored else [] for field in FIELDS},
+        fields={field: stored[field][0] if field in stored else "" for field in FIELDS},
     )
 
 

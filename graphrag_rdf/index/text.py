@@ -2,8 +2,9 @@
 
 Tantivy finds the candidates; their scores are computed here, exactly, from the terms that it stores.
 Tantivy's own scores would not do: it counts deleted documents until their segment happens to be merged,
-rounds lengths to 8 bits and adds 32-bit floats in an order that depends on the segments, so that the same
-records could rank differently after another history. Here equal records give equal scores, to the digit.
+estimates mean lengths when it merges them, and adds 32-bit floats in an order that depends on the
+segments, so that the same records could rank differently after another history. Here equal records give
+equal scores, to the digit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
-from .postings import Entry, Shelf, Weights
+from .postings import Entry, Shelf, Weights, framed
 
 _FORMAT = 1
 _BATCH = 1000
@@ -255,8 +256,8 @@ class TextIndex:
         """The k best records of a kind by BM25, best first, ties by IRI.
 
         Robertson and Zaragoza, The Probabilistic Relevance Framework (2009), in Lucene's form: k1 = 1.2,
-        b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)); statistics are those of the kind. Fields are
-        scored apart and added.
+        b = 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5)), lengths from 40 on to 4 significant bits.
+        Statistics are those of the kind. Fields are scored apart and added.
 
         Args:
             query: words in any order; stop words do not count.
@@ -389,8 +390,8 @@ def _new_state() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1024)  # a title comes with each sentence of its document
-def _label_terms(labels: tuple[str, ...], language: str | None) -> list[str]:
-    return [term for label in labels for term in analyse(label, language)]
+def _label_terms(labels: tuple[str, ...], language: str | None) -> str:
+    return "".join(framed(analyse(label, language)) for label in labels)
 
 
 def _entry(record: Record, content: str) -> Entry:
@@ -401,5 +402,5 @@ def _entry(record: Record, content: str) -> Entry:
         content=content,
         language=primary_language(record.language),
         keys=keys,
-        fields={"labels": labels, "text": labels + analyse(record.text, record.language)},
+        fields={"labels": labels, "text": labels + framed(analyse(record.text, record.language))},
     )

@@ -53,6 +53,7 @@ class VectorIndex:
         self._path = path
         self._read_only = read_only
         self._exact_below = exact_below
+        self._told = False
         self._segments: dict[Kind, list[Segment]] = {kind: [] for kind in KINDS}
         self._pending: dict[Kind, dict[str, Row | None]] = {kind: {} for kind in KINDS}
         self._state: dict[str, Any] = {
@@ -314,8 +315,9 @@ class VectorIndex:
 
         segments = self._segments[kind]
         approximate = self.count(kind) > self._exact_below
-        if approximate and not any(segment.ann is not None for segment in segments):
+        if approximate and not self._told and not any(segment.ann is not None for segment in segments):
             log.warning("Comparing all %d vectors; pip install 'graphrag-rdf[usearch]'", self.count(kind))
+            self._told = True
         near: list[tuple[Segment, NDArray[np.int64]]] = []
         full: list[tuple[Segment, Vectors]] = []
         for segment in segments:

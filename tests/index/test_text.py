@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index import KINDS, Hit, Kind, Record, SyncReport, TextIndex, discard
 from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.index.postings import rounded
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
 
@@ -43,7 +44,7 @@ def bm25(query: str, records: Sequence[Record]) -> list[Hit]:
         for term in sorted(set(analyse(query, "en"))):
             with_term = sum(term in each for each in documents)
             idf = math.log(1 + (len(documents) - with_term + 0.5) / (with_term + 0.5))
-            norm = 1.2 * (1 - 0.75 + 0.75 * len(tokens) / mean)
+            norm = 1.2 * (1 - 0.75 + 0.75 * rounded(len(tokens)) / mean)
             score += idf * tokens.count(term) * 2.2 / (tokens.count(term) + norm)
         if score:
             hits.append(Hit(record.iri, record.kind, score))
@@ -72,6 +73,14 @@ def test_scores_are_bm25_and_the_cut_is_exact(k: int) -> None:
     assert [hit.iri for hit in once] == [hit.iri for hit in expected[:k]]
     assert [hit.score for hit in once] == pytest.approx([hit.score for hit in expected[:k]], rel=1e-12)
     assert found != once  # a repeated word counts twice
+
+
+def test_lengths_are_rounded_down_by_less_than_a_ninth() -> None:
+    lengths = range(1, 100_000)
+    assert all(8 / 9 < rounded(length) / length <= 1 for length in lengths)
+    assert [rounded(length) for length in (39, 40, 41, 42, 55, 56, 59, 60, 1000)] == [
+        39, 40, 40, 42, 54, 56, 56, 60, 984,
+    ]  # fmt: skip
 
 
 def test_ties_are_broken_by_iri_also_at_the_cut() -> None:

@@ -231,8 +231,8 @@ class Shelf:
     def _candidates(self, weights: Weights) -> tuple[tantivy.Query, float]:
         """The query for Tantivy, and by how much its scores can fall short of the exact ones.
 
-        Each term is boosted by what Tantivy's idf, which counts the dead, lacks. There remains the mean length,
-        which Tantivy estimates from rounded ones when it merges away the dead: it is at least
+        Each term is boosted by what Tantivy's idf, which counts the dead, lacks. There remains the mean
+        length, which Tantivy estimates from rounded ones when it merges away the dead: it is at least
         (8/9) m N/N', so a term's exact share is at most max(1, m/m') times Tantivy's.
         """
         query, should = self._tantivy.Query, self._tantivy.Occur.Should

@@ -9,7 +9,9 @@ equal scores, to the digit.
 
 from __future__ import annotations
 
+import ctypes
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -153,6 +155,7 @@ class TextIndex:
             for folder in filter(None, replaced):
                 shutil.rmtree(folder, ignore_errors=True)  # a reader may hold it open: swept up later
             self._pending = {kind: {} for kind in KINDS}
+        _give_back_memory()
 
     def _put(self, kind: Kind, wanted: Mapping[str, Record]) -> int:
         """Writes those of the records that differ from what is there; returns how many."""
@@ -383,6 +386,17 @@ class TextIndex:
             yield
         except (ValueError, OSError) as error:
             raise manifest.damaged(self._path or Path("(memory)"), error) from error
+
+
+def _give_back_memory() -> None:
+    """Returns to the system what Tantivy's threads have freed.
+
+    glibc keeps it, a heap for each thread: 260 MB rather than 60 after 3,000 chunks.
+    """
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none, nor need one
+        if trim is not None:
+            trim(0)
 
 
 def _new_state() -> dict[str, Any]:

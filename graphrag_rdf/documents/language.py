@@ -43,16 +43,21 @@ def detect_language(text: str) -> str | None:
     sample = text[:_HEAD]
     if len(text) > _HEAD + _MIDDLE:
         sample += "\n" + text[len(text) // 2 :][:_MIDDLE]
-    letters = len(_LETTER.findall(sample))
-    if not letters:
-        return None
-    for language, script, share in _SCRIPTS:
-        if len(script.findall(sample)) >= share * letters:
-            return language
-    if letters < _FEWEST_LETTERS:
+    if by_script := detect_script(sample):
+        return by_script
+    if len(_LETTER.findall(sample)) < _FEWEST_LETTERS:
         return None
     language, confidence = _classify(sample)
     return language if confidence >= _LEAST_CONFIDENCE and language not in _NO_LANGUAGE else None
+
+
+def detect_script(text: str) -> str | None:
+    """The language that all but owns the script of a text (zh, ja, ko, …); None where scripts are shared."""
+    letters = len(_LETTER.findall(text))
+    for language, script, share in _SCRIPTS:
+        if letters and len(script.findall(text)) >= share * letters:
+            return language
+    return None
 
 
 def _classify(sample: str) -> tuple[str, float]:

@@ -97,6 +97,7 @@ class _Clause:
     have: bool
     pattern: str
     object: NounPhrase | None = None
+    objects: list[NounPhrase] = field(default_factory=list)
     adjective: str = ""
     complements: int = 0
     closed: bool = False  # after a comma: no more objects
@@ -357,6 +358,8 @@ class _Reader:
                 self._open(clause.subjects, verb, clause.pattern)
         elif before == "n" or (before == "," and self._at(self.position - 2) == "n"):
             anchor = self._anchor(self.position - (1 if before == "n" else 2))
+            if before == "," and clause is not None and clause.copula and clause.object is not None:
+                anchor = clause.subjects  # "X is a band from Y, formed in 1991"
             if anchor is None:
                 self.clause = None
             elif clause is None and self._finite(lower):
@@ -402,7 +405,7 @@ class _Reader:
         """Whom a participle or relative clause is about: the phrase before it, or what that describes."""
         noun = self._phrase(index)
         clause = self.clause
-        described = clause is not None and clause.copula and clause.object is not None
+        described = clause is not None and clause.copula and noun in clause.objects
         if described and clause is not None and noun is not None and noun.kind == "common":
             return clause.subjects  # "X is a film directed by Y": X is
         if noun is None or noun.kind in {"literal", "pronoun"}:
@@ -501,7 +504,7 @@ class _Reader:
             for subject in clause.subjects:
                 self._state(subject, f"{clause.words} {link}", noun, clause.pattern or "complement")
             return
-        clause.object, clause.open_object = noun, False
+        clause.object, clause.objects, clause.open_object = noun, members, False
         if clause.copula:
             self._copula(clause, noun)
             if reach > self.position and noun.kind == "common":
@@ -577,7 +580,16 @@ class _Reader:
         clause.complements += 1
         clause.open_object = False
         self.position = reach
+        self._skip_wider_place(members[-1])
         self._role_of_object(members[-1])
+
+    def _skip_wider_place(self, noun: NounPhrase) -> None:
+        """`in Berkeley, California,`: the second name only says which Berkeley."""
+        wider = self._phrase(self.position + 2)
+        if self._kind(1) == "," and wider is not None and noun.kind == wider.kind == "name":
+            after = self._at(self.position + 3)
+            if after in {",", ".", "e"} or (after == "c" and self._at(self.position + 4) in {"v", "e", "a"}):
+                self.position += 3 if after == "," and self._at(self.position + 4) != "e" else 2
 
     def _copula(self, clause: _Clause, noun: NounPhrase) -> None:
         for subject in clause.subjects:
@@ -607,7 +619,7 @@ class _Reader:
                 self._state(subject, clause.words, noun, clause.pattern or "active")
 
     def _is_role(self, head: str) -> bool:
-        head = head.split("-")[0] if head not in self.words.roles else head
+        head = head.split("-", maxsplit=1)[0] if head not in self.words.roles else head
         return head in self.words.roles or head in self.words.head_types
 
     def _bare_role(self, noun: NounPhrase) -> bool:

@@ -139,7 +139,7 @@ def locate_fact(
 
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3,}|\. \. \.|\[\s*(?:…|\.{3})\s*\])\s*")
 _TRAILING_BRACKET = re.compile(r"\s*\([^()]*\)$")
-_PRONOUNS = frozenset("he she it they this that these those".split())
+_PRONOUNS = frozenset(["he", "she", "it", "they", "this", "that", "these", "those"])
 _WORDS = re.compile(r"\w+")
 
 

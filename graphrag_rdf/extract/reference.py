@@ -13,8 +13,7 @@ from .lexicon import Lexicon
 from .normalise import fold
 
 _PLACE_PREFIXES = frozenset(
-    "new old north south east west northern southern eastern western great san santa saint st los las el la fort "
-    "port mount lake upper lower central royal united neu nieuw".split()
+    ["new", "old", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "great", "san", "santa", "saint", "st", "los", "las", "el", "la", "fort", "port", "mount", "lake", "upper", "lower", "central", "royal", "united", "neu", "nieuw"]
 )
 
 

@@ -404,7 +404,8 @@ class _Work:
         if part.kind == "name":
             return self._named(part)
         if part.possessive or part.owner:
-            return self._owned(part)
+            owned = self._owned(part)
+            return owned if isinstance(owned, str) else _Argument(owned.text, factor=owned.factor)
         head = part.head.lower
         text = surface(part.units[part.core[0] :])
         if part.determiner in self.words.quantifiers:

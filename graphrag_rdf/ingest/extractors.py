@@ -90,7 +90,9 @@ class LlmComponent:
         self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
     ) -> Extracted:
         """See `ChunkExtractor`."""
-        found, completions = self._extractor.extract(text, language=language, title=title, gateway=self._gateway)
+        found, completions = self._extractor.extract(
+            text, language=language, title=title, gateway=self._gateway
+        )
         return Extracted(
             found,
             prompt_hash=completions[0].prompt_hash if completions else None,

@@ -6,7 +6,8 @@ and what the extractor found. A name that the mention layer contains already is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -48,6 +49,29 @@ class Written:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A chunk as evidence needs it: its IRI, its text, and its sentences."""
+
+    chunk: NamedNode
+    text: str
+    sentences: Sequence[Sentence]
+
+    def evidence(
+        self,
+        subgraph: NamedNode,
+        triple: tuple[NamedNode, NamedNode, NamedNode | Literal],
+        span: tuple[int, int],
+        confidence: float | None,
+    ) -> Iterator[Quad]:
+        """The quads of a located quote, `span` being (offset, length) in the text."""
+        offset, length = span
+        number = bisect_right(self.sentences, offset, key=lambda sentence: sentence.offset) - 1
+        sentence = iris.sentence(self.chunk, self.sentences[number].index) if number >= 0 else None
+        quote = self.text[offset : offset + length]
+        return prov.evidence(subgraph, triple, quote, offset, confidence, sentence)
+
+
 class FactWriter:
     """Turns extractions into quads, knowing what the store names things already.
 
@@ -64,7 +88,11 @@ class FactWriter:
         self._mint = Minter(settings.namespace)
 
     def mentions(
-        self, chunk: NamedNode, subgraph: NamedNode, sentences: Sequence[Sentence], mentions: Iterable[Mention]
+        self,
+        chunk: NamedNode,
+        subgraph: NamedNode,
+        sentences: Sequence[Sentence],
+        mentions: Iterable[Mention],
     ) -> tuple[Written, list[Quad]]:
         """The names that the mention layer contains, and the sentences with what they mention.
 
@@ -87,17 +115,19 @@ class FactWriter:
         sentence_quads: list[Quad] = []
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {}).values()
-            sentence_quads += prov.sentence(chunk, sentence.index, sentence.offset, sentence.length, mentioned)
+            sentence_quads += prov.sentence(
+                chunk, sentence.index, sentence.offset, sentence.length, mentioned
+            )
         return out, sentence_quads
 
     def extraction(
-        self, subgraph: NamedNode, text: str, found: Extraction, named: set[tuple[str, str]]
+        self, subgraph: NamedNode, passage: Passage, found: Extraction, named: set[tuple[str, str]]
     ) -> Written:
         """The facts of one extraction.
 
         Args:
             subgraph: where they are contained.
-            text: the chunk's text, in which quotes are located.
+            passage: the chunk, in which quotes are located.
             found: what the extractor handed back.
             named: (IRI, name) pairs that the mention layer contains already.
         """
@@ -107,9 +137,9 @@ class FactWriter:
         relations = self._fit_relations(found.relations, out)
         self._load(entities, relations)
         for candidate in entities:
-            self._entity(out, subgraph, text, candidate, named)
+            self._entity(out, subgraph, passage, candidate, named)
         for relation in relations:
-            self._relation(out, subgraph, text, relation, named)
+            self._relation(out, subgraph, passage, relation, named)
         for index, (reason, item) in enumerate(out.rejected):
             out.quads += prov.rejected(subgraph, index, reason, item)
         return out
@@ -132,7 +162,9 @@ class FactWriter:
                 fit.append(candidate)
         return fit
 
-    def _fit_relations(self, candidates: Iterable[RelationCandidate], out: Written) -> list[RelationCandidate]:
+    def _fit_relations(
+        self, candidates: Iterable[RelationCandidate], out: Written
+    ) -> list[RelationCandidate]:
         fit = []
         for candidate in candidates:
             ends = [candidate.subject, *([candidate.object] if candidate.object_is_entity else [])]
@@ -189,7 +221,7 @@ class FactWriter:
         self,
         out: Written,
         subgraph: NamedNode,
-        text: str,
+        passage: Passage,
         candidate: EntityCandidate,
         named: set[tuple[str, str]],
     ) -> None:
@@ -210,14 +242,13 @@ class FactWriter:
             out.quads += prov.contained(subgraph, *triple)
             out.facts += 1
             if candidate.span:
-                offset, length = candidate.span
-                out.quads += prov.evidence(subgraph, triple, text[offset : offset + length], offset, None)
+                out.quads += passage.evidence(subgraph, triple, candidate.span, None)
 
     def _relation(
         self,
         out: Written,
         subgraph: NamedNode,
-        text: str,
+        passage: Passage,
         relation: RelationCandidate,
         named: set[tuple[str, str]],
     ) -> None:
@@ -235,15 +266,13 @@ class FactWriter:
         out.facts += 1
         span = relation.span
         if span is None and relation.quote:
-            if place := locate(relation.quote, text):
+            if place := locate(relation.quote, passage.text):
                 span = (place.offset, place.length)
             else:
                 out.quads += prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence)
         if span is not None:
             out.verified += 1
-            offset, length = span
-            quote = text[offset : offset + length]
-            out.quads += prov.evidence(subgraph, (s, p, o), quote, offset, relation.confidence)
+            out.quads += passage.evidence(subgraph, (s, p, o), span, relation.confidence)
 
 
 def _contained_only(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: Literal) -> Quad:

@@ -11,8 +11,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.discover import Source
-from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument
-from graphrag_rdf.documents.pages import pages_of
+from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, pages_of
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import to_python
@@ -163,7 +162,14 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
     """Cut a document and name its chunks: by text and, where a text repeats, by occurrence."""
     seen: dict[str, int] = {}
     placed = []
-    for chunk in chunk_text(parsed.text, size=settings.size, overlap=settings.overlap, unit=settings.unit):
+    cut = chunk_text(
+        parsed.text,
+        size=settings.size,
+        overlap=settings.overlap,
+        unit=settings.unit,
+        language=parsed.language,
+    )
+    for chunk in cut:
         text_hash = iris.digest(chunk.text)
         occurrence = seen.get(text_hash, 0)
         seen[text_hash] = occurrence + 1
@@ -172,7 +178,9 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
     return placed
 
 
-def missing_documents(known: Iterable[Stored], sources: Sequence[Source], roots: Sequence[Path]) -> list[Stored]:
+def missing_documents(
+    known: Iterable[Stored], sources: Sequence[Source], roots: Sequence[Path]
+) -> list[Stored]:
     """Documents of these root folders that the store has and the disk has no more."""
     present = {source.path.resolve().as_uri() for source in sources}
     prefixes = [root.resolve().as_uri() + "/" for root in roots]

@@ -19,7 +19,9 @@ from graphrag_rdf.store.base import Changes, Row, Store
 _NAMES = (RDFS.label, SKOS.altLabel)
 
 
-def retract_chunks(store: Store, chunks: Sequence[NamedNode], changes: Changes, *, erase: bool = False) -> list[NamedNode]:
+def retract_chunks(
+    store: Store, chunks: Sequence[NamedNode], changes: Changes, *, erase: bool = False
+) -> list[NamedNode]:
     """Add the removal of chunks, and of the facts that only they supported, to a transaction.
 
     Args:
@@ -65,4 +67,6 @@ def settle_names(store: Store, things: Sequence[NamedNode]) -> None:
     store.commit(names.drop_unsupported(store, things))
     store.commit(names.elect(store, things))
     for start in range(0, len(things), 500):
-        store.commit(Changes(updates=[("ingest/retract-entities", {"entities": things[start : start + 500]})]))
+        store.commit(
+            Changes(updates=[("ingest/retract-entities", {"entities": things[start : start + 500]})])
+        )

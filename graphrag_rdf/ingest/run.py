@@ -25,7 +25,7 @@ from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
-from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written
+from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Passage, Written
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
     DocumentPlan,
@@ -82,8 +82,8 @@ class Indexer(Protocol):
     def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
         """Note chunks and entities that were written."""
 
-    def removed(self, chunks: Iterable[NamedNode]) -> None:
-        """Note chunks that were taken out."""
+    def removed(self, things: Iterable[NamedNode]) -> None:
+        """Note chunks and sentences that were taken out."""
 
     def flush(self, *, final: bool = False) -> None:
         """Bring the indexes up to the store's newest commit."""
@@ -267,7 +267,9 @@ class Ingest:
         facts = prov.DocumentFacts(
             iri=plan.iri,
             identity=plan.stored.identity if plan.stored else plan.source.identity,
-            location=plan.source.path.resolve().as_uri() if plan.source.path != Path() else plan.source.identity,
+            location=plan.source.path.resolve().as_uri()
+            if plan.source.path != Path()
+            else plan.source.identity,
             title=parsed.title,
             media_type=parsed.media_type,
             content_hash=plan.content_hash,
@@ -306,8 +308,9 @@ class Ingest:
         _keep_versions(iri, document.plan.content_hash, changes)
         stands = self._places(iri)
         new_iris = {chunk.iri.value for chunk in placed}
-        gone = [quads[0].subject for key, quads in stands.items() if key not in new_iris]
-        touched = retract_chunks(self._store, [node for node in gone if isinstance(node, NamedNode)], changes)
+        gone = [_node(quads[0].subject) for key, quads in stands.items() if key not in new_iris]
+        sentences = self._store.select("ingest/sentences-of", chunks=gone) if gone else []
+        touched = retract_chunks(self._store, gone, changes)
         fresh = [chunk for chunk in placed if chunk.iri.value not in stands]
         reused = [chunk for chunk in placed if chunk.iri.value in stands]
         if fresh:
@@ -319,7 +322,7 @@ class Ingest:
         if touched:
             settle_names(self._store, touched)
         if self._indexer is not None:
-            self._indexer.removed(node for node in gone if isinstance(node, NamedNode))
+            self._indexer.removed([*gone, *(_node(row["sentence"]) for row in sentences)])
             self._indexer.changed(entities=touched)
         self.report.chunks.added += len(fresh)
         self.report.chunks.reused += len(reused)
@@ -443,7 +446,9 @@ class Ingest:
             changes.add += prov.agent(self._extractor.component, self._extractor.version)
         layer = self._mention_layer(task, extracted, changes)
         if isinstance(extracted, LlmError):
-            changes.add += prov.failure(chunk, "extract", extracted.message, now(), str(task.incoming.plan.source.path))
+            changes.add += prov.failure(
+                chunk, "extract", extracted.message, now(), str(task.incoming.plan.source.path)
+            )
             self._chunk_failed(task, extracted)
         else:
             self._write_extraction(task, extracted, layer, changes)
@@ -488,9 +493,8 @@ class Ingest:
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._extractor.key)
-        written = self._writer.extraction(
-            subgraph, task.placed.chunk.text, extracted.extraction, layer.named
-        )
+        passage = Passage(chunk, task.placed.chunk.text, task.sentences)
+        written = self._writer.extraction(subgraph, passage, extracted.extraction, layer.named)
         changes.add += written.quads
         layer.entities |= written.entities
         self.report.facts += written.facts
@@ -516,7 +520,7 @@ def incoming(plans: Iterable[DocumentPlan | DocumentError]) -> Iterator[Incoming
         if isinstance(plan, DocumentError):
             yield plan
         else:
-            yield Incoming(plan, lambda plan=plan: read_bytes(plan.data, plan.source.path.name, path=plan.source.path))  # type: ignore[misc]
+            yield Incoming(plan, lambda plan=plan: read_bytes(plan.data, str(plan.source.path)))  # type: ignore[misc]
 
 
 def _place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
@@ -536,7 +540,9 @@ def _keep_versions(document: NamedNode, content_hash: str, changes: Changes) -> 
     versions = {q.subject for q in changes.remove if q.predicate == PROV.specializationOf}
     old_times = {q for q in changes.remove if q.subject == current and q.predicate == PROV.generatedAtTime}
     if old_times:
-        changes.add = [q for q in changes.add if not (q.subject == current and q.predicate == PROV.generatedAtTime)]
+        changes.add = [
+            q for q in changes.add if not (q.subject == current and q.predicate == PROV.generatedAtTime)
+        ]
     changes.remove = [q for q in changes.remove if q.subject not in versions and q not in old_times]
     when = datetime_(now())
     for version in versions:
@@ -553,4 +559,14 @@ def _node(term: Term) -> NamedNode:
     return term
 
 
-__all__ = ["DCTERMS", "Incoming", "Indexer", "Ingest", "IngestSettings", "Progress", "Stored", "incoming", "integer"]
+__all__ = [
+    "DCTERMS",
+    "Incoming",
+    "Indexer",
+    "Ingest",
+    "IngestSettings",
+    "Progress",
+    "Stored",
+    "incoming",
+    "integer",
+]

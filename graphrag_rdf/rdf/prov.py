@@ -85,9 +85,7 @@ def document(d: DocumentFacts, when: datetime) -> Iterator[Quad]:
         yield source(version, RAG.encoding, Literal(d.encoding))
 
 
-def page(
-    document_iri: NamedNode, number: int, offset: int, length: int, label: str | None
-) -> Iterator[Quad]:
+def page(document_iri: NamedNode, number: int, offset: int, length: int, label: str | None) -> Iterator[Quad]:
     """A page: `offset` and `length` are code points of the document's text."""
     node = iris.page(document_iri, number)
     yield source(node, RDF.type, TG.Page)
@@ -99,9 +97,7 @@ def page(
     yield source(node, TG.charLength, integer(length))
 
 
-def chunk_place(
-    chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode]
-) -> Iterator[Quad]:
+def chunk_place(chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode]) -> Iterator[Quad]:
     """Where a chunk stands now: all that an insertion above it changes.
 
     Args:
@@ -190,9 +186,7 @@ def extraction(e: ExtractionFacts) -> Iterator[Quad]:
         yield source(activity, TG.outToken, integer(e.out_tokens))
 
 
-def mention_subgraph(
-    subgraph: NamedNode, chunk: NamedNode, component: str, extractor: str
-) -> Iterator[Quad]:
+def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extractor: str) -> Iterator[Quad]:
     """The subgraph of a chunk's mention layer: names in sentences, found without any model."""
     yield source(subgraph, RDF.type, TG.Subgraph)
     yield source(subgraph, PROV.wasDerivedFrom, chunk)
@@ -250,7 +244,9 @@ def rejected(subgraph: NamedNode, index: int, reason: str, item: str) -> Iterato
     yield source(node, RAG.candidate, Literal(item))
 
 
-def failure(about: NamedNode, stage: str, reason: str, when: datetime, path: str | None = None) -> Iterator[Quad]:
+def failure(
+    about: NamedNode, stage: str, reason: str, when: datetime, path: str | None = None
+) -> Iterator[Quad]:
     """What went wrong with a chunk or document; the next run tries again and takes this away."""
     node = iris.failure(about, stage)
     yield source(node, RDF.type, RAG.Failure)

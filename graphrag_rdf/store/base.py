@@ -31,11 +31,14 @@ class Changes:
         updates: (template name, parameter values).
         remove: quads to take out.
         add: quads to put in.
+        content: whether documents, facts or names change, so that the search indexes must follow;
+            False for traces.
     """
 
     updates: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     remove: list[Quad] = field(default_factory=list)
     add: list[Quad] = field(default_factory=list)
+    content: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.updates or self.remove or self.add)
@@ -98,6 +101,9 @@ class Store(Protocol):
 
     def commit_number(self) -> int:
         """The number of the newest commit (0 in an empty store)."""
+
+    def content_commit(self) -> int:
+        """The number of the newest commit that changed what the search indexes hold."""
 
     def query(self, sparql: str) -> Answer:
         """The answer to a query given as text (people's own SPARQL, never ours)."""

@@ -44,7 +44,8 @@ class EmbeddedStore(TemplateStore):
         self.path = path
         self._store = _open(path)
         self._write_lock = threading.RLock()
-        self._commit = self._read_commit_number()
+        self._commit = self._read_number(RAG.commit)
+        self._content_commit = self._read_number(RAG.contentCommit)
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -101,15 +102,15 @@ class EmbeddedStore(TemplateStore):
             add = list(encode(changes.add, self.renderer.dialect))
             if self.renderer.facts_graph is not None:
                 add = [_in_facts_graph(quad, self.renderer.facts_graph) for quad in add]
-            mark = _commit_quad(number)
+            marks = self._marks(number, content=changes.content)
             if changes.updates or changes.remove:
                 parts = [self.render(name, **values) for name, values in changes.updates]
                 remove = encode(changes.remove, self.renderer.dialect)
-                parts += [_data("DELETE", remove), _data("INSERT", [*add, mark])]
+                parts += [_data("DELETE", remove), _data("INSERT", [*add, *marks])]
                 self._store.update(" ;\n".join(part for part in parts if part))
             else:
-                self._store.extend([*add, mark])
-            return self._advance(number)
+                self._store.extend([*add, *marks])
+            return self._advance(number, content=changes.content)
 
     def update(self, sparql: str) -> int:
         """See `Store.update`."""
@@ -175,19 +176,33 @@ class EmbeddedStore(TemplateStore):
         """See `Store.commit_number`."""
         return self._commit
 
-    def _read_commit_number(self) -> int:
-        found = self._store.quads_for_pattern(STORE_NODE, RAG.commit, None, Graphs.SYSTEM)
+    def content_commit(self) -> int:
+        """See `Store.content_commit`."""
+        return self._content_commit
+
+    def _read_number(self, predicate: NamedNode) -> int:
+        found = self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM)
         return max((int(quad.object.value) for quad in found), default=0)  # type: ignore[union-attr]
 
     def _mark(self) -> int:
+        """Number a write that was not a `Changes`: a bulk load, or an update given as text."""
         number = self._commit + 1
-        self._store.add(_commit_quad(number))
-        return self._advance(number)
+        self._store.extend(self._marks(number, content=True))
+        return self._advance(number, content=True)
 
-    def _advance(self, number: int) -> int:
+    @staticmethod
+    def _marks(number: int, *, content: bool) -> list[Quad]:
+        predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
+        return [_number_quad(predicate, number) for predicate in predicates]
+
+    def _advance(self, number: int, *, content: bool) -> int:
         # The new number is already stored with the data; a crash here leaves both, and the greater counts.
         if self._commit:
-            self._store.remove(_commit_quad(self._commit))
+            self._store.remove(_number_quad(RAG.commit, self._commit))
+        if content:
+            if self._content_commit:
+                self._store.remove(_number_quad(RAG.contentCommit, self._content_commit))
+            self._content_commit = number
         self._commit = number
         return number
 
@@ -207,8 +222,8 @@ def _open(path: Path | None) -> ox.Store:
         ) from error
 
 
-def _commit_quad(number: int) -> Quad:
-    return Quad(STORE_NODE, RAG.commit, integer(number), Graphs.SYSTEM)
+def _number_quad(predicate: NamedNode, number: int) -> Quad:
+    return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
 
 
 def _in_facts_graph(quad: Quad, graph: NamedNode) -> Quad:

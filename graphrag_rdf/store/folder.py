@@ -1,10 +1,10 @@
 """The folder of a store on disk, and who holds it.
 
-    graphrag-store/
-      oxigraph/     the triple store          librarian/   objects by SHA-256
-      index/        text and vector indexes   cache/       answers of models
-      holder.json   the process that has it open
-      collections/NAME/   another collection: the same again
+graphrag-store/
+  oxigraph/     the triple store          librarian/   objects by SHA-256
+  index/        text and vector indexes   cache/       answers of models
+  holder.json   the process that has it open
+  collections/NAME/   another collection: the same again
 """
 
 from __future__ import annotations

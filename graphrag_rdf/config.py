@@ -1,0 +1,274 @@
+"""Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > defaults.
+
+Unknown keys are errors. Where each value comes from is kept, for `doctor`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from graphrag_rdf.errors import ConfigError
+
+CONFIG_FILE = "graphrag.toml"
+ENV_PREFIX = "GRAPHRAG_RDF_"
+Origin = Literal["command line", "environment", "file", "default"]
+
+
+class Section(BaseModel):
+    """A table of the settings file."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LlmSection(Section):
+    """[llm] - the language model. None works by rules."""
+
+    model: str | None = Field(
+        None, description="a litellm model name, e.g. openai/gpt-4.1 or ollama/llama3; none works by rules"
+    )
+    api_base: str | None = Field(None, description="address of an OpenAI-compatible server")
+    api_key: SecretStr | None = Field(
+        None, description="better given by the provider's own variable, e.g. OPENAI_API_KEY"
+    )
+    temperature: float | None = Field(0.0, description="0 for the most repeatable answers")
+    max_tokens: int | None = Field(None, ge=1, description="limit of one answer")
+    timeout: float = Field(120.0, gt=0, description="seconds for one call")
+    max_retries: int = Field(
+        5, ge=0, description="of rate limits, time-outs, lost connections and server errors"
+    )
+    requests_per_minute: int | None = Field(None, ge=1)
+    tokens_per_minute: int | None = Field(None, ge=1)
+    seed: int | None = Field(None, description="passed to the model, where it takes one")
+    budget_tokens: int | None = Field(None, ge=1, description="a run stops cleanly when it has used so many")
+    budget_usd: float | None = Field(None, gt=0, description="a run stops cleanly when it has cost so much")
+
+
+class EmbeddingSection(Section):
+    """[embedding] - vectors, beside words."""
+
+    model: str | None = Field(None, description="a litellm name, local:DIR, fastembed:NAME, or none")
+
+
+class DocumentSection(Section):
+    """[documents] - reading and cutting."""
+
+    max_bytes: int = Field(200 * 1024 * 1024, ge=1, description="larger files are refused")
+    chunk_size: int = Field(2000, ge=50)
+    chunk_overlap: int = Field(0, ge=0)
+    chunk_unit: Literal["characters", "tokens"] = "characters"
+
+
+class ExtractSection(Section):
+    """[extract] - from text to facts."""
+
+    use: Literal["auto", "rules", "llm"] = Field(
+        "auto", description="auto: the model when one is set, else rules"
+    )
+    entity_types: tuple[str, ...] = Field((), description="types to look for; empty: any")
+    gleaning_rounds: int = Field(0, ge=0, le=5, description="times to ask the model for what it missed")
+    entity_min_length: int = Field(2, ge=1)
+    entity_max_length: int = Field(120, ge=1)
+    synonyms: Path | None = Field(
+        None, description="file with lines 'Preferred name = other name; other name'"
+    )
+    namespace: str = Field("http://trustgraph.ai/", description="base IRI of entities, relations and types")
+    jobs: int = Field(4, ge=1, le=256, description="chunks at the model at once")
+
+
+class CacheSection(Section):
+    """[cache] - answers of models, kept on disk."""
+
+    enabled: bool = True
+    max_bytes: int = Field(1 << 30, ge=1 << 20)
+
+
+class TraceSection(Section):
+    """[trace] - what is kept of each question."""
+
+    graph: str = Field("urn:graph:retrieval", description="named graph of traces")
+    detail: Literal["full", "summary"] = "full"
+
+
+class Settings(BaseSettings):
+    """All settings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    store: str = Field("./graphrag-store", description="folder of the store")
+    collection: str = Field("default", description="a store beside the others of the folder")
+    queries: Path | None = Field(None, description="folder of query templates that override ours")
+    pipelines: Path | None = Field(None, description="folder of pipelines that override ours")
+    llm: LlmSection = LlmSection()
+    embedding: EmbeddingSection = EmbeddingSection()
+    documents: DocumentSection = DocumentSection()
+    extract: ExtractSection = ExtractSection()
+    cache: CacheSection = CacheSection()
+    trace: TraceSection = TraceSection()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what `load_settings` hands over and the environment; the file comes in through the former."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings with where each came from.
+
+    Attributes:
+        origins: dotted key → origin.
+        file: the settings file that was read, None without one.
+    """
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    file: Path | None
+
+
+def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Loaded:
+    """Read all settings.
+
+    Args:
+        file: a settings file; None reads `graphrag.toml` in the current folder if there is one.
+        overrides: dotted key → value, from the command line; None values do not count.
+
+    Raises:
+        ConfigError: for a missing or malformed file, an unknown key, or an impossible value.
+    """
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
+    from_file = _flat(_read(path)) if path else {}
+    from_env = _environment()
+    merged = {**from_file, **from_env, **given}
+    try:
+        settings = Settings(**_nested(merged))
+    except ValidationError as error:
+        raise ConfigError(_explain(error, given, from_env, path)) from error
+    origins: dict[str, Origin] = dict.fromkeys(_flat(settings.model_dump()), "default")
+    for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
+        origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
+    return Loaded(settings, origins, path)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def _environment() -> dict[str, Any]:
+    import os
+
+    found = {}
+    for name, value in os.environ.items():
+        if name.upper().startswith(ENV_PREFIX) and value:
+            key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
+            if key.split(".")[0] == "test":  # switches of the test suite
+                continue
+            found[key] = _list(value) if key == "extract.entity_types" else value
+    return found
+
+
+def _list(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def _flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            out |= _flat(value, f"{prefix}{key}.")
+        else:
+            out[prefix + key] = value
+    return out
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parents, last = key.split(".")
+        table = out
+        for parent in parents:
+            table = table.setdefault(parent, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"setting {key}: {parent} is not a table")
+        table[last] = _none(value)
+    return out
+
+
+def _none(value: Any) -> Any:
+    return None if isinstance(value, str) and value.lower() == "none" else value
+
+
+def _explain(
+    error: ValidationError, given: Mapping[str, Any], env: Mapping[str, Any], path: Path | None
+) -> str:
+    lines = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        if key in given:
+            place = "command line"
+        elif key in env:
+            place = ENV_PREFIX + key.replace(".", "__").upper()
+        else:
+            place = str(path) if path else "settings"
+        what = "unknown setting" if problem["type"] == "extra_forbidden" else problem["msg"]
+        lines.append(f"{place}: {key}: {what}")
+    return "; ".join(lines)
+
+
+def commented_toml() -> str:
+    """A settings file with every key, its default and what it does, all commented out."""
+    lines = [
+        "# Settings of graphrag-rdf. Command line and environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file."
+    ]
+    defaults = Settings.model_construct()
+    tables: list[tuple[str, type[BaseModel], BaseModel]] = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(defaults, name)
+        if isinstance(value, Section):
+            tables.append((name, type(value), value))
+        else:
+            lines += ["", *_comment(field.description), f"# {name} = {_toml(value)}"]
+    for name, model, values in tables:
+        lines += ["", f"[{name}]  # {(model.__doc__ or '').split(' - ', 1)[-1].rstrip('.')}"]
+        for key, field in model.model_fields.items():
+            lines += [*_comment(field.description), f"# {key} = {_toml(getattr(values, key))}"]
+    return "\n".join(lines) + "\n"
+
+
+def _comment(text: str | None) -> list[str]:
+    return [f"# {text}"] if text else []
+
+
+def _toml(value: object) -> str:
+    if value is None:
+        return '"none"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return "[" + ", ".join(f'"{item}"' for item in value) + "]"
+    return str(value) if isinstance(value, int | float) else f'"{value}"'
+
+
+ORIGINS: tuple[Origin, ...] = get_args(Origin)

@@ -1,0 +1,341 @@
+"""The Python API: open a store, ingest, ask. The command line and the server are thin over it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.config import Settings, load_settings
+from graphrag_rdf.errors import DocumentError, SearchIndexError, UsageError
+from graphrag_rdf.pipeline import Pipeline, load_pipeline
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.resources import folder
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.migrations import migrate
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import TraceRecorder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.index.vectors import VectorIndex
+    from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.ingest.report import IngestReport
+    from graphrag_rdf.ingest.run import Progress
+    from graphrag_rdf.llm.budget import Budget
+    from graphrag_rdf.llm.cache import ResponseCache
+    from graphrag_rdf.llm.gateway import LlmGateway
+
+log = logging.getLogger(__name__)
+
+MAX_QUESTION = 20_000
+"""Characters of a question."""
+
+
+class Engine:
+    """A store with what works on it.
+
+    Use `Engine.open`; close it, or use it in a `with` statement.
+
+    Args:
+        store, librarian: already open.
+        settings: see `config`.
+        place: the store's folder; None in memory.
+    """
+
+    def __init__(
+        self, store: EmbeddedStore, librarian: Librarian, settings: Settings, place: StoreFolder | None
+    ) -> None:
+        self.store = store
+        self.librarian = librarian
+        self.settings = settings
+        self.place = place
+        self.warnings: list[dict[str, str]] = []
+
+    @classmethod
+    def open(
+        cls,
+        store: str | Path | None = None,
+        *,
+        config: Settings | None = None,
+        create: bool = True,
+    ) -> Self:
+        """Open a store.
+
+        Args:
+            store: its folder; None takes the setting `store`; `:memory:` keeps everything in memory.
+            config: settings; None reads them as the command line does.
+            create: make the store when it is missing.
+
+        Raises:
+            StoreError: when it is missing and not to be made, damaged, or from a newer program.
+            StoreLockedError: when another process holds it.
+            ConfigError: when settings are wrong.
+        """
+        settings = config or load_settings().settings
+        where = str(store if store is not None else settings.store)
+        user_queries = [settings.queries] if settings.queries else []
+        templates = TemplateLibrary(folder("queries"), *user_queries)
+        if where == ":memory:":
+            memory = EmbeddedStore(templates)
+            migrate(memory)
+            return cls(memory, Librarian(), settings, None)
+        place = StoreFolder.of_collection(Path(where), settings.collection)
+        opened, librarian = place.open(templates, create=create)
+        return cls(opened, librarian, settings, place)
+
+    def close(self) -> None:
+        """Let go of the store and its indexes."""
+        if "text_index" in self.__dict__:
+            self.text_index.close()
+        self.store.close()
+        if self.place is not None:
+            self.place.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # --- parts -------------------------------------------------------------------------------------
+
+    @cached_property
+    def text_index(self) -> TextIndex:
+        """The index of words. Raises SearchIndexError when it is damaged."""
+        from graphrag_rdf.index.text import TextIndex
+
+        return TextIndex.open(self.place.index / "text" if self.place else None)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors; None without an embedding model."""
+        from graphrag_rdf.index.embedders import embedder_for
+
+        spec = self.settings.embedding.model
+        if not spec:
+            return None
+        return embedder_for(spec, gateway_embed=lambda texts, model: self.gateway.embed(texts, model))
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        """The index of vectors; None without an embedding model."""
+        if self.embedder is None:
+            return None
+        from graphrag_rdf.index.vectors import VectorIndex
+
+        path = self.place.index / "vectors" if self.place else None
+        return VectorIndex.open(path, model=self.embedder.name)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Totals of model calls, and their limit."""
+        from graphrag_rdf.llm.budget import Budget
+
+        return Budget(max_tokens=self.settings.llm.budget_tokens, max_cost_usd=self.settings.llm.budget_usd)
+
+    @cached_property
+    def response_cache(self) -> ResponseCache | None:
+        """Answers of models, kept on disk; None in memory or when switched off."""
+        if not self.settings.cache.enabled or self.place is None:
+            return None
+        from graphrag_rdf.llm.cache import ResponseCache
+
+        return ResponseCache(self.place.cache / "llm.sqlite", self.settings.cache.max_bytes)
+
+    @cached_property
+    def gateway(self) -> LlmGateway:
+        """The one way to models."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+        from graphrag_rdf.llm.model import LlmSettings
+
+        llm = self.settings.llm
+        settings = LlmSettings(
+            model=llm.model,
+            embedding_model=self.settings.embedding.model,
+            api_base=llm.api_base,
+            api_key=llm.api_key,
+            temperature=llm.temperature,
+            max_tokens=llm.max_tokens,
+            timeout=llm.timeout,
+            max_retries=llm.max_retries,
+            jobs=self.settings.extract.jobs,
+            requests_per_minute=llm.requests_per_minute,
+            tokens_per_minute=llm.tokens_per_minute,
+            seed=llm.seed,
+        )
+        return LlmGateway(settings, cache=self.response_cache, budget=self.budget)
+
+    @cached_property
+    def indexer(self) -> StoreIndexer:
+        """Keeps the indexes in step with the store."""
+        from graphrag_rdf.ingest.indexing import StoreIndexer
+
+        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder)
+
+    def pipeline(self, name: str) -> Pipeline:
+        """A pipeline by name. Raises ConfigError when there is none."""
+        user = [self.settings.pipelines] if self.settings.pipelines else []
+        return load_pipeline(name, [folder("pipelines"), *user])
+
+    # --- ingest ------------------------------------------------------------------------------------
+
+    def ingest(
+        self,
+        paths: Sequence[str | Path],
+        *,
+        refresh: bool = False,
+        sync: bool = False,
+        progress: Progress | None = None,
+    ) -> IngestReport:
+        """Read documents and extract facts into the store.
+
+        Args:
+            paths: files, folders and globs.
+            refresh: extract everything anew.
+            sync: forget documents of these folders that are gone from disk, and follow moved ones.
+            progress: hears of each finished chunk.
+
+        Raises:
+            LlmError: when the model cannot be used at all.
+            StoreError: when the store refuses a write.
+        """
+        from graphrag_rdf.ingest.files import ingest_files
+
+        return ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress)
+
+    def extractor(self) -> ChunkExtractor:
+        """The extractor that the settings ask for."""
+        from graphrag_rdf.ingest.choice import choose_extractor
+
+        return choose_extractor(self.settings, lambda: self.gateway)
+
+    # --- questions ---------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        question: str,
+        pipeline: str = "graph_rag",
+        *,
+        settings: Mapping[str, str] | None = None,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        stored: bool = True,
+    ) -> Iterator[GraphRagResponse]:
+        """Answer a question; the messages of the run, the last with the whole answer.
+
+        Args:
+            pipeline: a folder of pipelines/.
+            settings: `step.parameter` → value, as text.
+            include, exclude: labels or IRIs of entities that must be, or must not be, followed.
+            stored: write the trace (else it is only streamed, with a warning).
+
+        Raises:
+            UsageError: for an empty or oversized question, an unknown entity, or an empty store.
+            ConfigError: for an unknown pipeline, step or parameter.
+        """
+        question = check_question(question)
+        chosen = self.pipeline(pipeline).with_settings(settings or {})
+        self._require_documents()
+        recorder = TraceRecorder(
+            self.store,
+            self.librarian,
+            graph=NamedNode(self.settings.trace.graph),
+            detail=self.settings.trace.detail,
+            stored=stored,
+        )
+        model = self.settings.llm.model
+        state = State(question, self._language(question))
+        text_index = self._ready_index(state)
+        state.include = self._entities(include, text_index)
+        state.exclude = self._entities(exclude, text_index)
+        if model is None:
+            state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
+        if not stored:
+            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
+        context = Context(
+            store=self.store,
+            librarian=self.librarian,
+            recorder=recorder,
+            prompts=chosen.folder,
+            text_index=text_index,
+            vectors=self.vectors,
+            embedder=self.embedder,
+            gateway=self.gateway if model else None,
+        )
+        return chosen.run(context, state, model=model, details={})
+
+    def _language(self, question: str) -> str | None:
+        """The language that most documents are in, unless the question's script says otherwise."""
+        from graphrag_rdf.documents.language import detect_script
+
+        by_script = detect_script(question)
+        if by_script is not None:
+            return by_script
+        rows = self.store.select("system/languages")
+        return text_of(rows[0]["language"]) if rows else None
+
+    def _require_documents(self) -> None:
+        if not self.store.ask("system/has-content"):
+            where = self.place.root if self.place else "in memory"
+            raise UsageError(f"the store {where} is empty", hint="run: graphrag-rdf ingest DOCUMENTS")
+
+    def _ready_index(self, state: State) -> TextIndex | None:
+        """The text index, brought up to the store if a killed run left it behind."""
+        try:
+            index = self.text_index
+            if index.commit_number != self.store.content_commit():
+                log.info("the search index is behind the store: catching up")
+                self.indexer.catch_up()
+        except SearchIndexError as error:
+            state.warn("index_missing", f"{error}; run: graphrag-rdf index rebuild")
+            return None
+        return index
+
+    def _entities(self, names: Iterable[str], index: TextIndex | None) -> list[NamedNode]:
+        found: list[NamedNode] = []
+        for name in names:
+            if name.startswith(("http://", "https://", "urn:")):
+                iris = [name]
+            else:
+                iris = index.exact([name]).get(name, []) if index else []
+            if not iris:
+                raise UsageError(
+                    f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
+                )
+            rows = self.store.select("retrieval/canonical", entities=[NamedNode(iri) for iri in iris])
+            found += [NamedNode(text_of(row["canonical"])) for row in rows]
+        return found
+
+
+def check_question(question: str) -> str:
+    """The question as it will be asked.
+
+    Raises:
+        UsageError: when it is empty or too long.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("the question is empty", hint='graphrag-rdf ask "Who founded the company?"')
+    if len(question) > MAX_QUESTION:
+        raise UsageError(
+            f"the question has {len(question):,} characters, more than {MAX_QUESTION:,}",
+            hint="ask about a document after ingesting it",
+        )
+    return question
+
+
+__all__ = ["Any", "DocumentError", "Engine", "check_question"]

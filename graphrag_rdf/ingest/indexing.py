@@ -1,0 +1,174 @@
+"""Keeps the search indexes in step with the store.
+
+The store is written first; the indexes carry the number of the commit that they reflect and are never
+ahead. What an index holds is read from the store by template, so it can be rebuilt from the store alone, and an
+index that fell behind (a killed process) is brought up by comparing hashes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.index.model import Kind, Record
+from graphrag_rdf.rdf.namespaces import SKOS
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.base import Row, Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.index.vectors import VectorIndex
+
+_BATCH = 200
+_FLUSH_AT = 400
+
+
+class IndexFeed:
+    """The records of the indexes, read from the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def everything(self) -> Iterator[Record]:
+        """Every record of the store."""
+        chunks = [_node(row["chunk"]) for row in self._store.select("index/all-chunks")]
+        yield from self.chunks(chunks)
+        entities = [_node(row["entity"]) for row in self._store.select("index/all-entities")]
+        yield from self.entities(entities)
+
+    def chunks(self, chunks: Iterable[NamedNode]) -> Iterator[Record]:
+        """The records of chunks and of their sentences; none for chunks that are gone."""
+        for batch in _batches(chunks):
+            for row in self._store.select("index/chunks", chunks=batch):
+                yield _text_record(row, "chunk")
+            for row in self._store.select("index/sentences", chunks=batch):
+                yield _text_record(row, "sentence")
+
+    def entities(self, entities: Iterable[NamedNode]) -> Iterator[Record]:
+        """The records of entities; none for those that have no name any more."""
+        for batch in _batches(entities):
+            names: dict[str, set[str]] = {}
+            definitions: dict[str, set[str]] = {}
+            for row in self._store.select("index/entities", entities=batch):
+                into = definitions if row["property"] == SKOS.definition else names
+                into.setdefault(_node(row["entity"]).value, set()).add(text_of(row["value"]))
+            for iri in sorted(names):
+                text = "\n".join(sorted(definitions.get(iri, ())))
+                yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)
+
+
+def _text_record(row: Row, kind: Kind) -> Record:
+    language = row.get("language")
+    return Record(
+        iri=text_of(row[kind]),
+        kind=kind,
+        text=text_of(row["text"]),
+        labels=(text_of(row["title"]),),
+        language=None if language is None else text_of(language),
+    )
+
+
+class StoreIndexer:
+    """See `ingest.run.Indexer`.
+
+    Args:
+        text: the text index.
+        vectors, embedder: the vector index and what makes its vectors; None without an embedding model.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        text: TextIndex,
+        vectors: VectorIndex | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        self._store = store
+        self._feed = IndexFeed(store)
+        self._text = text
+        self._vectors = vectors
+        self._embedder = embedder
+        self._chunks: dict[str, NamedNode] = {}
+        self._entities: dict[str, NamedNode] = {}
+        self._removed: dict[str, NamedNode] = {}
+        self.error: str | None = None
+
+    def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
+        """Note chunks and entities that were written."""
+        self._chunks.update((node.value, node) for node in chunks)
+        self._entities.update((node.value, node) for node in entities)
+
+    def removed(self, things: Iterable[NamedNode]) -> None:
+        """Note chunks and sentences that were taken out."""
+        self._removed.update((node.value, node) for node in things)
+
+    def flush(self, *, final: bool = False) -> None:
+        """Index what was noted, once enough has gathered or the run ends."""
+        if not final and len(self._chunks) < _FLUSH_AT:
+            return
+        number = self._store.content_commit()
+        if not (self._chunks or self._entities or self._removed):
+            if final and self._text.commit_number != number:
+                self._text.commit(number)
+                if self._vectors is not None:
+                    self._vectors.commit(number)
+            return
+        records = [*self._feed.chunks(self._chunks.values()), *self._feed.entities(self._entities.values())]
+        named = {record.iri for record in records}
+        gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
+        self._text.apply(records, gone)
+        self._embed(records, gone)
+        self._text.commit(number)
+        if self._vectors is not None:
+            self._vectors.commit(number)
+        self._chunks.clear()
+        self._entities.clear()
+        self._removed.clear()
+
+    def catch_up(self) -> None:
+        """Compare the indexes with the whole store and mend what differs."""
+        number = self._store.content_commit()
+        self._text.sync(self._feed.everything())
+        if self._vectors is not None:
+            self._vectors.retain(self._feed.everything())
+            for batch in _batched_records(self._feed.everything()):
+                self._embed(batch, [])
+            self._vectors.commit(number)
+        self._text.commit(number)
+
+    def _embed(self, records: list[Record], gone: list[str]) -> None:
+        if self._vectors is None or self._embedder is None:
+            return
+        missing = self._vectors.missing(records)
+        try:
+            vectors = self._embedder.embed([record.full_text for record in missing])
+        except GraphRagError as error:
+            self.error = str(error)
+            return
+        self._vectors.apply(missing, vectors, gone)
+
+
+def _batches(nodes: Iterable[NamedNode]) -> Iterator[list[NamedNode]]:
+    ordered = list(nodes)
+    for start in range(0, len(ordered), _BATCH):
+        yield ordered[start : start + _BATCH]
+
+
+def _batched_records(records: Iterable[Record]) -> Iterator[list[Record]]:
+    batch: list[Record] = []
+    for record in records:
+        batch.append(record)
+        if len(batch) == 1000:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

@@ -1,0 +1,228 @@
+"""Pipelines: read from `pipeline.yaml`, run step by step.
+
+The flow `sequence` runs steps in order; a step with `stop_when_empty` that finds nothing lets only the last
+one still run, which says so. Read pipelines/graph_rag/pipeline.yaml and you know what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from graphrag_rdf.errors import ConfigError, GraphRagError
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.steps import explore, focus, ground, synthesise
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
+
+STEPS: Mapping[str, Mapping[str, StepFunction]] = {
+    "ground": {"rules": ground.by_rules, "llm": ground.by_model},
+    "explore": {"hops": explore.hops},
+    "focus": {"rank": focus.rank, "llm": focus.by_model, "rank+llm": focus.rank_then_model},
+    "synthesise": {"extractive": synthesise.extractive, "llm": synthesise.by_model},
+}
+"""What implements each step, by the name that `use:` takes."""
+
+AUTO: Mapping[str, tuple[str, str]] = {
+    "ground": ("rules", "llm"),
+    "focus": ("rank", "rank+llm"),
+    "synthesise": ("extractive", "llm"),
+}
+"""What `use: auto` means: (without a model, with one)."""
+
+
+class StepDefinition(BaseModel):
+    """One step of a pipeline.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    step: str
+    use: str = "auto"
+    trace_class: str = Field(alias="class")
+    prompt: str | None = None
+    templates: tuple[str, ...] = ()
+    parameters: dict[str, bool | int | float | str] = {}
+    stop_when_empty: bool = False
+
+
+class PipelineDefinition(BaseModel):
+    """A pipeline.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    summary: str
+    flow: Literal["sequence"]
+    label: str
+    question: tuple[str, ...]
+    steps: tuple[StepDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A pipeline with its folder."""
+
+    definition: PipelineDefinition
+    folder: Path
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 over all files of the folder: what an answer depends on beside data and model."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
+
+    def with_settings(self, settings: Mapping[str, str]) -> Pipeline:
+        """The pipeline with `step.parameter` (or `step.use`) set from text.
+
+        Raises:
+            ConfigError: for an unknown step or parameter, or a value that does not fit.
+        """
+        steps = {step.name: step for step in self.definition.steps}
+        for key, text in settings.items():
+            name, _, parameter = key.partition(".")
+            if name not in steps:
+                raise ConfigError(
+                    f"{self.definition.name} has no step {name!r}", hint=f"steps: {', '.join(steps)}"
+                )
+            steps[name] = _set(steps[name], parameter, text)
+        definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
+        return replace(self, definition=definition)
+
+    def run(
+        self, context: Context, state: State, *, model: str | None, details: Mapping[str, Any]
+    ) -> Iterator[GraphRagResponse]:
+        """Run the pipeline on a question; the messages, in the order of `trace.messages`.
+
+        A step that fails ends the trace with an error node and the run with an error message. Closing the
+        iterator (a client that hangs up) closes the trace as cancelled.
+
+        Args:
+            details: what else the answer says of the run (e.g. its origin).
+        """
+        recorder = context.recorder
+        steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
+        parameters = {step.name: {"use": use, **step.parameters} for step, use in steps}
+        yield from recorder.begin(
+            state.question,
+            pipeline=self.definition.name,
+            question_types=[expand(name) for name in self.definition.question],
+            label=self.definition.label,
+            parameters=parameters,
+            model=model,
+        )
+        ended = False
+        try:
+            yield from self._steps(context, state, steps)
+            recorder.end()
+            ended = True
+        except GraphRagError as error:
+            ended = True
+            yield from recorder.fail(error, type(error).__name__)
+            return
+        finally:
+            if not ended:
+                recorder.end("cancelled")
+        answer = {
+            "question": state.question,
+            "question_iri": recorder.question.value,
+            "pipeline": self.definition.name,
+            **state.final,
+            "steps": recorder.steps,
+            "usage": {
+                "llm_calls": recorder.calls,
+                "in_tokens": recorder.in_tokens,
+                "out_tokens": recorder.out_tokens,
+                "cost_usd": recorder.cost_usd,
+            },
+            "seconds": recorder.milliseconds() / 1000,
+            **details,
+        }
+        yield recorder.final(answer, model)
+
+    def _steps(
+        self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]]
+    ) -> Iterator[GraphRagResponse]:
+        stopped = False
+        for number, (step, use) in enumerate(steps):
+            last = number == len(steps) - 1
+            if stopped and not last:
+                continue
+            function = STEPS[step.step][use]
+            yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+            stopped = stopped or (step.stop_when_empty and state.empty)
+
+
+def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
+    """The pipeline of a name; later folders override earlier ones.
+
+    Raises:
+        ConfigError: when there is none, or its definition is malformed.
+    """
+    found = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
+    if not found:
+        known = sorted({path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")})
+        raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
+    path = found[-1] / "pipeline.yaml"
+    try:
+        definition = PipelineDefinition.model_validate(yaml.safe_load(path.read_text("utf-8")))
+    except (yaml.YAMLError, ValidationError, OSError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    for step in definition.steps:
+        if step.step not in STEPS:
+            raise ConfigError(f"{path}: step {step.name} is of the unknown kind {step.step!r}")
+        _choose(step, with_model=False)
+    return Pipeline(definition, found[-1])
+
+
+def expand(name: str) -> Any:
+    """The IRI of a prefixed name written in a pipeline.yaml."""
+    from pyoxigraph import NamedNode
+
+    prefix, _, local = name.partition(":")
+    return NamedNode(PREFIXES[prefix] + local)
+
+
+def _choose(step: StepDefinition, with_model: bool) -> str:
+    ways = STEPS[step.step]
+    use = AUTO[step.step][with_model] if step.use == "auto" and step.step in AUTO else step.use
+    if use not in ways:
+        raise ConfigError(
+            f"step {step.name} cannot use {use!r}", hint=f"it can use: {', '.join(['auto', *ways])}"
+        )
+    return use
+
+
+def _set(step: StepDefinition, parameter: str, text: str) -> StepDefinition:
+    if parameter == "use":
+        changed = step.model_copy(update={"use": text})
+        _choose(changed, with_model=True)
+        return changed
+    if parameter not in step.parameters:
+        known = ", ".join(["use", *step.parameters])
+        raise ConfigError(f"step {step.name} has no parameter {parameter!r}", hint=f"it has: {known}")
+    old = step.parameters[parameter]
+    try:
+        value = _parse(text, old)
+    except ValueError as error:
+        raise ConfigError(f"{step.name}.{parameter}: {text!r} is not {_KIND[type(old)]}") from error
+    return step.model_copy(update={"parameters": {**step.parameters, parameter: value}})
+
+
+_KIND: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+def _parse(text: str, like: bool | int | float | str) -> bool | int | float | str:
+    if isinstance(like, bool):
+        if text.lower() not in ("true", "false"):
+            raise ValueError(text)
+        return text.lower() == "true"
+    return type(like)(text)

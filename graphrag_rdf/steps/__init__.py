@@ -1,0 +1,1 @@
+"""Pipeline steps: ground, explore, focus, synthesise. Each reads and adds to the state of a run."""

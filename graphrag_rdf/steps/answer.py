@@ -1,0 +1,211 @@
+"""Post-processing of an answer: markers to sources, warnings, the answer as people script against it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import Term, integer, text_of
+from graphrag_rdf.steps.state import Context, Edge, Selection, State
+from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+
+_MARKER = re.compile(r"\[(?:S)?(\d{1,4})\]")
+_GENERAL = "[general knowledge]"
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class CitedSentence:
+    """A sentence of the answer.
+
+    Attributes:
+        offset, length: in the answer's text, markers included.
+        selections: what it cites, in order.
+    """
+
+    text: str
+    offset: int
+    length: int
+    selections: tuple[Selection, ...]
+
+
+def compose(state: State) -> list[CitedSentence]:
+    """Resolve the markers of the answer, warn of what is wrong with them, and fill `state.final`."""
+    by_marker = {selection.marker: selection for selection in state.selections if selection.marker}
+    sentences: list[CitedSentence] = []
+    invalid: list[str] = []
+    for offset, length in _sentences(state.answer, state.language):
+        text = state.answer[offset : offset + length]
+        numbers = [int(number) for number in _MARKER.findall(text)]
+        invalid += [f"[{number}]" for number in numbers if number not in by_marker]
+        cited = tuple(dict.fromkeys(number for number in numbers if number in by_marker))
+        selections = tuple(by_marker[number] for number in cited)
+        sentences.append(CitedSentence(text, offset, length, selections))
+    if invalid:
+        state.warn("invalid_citation", f"no statement has the number {', '.join(dict.fromkeys(invalid))}")
+    _check_numbers(state, sentences)
+    _fill(state, sentences)
+    return sentences
+
+
+def _sentences(answer: str, language: str | None) -> list[tuple[int, int]]:
+    """(offset, length) of the answer's sentences; markers after the full stop belong to the sentence before."""
+    spans: list[tuple[int, int]] = []
+    for sentence in split_sentences(answer, language):
+        offset, end = sentence.offset, sentence.offset + sentence.length
+        text = answer[offset:end]
+        lead = re.match(r"(?:\[[^\]\n]{1,20}\]\s*)+", text)
+        if lead and spans:
+            before, _ = spans[-1]
+            spans[-1] = (before, offset + len(lead[0].rstrip()) - before)
+            offset += lead.end()
+        if answer[offset:end].strip():
+            spans.append((offset, end - offset))
+    return spans
+
+
+def _check_numbers(state: State, sentences: Sequence[CitedSentence]) -> None:
+    for sentence in sentences:
+        text = sentence.text
+        numbers = _NUMBER.findall(_MARKER.sub("", text))
+        if not numbers or _GENERAL in text:
+            continue
+        if not sentence.selections:
+            state.warn("unreferenced_numeric", f"cites nothing: {', '.join(numbers)} in “{text[:120]}”")
+            continue
+        cited = " ".join(_cited_text(selection) for selection in sentence.selections)
+        known = set(_NUMBER.findall(cited))
+        missing = [number for number in numbers if number not in known]
+        if missing:
+            state.warn("unsupported_numeric", f"not in what is cited: {', '.join(missing)} in “{text[:120]}”")
+
+
+def _cited_text(selection: Selection) -> str:
+    parts = [source.quote for source in selection.sources]
+    if selection.edge:
+        parts.append(selection.edge.text)
+    return " ".join(parts)
+
+
+def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
+    sources: dict[str, dict[str, Any]] = {}
+    citations: list[dict[str, Any]] = []
+    references: list[dict[str, str]] = []
+    used: set[int] = set()
+    for sentence in sentences:
+        for selection in sentence.selections:
+            used.add(id(selection))
+            label = f"[{selection.marker}]"
+            citations.append(_citation(selection, label, sentence.text))
+            for source in selection.sources:
+                known = sources.setdefault(
+                    source.chunk,
+                    {
+                        "id": f"S{len(sources) + 1}",
+                        "document": source.document,
+                        "title": source.title,
+                        "uri": source.uri,
+                        "chunk": source.chunk,
+                        "text": source.quote,
+                    },
+                )
+                reference = {"label": label, "source_id": str(known["id"])}
+                if reference not in references:
+                    references.append(reference)
+    offered = [s for s in state.selections if s.marker]
+    unused = [s for s in offered if id(s) not in used]
+    if unused and used:
+        named = ", ".join(f"[{s.marker}]" for s in unused[:20])
+        state.warn("unused_sources", f"{len(unused)} of {len(offered)} statements are not cited: {named}")
+    state.final = {
+        "answer": state.answer,
+        "citations": citations,
+        "sources": list(sources.values()),
+        "references": references,
+        "entities": _entities(state),
+        "warnings": state.warnings,
+    }
+
+
+def _citation(selection: Selection, marker: str, sentence: str) -> dict[str, Any]:
+    out: dict[str, Any] = {"marker": marker, "sentence": sentence, "score": round(selection.score, 6)}
+    if selection.edge:
+        out["edge"] = edge_json(selection.edge)
+    else:
+        out["chunk"] = selection.sources[0].chunk
+    out["reasoning"] = selection.reasoning
+    out["sources"] = [source.as_json() for source in selection.sources]
+    return out
+
+
+def edge_json(edge: Edge) -> dict[str, str]:
+    """The keys of `citations[].edge`: terms in N-Triples' values and labels."""
+    s, p, o = edge.triple
+    return {
+        "s": s.value,
+        "p": p.value,
+        "o": text_of(o),
+        "s_label": edge.s_label,
+        "p_label": edge.p_label,
+        "o_label": edge.o_label,
+    }
+
+
+def _entities(state: State) -> list[dict[str, Any]]:
+    """The entities of the selected facts, most frequent first."""
+    counts: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    for selection in state.selections:
+        if selection.edge is None:
+            continue
+        s, _, o = selection.edge.triple
+        for term, label in ((s, selection.edge.s_label), (o, selection.edge.o_label)):
+            if isinstance(term, NamedNode):
+                counts[term.value] += 1
+                names[term.value] = label
+    ranked = sorted(counts, key=lambda iri: (-counts[iri], iri))
+    return [{"iri": iri, "name": names[iri], "freq": counts[iri]} for iri in ranked]
+
+
+def record_answer(context: Context, state: State, step: Step, sentences: Sequence[CitedSentence]) -> None:
+    """Write the answer's text, its sentences with what each cites, and the warnings."""
+    recorder = context.recorder
+    recorder.say(step, RAG.storedText, recorder.keep_text(state.answer))
+    if len(state.answer) <= INLINE_LIMIT:
+        recorder.say(step, TG.content, Literal(state.answer))
+    for index, sentence in enumerate(sentences):
+        node = recorder.item(
+            step,
+            RAG.sentence,
+            "sentence",
+            index,
+            (RDF.type, RAG.AnswerSentence),
+            (RAG.index, integer(index)),
+            (TG.charOffset, integer(sentence.offset)),
+            (TG.charLength, integer(sentence.length)),
+            (TG.content, Literal(sentence.text)),
+        )
+        for selection in sentence.selections:
+            if selection.node is not None:
+                step.quads.append(recorder.quad(node, RAG.cites, selection.node))
+    for selection in state.selections:
+        if selection.marker and selection.node is not None:
+            step.quads.append(recorder.quad(selection.node, RAG.marker, integer(selection.marker)))
+    for index, warning in enumerate(state.warnings):
+        facts: list[tuple[NamedNode, Term | None]] = [
+            (RDF.type, RAG.Warning),
+            (RAG.warningType, Literal(warning["type"])),
+            (RAG.detail, Literal(warning["detail"])),
+        ]
+        recorder.item(step, RAG.warning, "warning", index, *facts)
+
+
+__all__ = ["CitedSentence", "compose", "edge_json", "iris", "record_answer"]

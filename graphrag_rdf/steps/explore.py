@@ -1,0 +1,345 @@
+"""Exploration: from the concepts to seed entities, and from those hop by hop along the plain edges.
+
+Hop and filter, as TrustGraph does it, with its parameters: per hop the edges of the frontier are fetched by
+SPARQL, scored, the best kept, and their ends are the next frontier. The score is not a model's but a weighted
+mean of three parts that the trace keeps: the words and the meaning that the edge's evidence shares with the
+question, and how surely its entity was reached. Sentences that speak of the question and mention what
+was reached are kept beside the facts, since not every sentence yields a fact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pyoxigraph import Literal, NamedNode
+from rapidfuzz import fuzz
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.index.model import Kind
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import Term, double, integer, local_name, text_of
+from graphrag_rdf.steps.labels import edge_id
+from graphrag_rdf.steps.state import Context, Edge, Parameters, Seed, SentenceHit, State, Triple
+from graphrag_rdf.steps.words import content_terms, coverage
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import Step
+
+_SEARCHED = 1000
+_CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
+
+
+def hops(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Explore up to `max_path_length` hops from the seeds."""
+    exploration = _Exploration(context, state, parameters)
+    exploration.find_seeds()
+    exploration.walk()
+    yield exploration.finish()
+
+
+class _Exploration:
+    def __init__(self, context: Context, state: State, parameters: Parameters) -> None:
+        self.context = context
+        self.state = state
+        self.parameters = parameters
+        self.step: Step = context.recorder.step("exploration", TG.Exploration)
+        context.recorder.say(self.step, RAG.mode, Literal("hops"))
+        self.terms = content_terms(state.question, state.language)
+        self.reached: dict[str, float] = {}  # canonical entity -> how surely
+        self.edges: dict[Triple, Edge] = {}
+        self.hits: dict[str, SentenceHit] = {}
+        self.considered = 0
+        self.lexical = self._search_words("sentence", state.question)
+        self.query_vector = self._embed(state.question)
+        self.vector = self._search_meaning("sentence")
+
+    # --- search ------------------------------------------------------------------------------------
+
+    def _search_words(self, kind: Kind, text: str) -> dict[str, float]:
+        """Sentences that share words with the question: BM25, as a share of the best."""
+        index = self.context.text_index
+        if index is None:
+            return {}
+        hits = index.search(text, kind=kind, k=_SEARCHED, language=self.state.language)
+        best = hits[0].score if hits else 1.0
+        return {hit.iri: hit.score / best for hit in hits}
+
+    def _embed(self, text: str) -> object | None:
+        embedder = self.context.embedder
+        if embedder is None or self.context.vectors is None:
+            return None
+        try:
+            return embedder.embed([text])[0]
+        except GraphRagError as error:
+            self.state.warn("embedding_failed", f"{error}; only words were searched")
+            return None
+
+    def _search_meaning(self, kind: Kind) -> dict[str, float]:
+        if self.query_vector is None or self.context.vectors is None:
+            return {}
+        hits = self.context.vectors.search(self.query_vector, kind=kind, k=_SEARCHED)  # type: ignore[arg-type]
+        return {hit.iri: max(0.0, hit.score) for hit in hits}
+
+    # --- seeds -------------------------------------------------------------------------------------
+
+    def find_seeds(self) -> None:
+        """Entities that the concepts name: exactly, else by words, else by meaning."""
+        found: dict[str, tuple[float, str, str]] = {}
+        concepts = self.state.concepts
+        per_concept = max(1, self.parameters["entity_limit"] // max(1, len(concepts)))
+        per_concept = min(per_concept, self.parameters["seeds_per_concept"])
+        exact = self.context.text_index.exact(concepts) if self.context.text_index else {}
+        for concept in concepts:
+            for iri in exact.get(concept, [])[: self.parameters["entity_limit"]]:
+                _better(found, iri, 1.0, "exact", concept)
+            if concept not in exact:
+                for iri, score, how in self._similar(concept)[:per_concept]:
+                    _better(found, iri, score, how, concept)
+        for iri in self.state.include:
+            _better(found, iri.value, 1.0, "exact", "--include-entity")
+        rows = self._rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
+        excluded = {iri.value for iri in self.state.exclude}
+        seeds: dict[str, Seed] = {}
+        for row in rows:
+            entity, canonical = _node(row["entity"]), _node(row["canonical"])
+            score, how, concept = found[entity.value]
+            if canonical.value in excluded:
+                continue
+            if canonical.value not in seeds or seeds[canonical.value].score < score:
+                label = _label(row.get("label"), canonical)
+                seeds[canonical.value] = Seed(canonical, label, score, how, concept)  # type: ignore[arg-type]
+        ordered = sorted(seeds.values(), key=lambda seed: (-seed.score, seed.entity.value))
+        self.state.seeds = ordered[: self.parameters["entity_limit"]]
+        self.reached = {seed.entity.value: seed.score for seed in self.state.seeds}
+
+    def _similar(self, concept: str) -> list[tuple[str, float, str]]:
+        least = self.parameters["min_similarity"]
+        found: dict[str, tuple[float, str]] = {}
+        index = self.context.text_index
+        hits = index.search(concept, kind="entity", k=20, language=self.state.language) if index else []
+        if hits:
+            rows = self._rows("retrieval/canonical", entities=[NamedNode(hit.iri) for hit in hits])
+            for row in rows:
+                label = _label(row.get("label"), _node(row["entity"]))
+                score = fuzz.token_sort_ratio(concept.lower(), label.lower()) / 100
+                if score >= least:
+                    found[_node(row["entity"]).value] = (score, "text")
+        if self.query_vector is not None and self.context.embedder and self.context.vectors:
+            vector = self.context.embedder.embed([concept])[0]
+            for hit in self.context.vectors.search(vector, kind="entity", k=20):
+                if hit.score >= least and hit.score > found.get(hit.iri, (0.0, ""))[0]:
+                    found[hit.iri] = (hit.score, "vector")
+        ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+        return [(iri, score, how) for iri, (score, how) in ranked]
+
+    # --- hops --------------------------------------------------------------------------------------
+
+    def walk(self) -> None:
+        """Fetch, score and keep edges hop by hop; the ends of what is kept are the next frontier."""
+        frontier = [seed.entity for seed in self.state.seeds]
+        visited: set[str] = set()
+        for hop in range(1, self.parameters["max_path_length"] + 1):
+            frontier = [entity for entity in frontier if entity.value not in visited]
+            if not frontier:
+                break
+            visited.update(entity.value for entity in frontier)
+            kept = self._hop(hop, frontier)
+            self._sentences()
+            reached: dict[str, float] = {}
+            for edge in kept:
+                for end in edge.ends:
+                    reached[end.value] = max(reached.get(end.value, 0.0), edge.score)
+            self._through_sentences(reached)
+            for iri, score in reached.items():
+                self.reached[iri] = max(self.reached.get(iri, 0.0), min(score, 0.95))
+            best = sorted(reached, key=lambda iri: (-reached[iri], iri))[: self.parameters["entity_limit"]]
+            frontier = [NamedNode(iri) for iri in best]
+        self._sentences()
+
+    def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
+        rows = self._rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
+        excluded = {iri.value for iri in self.state.exclude}
+        fresh: dict[Triple, Edge] = {}
+        for row in rows:
+            edge = _edge(row, hop)
+            if edge.triple in self.edges or any(end.value in excluded for end in edge.ends):
+                continue
+            known = fresh.get(edge.triple)
+            if known is None or self.reached[edge.origin.value] > self.reached[known.origin.value]:
+                fresh[edge.triple] = edge
+        self.considered += len(fresh)
+        candidates = sorted(fresh.values(), key=lambda edge: (-self._overlap(edge), str(edge.triple)))
+        candidates = candidates[: self.parameters["max_reranker_input"]]
+        self._evidence(candidates)
+        for edge in candidates:
+            self._score_edge(edge)
+        candidates.sort(key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
+        for edge in candidates:
+            self.edges[edge.triple] = edge
+        return candidates[: self.parameters["edge_limit"]]
+
+    def _evidence(self, edges: list[Edge]) -> None:
+        """The sentences that the edges were quoted from: what they share with the question is their score."""
+        if not edges:
+            return
+        by_triple = {edge.triple: edge for edge in edges}
+        rows = self._rows("retrieval/evidence-sentences", edges=list(by_triple))
+        for row in rows:
+            edge = by_triple.get((_node(row["s"]), _node(row["p"]), row["o"]))  # type: ignore[arg-type]
+            if edge is not None:
+                sentence = _node(row["sentence"])
+                if sentence not in edge.sentences:
+                    edge.sentences = (*edge.sentences, sentence)
+
+    def _overlap(self, edge: Edge) -> float:
+        return coverage(self.terms, [edge.text], self.state.language)
+
+    def _score_edge(self, edge: Edge) -> None:
+        by_evidence = max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)
+        by_words = self._overlap(edge)
+        edge.lexical = 0.5 * by_evidence + 0.5 * by_words if edge.sentences else 0.5 * by_words
+        if self.vector:
+            edge.vector = max((self.vector.get(s.value, 0.0) for s in edge.sentences), default=0.0)
+        edge.graph = self.reached.get(edge.origin.value, 0.0)
+        edge.score = self._mean(edge.lexical, edge.vector, edge.graph)
+
+    def _mean(self, lexical: float, vector: float | None, graph: float) -> float:
+        parts = [(self.parameters["lexical_weight"], lexical), (self.parameters["graph_weight"], graph)]
+        if vector is not None:
+            parts.append((self.parameters["vector_weight"], vector))
+        total = sum(weight for weight, _ in parts)
+        return sum(weight * value for weight, value in parts) / total if total else 0.0
+
+    # --- sentences ---------------------------------------------------------------------------------
+
+    def _sentences(self) -> None:
+        """Score the best sentences of both searches by what they mention of what was reached."""
+        limit = self.parameters["sentence_limit"]
+        best = {*_top(self.lexical, limit), *_top(self.vector, limit)}
+        if not best:
+            return
+        mentioned: dict[str, list[NamedNode]] = {iri: [] for iri in best}
+        if self.reached:
+            rows = self._rows(
+                "retrieval/mentioning-sentences",
+                sentences=[NamedNode(iri) for iri in sorted(best)],
+                entities=[NamedNode(iri) for iri in sorted(self.reached)],
+            )
+            for row in rows:
+                mentioned[_node(row["sentence"]).value].append(_node(row["entity"]))
+        for iri, entities in mentioned.items():
+            graph = max((self.reached[entity.value] for entity in entities), default=0.0)
+            lexical = self.lexical.get(iri, 0.0)
+            vector = self.vector.get(iri, 0.0) if self.vector else None
+            score = self._mean(lexical, vector, graph)
+            self.hits[iri] = SentenceHit(NamedNode(iri), tuple(entities), lexical, vector, graph, score)
+
+    def _through_sentences(self, reached: dict[str, float]) -> None:
+        """Entities that the best sentences mention are reached too: a bridge where no fact was extracted."""
+        anchored = [hit for hit in self.hits.values() if hit.entities]
+        anchored.sort(key=lambda hit: (-hit.score, hit.sentence.value))
+        best = {hit.sentence.value: hit for hit in anchored[:_CARRIERS]}
+        if not best:
+            return
+        rows = self._rows("retrieval/mentioned-entities", sentences=[hit.sentence for hit in best.values()])
+        for row in rows:
+            score = best[_node(row["sentence"]).value].score
+            entity = _node(row["entity"]).value
+            reached[entity] = max(reached.get(entity, 0.0), score)
+
+    # --- record ------------------------------------------------------------------------------------
+
+    def finish(self) -> GraphRagResponse:
+        """Hand over to the state, and write the step."""
+        state, recorder, step = self.state, self.context.recorder, self.step
+        state.edges = sorted(self.edges.values(), key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
+        state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
+        state.empty = not state.edges and not state.hits
+        recorder.say(step, TG.edgeCount, integer(len(state.edges)))
+        recorder.say(step, RAG.candidateCount, integer(self.considered))
+        for index, seed in enumerate(state.seeds):
+            recorder.say(step, TG.entity, seed.entity)
+            recorder.item(
+                step,
+                RAG.seed,
+                "seed",
+                index,
+                (RDF.type, RAG.Seed),
+                (TG.entity, seed.entity),
+                (TG.score, double(seed.score)),
+                (RAG.matchedBy, Literal(seed.matched_by)),
+                (RAG.matchedText, Literal(seed.matched_text)),
+                (RAG.index, integer(index)),
+            )
+        for index, edge in enumerate(state.edges[: self.parameters["considered_limit"]]):
+            node = recorder.item(
+                step,
+                RAG.consideredEdge,
+                "considered",
+                index,
+                (RDF.type, RAG.ConsideredEdge),
+                (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label))),
+                *score_facts(edge),
+                (RAG.hop, integer(edge.hop)),
+                (RAG.direction, Literal(edge.direction)),
+                (RAG.rank, integer(index + 1)),
+            )
+            step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
+        return recorder.finish(step)
+
+    def _rows(self, template: str, **values: object) -> list[Row]:
+        run = self.context.store.run(template, **values)
+        self.context.recorder.queried(self.step, run)
+        return run.rows
+
+
+def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | None]]:
+    """The score of an edge or sentence and its parts, as predicates and doubles."""
+    return (
+        (TG.score, double(item.score)),
+        (RAG.lexicalScore, double(item.lexical)),
+        (RAG.vectorScore, None if item.vector is None else double(item.vector)),
+        (RAG.graphScore, double(item.graph)),
+    )
+
+
+def edge_term(edge: Edge) -> Term:
+    """The fact of an edge as a triple term."""
+    from pyoxigraph import Triple as TripleTerm
+
+    return TripleTerm(*edge.triple)
+
+
+def _edge(row: Row, hop: int) -> Edge:
+    s, p, o = _node(row["s"]), _node(row["p"]), row["o"]
+    ends = tuple(_node(row[name]) for name in ("s_canonical", "o_canonical") if name in row)
+    return Edge(
+        triple=(s, p, o),  # type: ignore[arg-type]
+        s_label=_label(row.get("s_label"), s),
+        p_label=_label(row.get("p_label"), p),
+        o_label=_label(row.get("o_label"), o),
+        hop=hop,
+        direction=text_of(row["direction"]),
+        origin=_node(row["from"]),
+        ends=ends,
+    )
+
+
+def _label(label: Term | None, term: Term) -> str:
+    if label is not None:
+        return text_of(label)
+    return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
+
+
+def _better(found: dict[str, tuple[float, str, str]], iri: str, score: float, how: str, concept: str) -> None:
+    if iri not in found or found[iri][0] < score:
+        found[iri] = (score, how, concept)
+
+
+def _top(scores: dict[str, float], limit: int) -> list[str]:
+    return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
+
+
+def _node(term: Term) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

@@ -1,0 +1,63 @@
+"""Asking the model from a step: render the prompt, call, record the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.steps.prompts import render
+from graphrag_rdf.steps.state import Context
+from graphrag_rdf.trace.recorder import ModelCall, Step
+
+
+def ask_model(context: Context, step: Step, purpose: str, **values: Any) -> str:
+    """The model's whole answer to the step's prompt; the call is recorded with the step.
+
+    Raises:
+        LlmError: when the call fails after its retries, or no model is set.
+    """
+    gateway, prompt = _ready(context, values)
+    completion = gateway.chat([{"role": "user", "content": prompt}], purpose=purpose)
+    _record(context, step, purpose, prompt, completion)
+    return str(completion.text)
+
+
+def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> Iterator[str]:
+    """The model's answer piece by piece; the call is recorded when it is complete.
+
+    Raises:
+        LlmError: when the call fails, also half-way.
+    """
+    gateway, prompt = _ready(context, values)
+    stream = gateway.stream([{"role": "user", "content": prompt}], purpose=purpose)
+    try:
+        yield from stream
+    finally:
+        stream.close()
+    _record(context, step, purpose, prompt, stream.completion)
+
+
+def _ready(context: Context, values: dict[str, Any]) -> tuple[Any, str]:
+    if context.gateway is None or context.prompt is None:
+        raise LlmError(
+            "this step needs a model and none is set",
+            kind="model",
+            hint="name one with --model, or let the step use rules",
+        )
+    return context.gateway, render(context.prompts, context.prompt, **values)
+
+
+def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:
+    call = ModelCall(
+        purpose=purpose,
+        model=completion.model,
+        prompt=prompt,
+        completion=completion.text,
+        in_tokens=completion.in_tokens,
+        out_tokens=completion.out_tokens,
+        cost_usd=completion.cost_usd,
+        seconds=completion.seconds,
+        cached=completion.cached,
+    )
+    context.recorder.called(step, call)

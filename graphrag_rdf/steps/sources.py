@@ -1,0 +1,74 @@
+"""From what was selected to the characters it rests on: edge → evidence → chunk → page → document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import Term, text_of, to_python
+from graphrag_rdf.steps.state import Context, Selection, SourceQuote, Triple
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.recorder import Step
+
+
+def attach_sources(context: Context, step: Step, selections: Sequence[Selection]) -> None:
+    """Give each selection all its sources, in one query for facts and one for sentences."""
+    edges = {selection.edge.triple: selection for selection in selections if selection.edge}
+    if edges:
+        _attach(context, step, "provenance/sources", edges)
+        bare = {triple: selection for triple, selection in edges.items() if not selection.sources}
+        if bare:
+            _attach(context, step, "provenance/containers", bare)
+    sentences = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
+    if sentences:
+        run = context.store.run(
+            "provenance/sentence-sources", sentences=[NamedNode(iri) for iri in sorted(sentences)]
+        )
+        context.recorder.queried(step, run)
+        for row in run.rows:
+            selection = sentences[text_of(row["sentence"])]
+            selection.sources = (*selection.sources, source_quote(row))
+
+
+def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
+    run = context.store.run(template, edges=list(edges))
+    context.recorder.queried(step, run)
+    for row in run.rows:
+        selection = edges.get((row["s"], row["p"], row["o"]))  # type: ignore[arg-type]
+        if selection is None:
+            continue
+        source = source_quote(row)
+        if source not in selection.sources:
+            selection.sources = (*selection.sources, source)
+
+
+def source_quote(row: Row) -> SourceQuote:
+    """A row of the provenance templates as a source."""
+    quote = _text(row.get("quote"))
+    offset = _int(row.get("offset"))
+    base = _int(row.get("chunk_offset")) or 0
+    located = offset is not None
+    return SourceQuote(
+        document=text_of(row["document"]),
+        title=text_of(row["title"]),
+        uri=text_of(row["location"]),
+        chunk=text_of(row["chunk"]),
+        page_number=_int(row.get("page_number")),
+        char_offset=base + offset if offset is not None else (base if quote is None else None),
+        char_length=_int(row.get("length"))
+        if located
+        else (_int(row.get("chunk_length")) if quote is None else None),
+        quote=quote or "",
+        verified=located,
+        evidence=_text(row.get("evidence")),
+        sentence=_text(row.get("sentence")),
+    )
+
+
+def _text(term: Term | None) -> str | None:
+    return None if term is None else text_of(term)
+
+
+def _int(term: Term | None) -> int | None:
+    return None if term is None else int(to_python(term))  # type: ignore[arg-type]

@@ -1,0 +1,187 @@
+"""What a run knows while it runs, and what its steps work with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Literal as Choice
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.recorder import TraceRecorder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.index.vectors import VectorIndex
+    from graphrag_rdf.llm.gateway import LlmGateway
+
+Triple: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
+Parameters: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What steps work with.
+
+    Attributes:
+        text_index: None when it is missing; steps then say so in a warning.
+        vectors, embedder: None without an embedding model.
+        gateway: None without a model.
+        prompts: the folder of the pipeline's prompt templates.
+        prompt: name of the step's prompt template, None if it has none.
+    """
+
+    store: Store
+    librarian: Librarian
+    recorder: TraceRecorder
+    prompts: Path
+    text_index: TextIndex | None = None
+    vectors: VectorIndex | None = None
+    embedder: Embedder | None = None
+    gateway: LlmGateway | None = None
+    prompt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entity from which exploration starts.
+
+    Attributes:
+        matched_by: exact, text (words) or vector (meaning).
+        matched_text: the concept that it was found by.
+        score: 0 to 1.
+    """
+
+    entity: NamedNode
+    label: str
+    score: float
+    matched_by: Choice["exact", "text", "vector"]
+    matched_text: str
+
+
+@dataclass(slots=True)
+class Edge:
+    """A fact that exploration met.
+
+    Attributes:
+        hop: 1 for edges of seeds.
+        origin: the canonical entity it was reached from.
+        lexical, vector, graph: parts of the score, 0 to 1; vector is None without embeddings.
+        sentences: the sentences it was quoted from.
+    """
+
+    triple: Triple
+    s_label: str
+    p_label: str
+    o_label: str
+    hop: int
+    direction: str
+    origin: NamedNode
+    ends: tuple[NamedNode, ...] = ()
+    sentences: tuple[NamedNode, ...] = ()
+    lexical: float = 0.0
+    vector: float | None = None
+    graph: float = 0.0
+    score: float = 0.0
+
+    @property
+    def text(self) -> str:
+        """The fact in words."""
+        return f"{self.s_label} {self.p_label} {self.o_label}"
+
+
+@dataclass(slots=True)
+class SentenceHit:
+    """A sentence that speaks of the question and of entities met on the way."""
+
+    sentence: NamedNode
+    entities: tuple[NamedNode, ...] = ()
+    lexical: float = 0.0
+    vector: float | None = None
+    graph: float = 0.0
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class SourceQuote:
+    """Where a selection is supported: the exact characters.
+
+    Attributes:
+        char_offset: code points into the document's text; None when the quote was not located.
+        verified: whether the quote stands at that place.
+    """
+
+    document: str
+    title: str
+    uri: str
+    chunk: str
+    page_number: int | None
+    char_offset: int | None
+    char_length: int | None
+    quote: str
+    verified: bool
+    evidence: str | None = None
+    sentence: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `citations[].sources[]`."""
+        return {
+            "document": self.document,
+            "title": self.title,
+            "uri": self.uri,
+            "page_number": self.page_number,
+            "chunk": self.chunk,
+            "char_offset": self.char_offset,
+            "char_length": self.char_length,
+            "quote": self.quote,
+            "verified": self.verified,
+        }
+
+
+@dataclass(slots=True)
+class Selection:
+    """What the answer may rest on: a fact or a sentence.
+
+    Attributes:
+        node: its node in the trace.
+        marker: its number in the answer, from 1; None until it is cited.
+    """
+
+    score: float
+    edge: Edge | None = None
+    hit: SentenceHit | None = None
+    concept: str | None = None
+    reasoning: str | None = None
+    sources: tuple[SourceQuote, ...] = ()
+    node: NamedNode | None = None
+    marker: int | None = None
+
+
+@dataclass(slots=True)
+class State:
+    """The blackboard of a run."""
+
+    question: str
+    language: str | None = None
+    concepts: list[str] = field(default_factory=list)
+    seeds: list[Seed] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    hits: list[SentenceHit] = field(default_factory=list)
+    selections: list[Selection] = field(default_factory=list)
+    answer: str = ""
+    empty: bool = False
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    include: Sequence[NamedNode] = ()
+    exclude: Sequence[NamedNode] = ()
+    final: dict[str, Any] = field(default_factory=dict)
+
+    def warn(self, kind: str, detail: str) -> None:
+        """Add a warning to the answer and the trace, once."""
+        warning = {"type": kind, "detail": detail}
+        if warning not in self.warnings:
+            self.warnings.append(warning)

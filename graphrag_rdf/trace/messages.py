@@ -1,0 +1,80 @@
+"""The one message type of a run: on the command line, over HTTP, in Python.
+
+The fields of TrustGraph's GraphRagResponse, plus ours. Order of a run: session, question, grounding, exploration,
+focus (explain) → answer (chunk)… → synthesis (explain) → final (chunk, `end_of_session`).
+An explain message carries its step's triples, which are in the store before the message is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyoxigraph import DefaultGraph, Quad
+
+from graphrag_rdf.rdf.terms import to_sparql_json
+
+
+@dataclass(frozen=True, slots=True)
+class GraphRagResponse:
+    """One message of a run.
+
+    Attributes:
+        message_type: `explain` or `chunk`.
+        kind: what the message is about: session, question, grounding, exploration, focus, synthesis, answer,
+            final, error.
+        response: text of the answer (a piece of it when streaming).
+        explain_id: IRI of the step; the root of `explain_triples`.
+        explain_graph: the named graph that holds them.
+        explain_triples: the step's triples.
+        message_id: number of the message in its run, from 0, as text.
+        in_token, out_token, model: of the step or, on the final message, of the run; None when unknown.
+        answer: on the final message, the answer as `ask --format json` prints it.
+        error: `{"type", "message"}` when the run failed.
+    """
+
+    message_type: str
+    kind: str
+    message_id: str
+    response: str = ""
+    end_of_stream: bool = False
+    end_of_session: bool = False
+    explain_id: str | None = None
+    explain_graph: str | None = None
+    explain_triples: tuple[Quad, ...] = ()
+    in_token: int | None = None
+    out_token: int | None = None
+    model: str | None = None
+    answer: dict[str, Any] | None = None
+    error: dict[str, str] | None = field(default=None)
+
+    def as_json(self) -> dict[str, Any]:
+        """The message as plain data; triples as `{s, p, o, g}` of SPARQL-results-JSON terms."""
+        out: dict[str, Any] = {
+            "message_type": self.message_type,
+            "kind": self.kind,
+            "message_id": self.message_id,
+            "response": self.response,
+            "end_of_stream": self.end_of_stream,
+            "end_of_session": self.end_of_session,
+            "explain_id": self.explain_id,
+            "explain_graph": self.explain_graph,
+            "explain_triples": [quad_json(quad) for quad in self.explain_triples],
+            "error": self.error,
+        }
+        optional = {"in_token": self.in_token, "out_token": self.out_token, "model": self.model}
+        out |= {key: value for key, value in optional.items() if value is not None}
+        if self.answer is not None:
+            out["answer"] = self.answer
+        return out
+
+
+def quad_json(quad: Quad) -> dict[str, object]:
+    """A quad as `{s, p, o, g}`; `g` is empty for the default graph."""
+    graph = "" if isinstance(quad.graph_name, DefaultGraph) else quad.graph_name.value
+    return {
+        "s": to_sparql_json(quad.subject),
+        "p": to_sparql_json(quad.predicate),
+        "o": to_sparql_json(quad.object),
+        "g": graph,
+    }

@@ -1,0 +1,323 @@
+"""The recorder: writes each step of a run to the store, then says so.
+
+A run is a `prov:Activity` (the session); the question and the steps are entities that it generated,
+derived one from another. A step that fails ends the trace with a `tg:Error` node, never a dangling one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from typing import Literal as Choice
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
+from graphrag_rdf.rdf.terms import Term, datetime_, integer, now
+from graphrag_rdf.store.base import Changes, QueryRun, Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+INLINE_LIMIT = 4096
+"""Texts longer than this many characters are in the librarian only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """A call to a model, as a trace keeps it. Token counts are None when unknown."""
+
+    purpose: str
+    model: str
+    prompt: str
+    completion: str
+    in_tokens: int | None
+    out_tokens: int | None
+    cost_usd: float | None
+    seconds: float
+    cached: bool
+
+
+@dataclass(slots=True)
+class Step:
+    """A step that is being recorded.
+
+    Attributes:
+        kind: grounding, exploration, focus, synthesis, error.
+        iri: its node.
+        quads: what is said of it so far.
+    """
+
+    kind: str
+    iri: NamedNode
+    derived_from: NamedNode
+    started: datetime
+    clock: float
+    quads: list[Quad] = field(default_factory=list)
+    in_tokens: int | None = None
+    out_tokens: int | None = None
+    model: str | None = None
+
+
+class TraceRecorder:
+    """Records one run.
+
+    Args:
+        store: where traces go.
+        librarian: where prompts, completions, rendered queries and long answers go.
+        graph: the named graph of traces.
+        detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out.
+        stored: False streams the trace without writing it (read-only servers).
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        librarian: Librarian,
+        *,
+        graph: NamedNode = Graphs.RETRIEVAL,
+        detail: Choice["full", "summary"] = "full",
+        stored: bool = True,
+    ) -> None:
+        self._store = store
+        self._librarian = librarian
+        self._graph = graph
+        self._detail = detail
+        self._stored = stored
+        self.run = iris.new_uuid()
+        self.session = iris.session(self.run)
+        self.question = iris.question(self.run)
+        self._last: NamedNode = self.question
+        self._messages = 0
+        self._calls = 0
+        self._clock = time.perf_counter()
+        self.steps: list[dict[str, Any]] = []
+        self.in_tokens: int | None = None
+        self.out_tokens: int | None = None
+        self.cost_usd: float | None = None
+        self.calls = 0
+
+    # --- the run -----------------------------------------------------------------------------------
+
+    def begin(
+        self,
+        question: str,
+        *,
+        pipeline: str,
+        question_types: Sequence[NamedNode],
+        label: str,
+        parameters: Mapping[str, Any],
+        model: str | None,
+    ) -> Iterable[GraphRagResponse]:
+        """Record the session and the question; the two explain messages."""
+        started = now()
+        quads = [
+            self.quad(self.session, RDF.type, PROV.Activity),
+            self.quad(self.session, RDF.type, RAG.Session),
+            self.quad(self.session, RDFS.label, Literal(f"{label} session")),
+            self.quad(self.session, TG.query, Literal(question)),
+            self.quad(self.session, PROV.startedAtTime, datetime_(started)),
+            self.quad(self.session, RAG.pipeline, Literal(pipeline)),
+            self.quad(self.session, RAG.parameters, Literal(json.dumps(parameters, sort_keys=True))),
+            self.quad(self.session, RAG.commit, integer(self._store.commit_number())),
+        ]
+        if model:
+            quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
+        yield self._emit("session", self.session, quads)
+        quads = [
+            self.quad(self.question, RDF.type, PROV.Entity),
+            self.quad(self.question, RDF.type, TG.Question),
+            *(self.quad(self.question, RDF.type, kind) for kind in question_types),
+            self.quad(self.question, RDFS.label, Literal(f"{label} Question")),
+            self.quad(self.question, TG.query, Literal(question)),
+            self.quad(self.question, PROV.generatedAtTime, datetime_(started)),
+            self.quad(self.question, PROV.wasGeneratedBy, self.session),
+        ]
+        self.steps.append({"iri": self.question.value, "type": "question", "started": started.isoformat()})
+        yield self._emit("question", self.question, quads)
+
+    def end(self, outcome: str = "completed") -> None:
+        """Close the session: `completed`, `failed` or `cancelled`."""
+        self._write(
+            [
+                self.quad(self.session, PROV.endedAtTime, datetime_(now())),
+                self.quad(self.session, RAG.outcome, Literal(outcome)),
+                self.quad(self.session, RAG.durationMs, integer(self.milliseconds())),
+            ]
+        )
+
+    def milliseconds(self) -> int:
+        """Wall time of the run so far."""
+        return round((time.perf_counter() - self._clock) * 1000)
+
+    # --- steps -------------------------------------------------------------------------------------
+
+    def step(self, kind: str, *types: NamedNode) -> Step:
+        """Begin a step, derived from the one before it."""
+        node = iris.trace_step(kind, self.run)
+        step = Step(kind, node, self._last, now(), time.perf_counter())
+        for rdf_type in (PROV.Entity, *types):
+            self.say(step, RDF.type, rdf_type)
+        self.say(step, RDFS.label, Literal(kind.capitalize()))
+        self.say(step, PROV.wasDerivedFrom, self._last)
+        self.say(step, PROV.wasGeneratedBy, self.session)
+        self.say(step, RAG.startedAt, datetime_(step.started))
+        return step
+
+    def say(self, step: Step, predicate: NamedNode, value: Term) -> None:
+        """One triple about a step."""
+        step.quads.append(self.quad(step.iri, predicate, value))
+
+    def item(
+        self, step: Step, link: NamedNode, kind: str, index: int, *facts: tuple[NamedNode, Term | None]
+    ) -> NamedNode:
+        """A numbered thing of a step (a selection, seed, sentence …); facts with the value None are left out."""
+        node = iris.trace_item(kind, self.run, index)
+        self.say(step, link, node)
+        step.quads += [self.quad(node, predicate, value) for predicate, value in facts if value is not None]
+        return node
+
+    def queried(self, step: Step, run: QueryRun) -> None:
+        """Record a template query that a step ran."""
+        facts: list[tuple[NamedNode, Term | None]] = [
+            (RDF.type, RAG.TemplateCall),
+            (RAG.template, Literal(run.template)),
+            (RAG.rowCount, integer(len(run.rows))),
+            (RAG.durationMs, integer(round(run.seconds * 1000))),
+            (RAG.sparql, self._kept(run.sparql)),
+        ]
+        self._call(step, facts)
+
+    def called(self, step: Step, call: ModelCall) -> None:
+        """Record a call to a model, and count its tokens for the step and the run."""
+        facts: list[tuple[NamedNode, Term | None]] = [
+            (RDF.type, RAG.LlmCall),
+            (RAG.purpose, Literal(call.purpose)),
+            (TG.llmModel, Literal(call.model)),
+            (TG.inToken, _maybe(call.in_tokens)),
+            (TG.outToken, _maybe(call.out_tokens)),
+            (RAG.durationMs, integer(round(call.seconds * 1000))),
+            (RAG.cached, Literal(call.cached)),
+            (RAG.prompt, self._kept(call.prompt)),
+            (RAG.completion, self._kept(call.completion)),
+        ]
+        self._call(step, facts)
+        step.model = call.model
+        step.in_tokens = _plus(step.in_tokens, call.in_tokens)
+        step.out_tokens = _plus(step.out_tokens, call.out_tokens)
+        self.in_tokens = _plus(self.in_tokens, call.in_tokens)
+        self.out_tokens = _plus(self.out_tokens, call.out_tokens)
+        if call.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
+        self.calls += 1
+
+    def finish(self, step: Step) -> GraphRagResponse:
+        """Write a step to the store and make its explain message."""
+        ended = now()
+        self.say(step, PROV.generatedAtTime, datetime_(ended))
+        self.say(step, RAG.durationMs, integer(round((time.perf_counter() - step.clock) * 1000)))
+        if step.model:
+            self.say(step, TG.llmModel, Literal(step.model))
+        for predicate, count in ((TG.inToken, step.in_tokens), (TG.outToken, step.out_tokens)):
+            if count is not None:
+                self.say(step, predicate, integer(count))
+        self._last = step.iri
+        self.steps.append(
+            {
+                "iri": step.iri.value,
+                "type": step.kind,
+                "started": step.started.isoformat(),
+                "ended": ended.isoformat(),
+            }
+        )
+        return self._emit(
+            step.kind,
+            step.iri,
+            step.quads,
+            in_token=step.in_tokens,
+            out_token=step.out_tokens,
+            model=step.model,
+        )
+
+    def fail(self, error: Exception, kind: str) -> Iterable[GraphRagResponse]:
+        """End the trace with an error node; the explain message and the final message."""
+        step = self.step("error", TG.Error)
+        self.say(step, RAG.reason, Literal(str(error)))
+        self.say(step, RAG.stage, Literal(kind))
+        yield self.finish(step)
+        self.end("failed")
+        yield GraphRagResponse(
+            message_type="chunk",
+            kind="error",
+            message_id=self._number(),
+            end_of_stream=True,
+            end_of_session=True,
+            error={"type": "graph-rag-error", "message": str(error)},
+        )
+
+    def text_chunk(self, text: str) -> GraphRagResponse:
+        """A piece of the answer's text."""
+        return GraphRagResponse(message_type="chunk", kind="answer", message_id=self._number(), response=text)
+
+    def final(self, answer: dict[str, Any], model: str | None) -> GraphRagResponse:
+        """The last message of a run."""
+        return GraphRagResponse(
+            message_type="chunk",
+            kind="final",
+            message_id=self._number(),
+            end_of_stream=True,
+            end_of_session=True,
+            in_token=self.in_tokens,
+            out_token=self.out_tokens,
+            model=model,
+            answer=answer,
+        )
+
+    # --- helpers -----------------------------------------------------------------------------------
+
+    def keep_text(self, text: str) -> NamedNode:
+        """Put a text into the librarian (unless nothing is stored); its IRI."""
+        return self._librarian.put(text) if self._stored else iris.stored_object(iris.digest(text))
+
+    def quad(self, s: NamedNode, p: NamedNode, o: Term) -> Quad:
+        """A quad of the trace graph."""
+        return Quad(s, p, o, self._graph)
+
+    def _kept(self, text: str) -> NamedNode | None:
+        return self.keep_text(text) if self._detail == "full" else None
+
+    def _call(self, step: Step, facts: list[tuple[NamedNode, Term | None]]) -> None:
+        self.item(step, RAG.call, "call", self._calls, *facts)
+        self._calls += 1
+
+    def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
+        self._write(quads)
+        return GraphRagResponse(
+            message_type="explain",
+            kind=kind,
+            message_id=self._number(),
+            explain_id=node.value,
+            explain_graph=self._graph.value,
+            explain_triples=tuple(quads),
+            **details,
+        )
+
+    def _write(self, quads: list[Quad]) -> None:
+        if self._stored:
+            self._store.commit(Changes(add=quads, content=False))
+
+    def _number(self) -> str:
+        self._messages += 1
+        return str(self._messages - 1)
+
+
+def _maybe(count: int | None) -> Literal | None:
+    return None if count is None else integer(count)
+
+
+def _plus(total: int | None, count: int | None) -> int | None:
+    return total if count is None else (total or 0) + count

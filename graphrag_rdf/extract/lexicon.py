@@ -76,6 +76,7 @@ class Lexicon:
         is_: links a thing to its description.
         date_links: "year" and "day" -> the preposition of a date that stands without one.
         life: "born" and "died" -> the verb for it.
+        known_name: a name that the tagger knows.
         owner: pronoun that "the director" without "of" belongs to.
         keeps_case: whether nouns keep their capital inside predicates.
     """
@@ -100,6 +101,7 @@ class Lexicon:
     is_: str
     date_links: dict[str, str]
     life: dict[str, str]
+    known_name: str
     owner: str
     keeps_case: bool
 
@@ -134,6 +136,7 @@ def lexicon(language: str) -> Lexicon:
         is_=table["spelling"]["is"],
         date_links={name: table["spelling"][name] for name in ("year", "day")},
         life={name: table["spelling"][name] for name in ("born", "died")},
+        known_name=table["spelling"]["known_name"],
         owner=table["spelling"]["owner"],
         keeps_case=bool(table["spelling"]["keeps_case"]),
     )

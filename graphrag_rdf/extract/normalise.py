@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 
 NORMALISER_VERSION = "1"
 
@@ -22,13 +23,21 @@ _NOT_IN_PATH = re.compile(
     + "".join(f"{chr(plane * 0x10000)}-{chr(plane * 0x10000 + 0xFFFD)}" for plane in range(1, 14))
     + "\U000e1000-\U000efffd]"
 )
+_LONGEST_NAME = 200  # names recur and are remembered, texts are not
 _EDGE = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def fold(text: str) -> str:
     """NFKC, case folded, white space collapsed and trimmed, invisible characters dropped."""
+    return _fold_name(text) if len(text) <= _LONGEST_NAME else _fold(text)
+
+
+def _fold(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return _SPACE.sub(" ", folded.translate(_INVISIBLE)).strip()
+
+
+_fold_name = lru_cache(maxsize=16_384)(_fold)
 
 
 def slug(name: str) -> str:

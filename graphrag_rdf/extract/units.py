@@ -102,8 +102,8 @@ def build_units(
     tokens = tokenise(text, *span)
     if not tokens or len(tokens) > LONGEST_SENTENCE:
         return []
-    tags = tagger.tag_words([text[start:end] for start, end in tokens])
     names = {m.offset: m for m in _within(mentions, span)}
+    tags = tagger.tag_words(_with_stand_ins(text, tokens, names, words.known_name))
     dates = {item.offset: item for item in _within(literals, span)}
     starts = [start for start, _ in tokens]
     units: list[Unit] = []
@@ -145,6 +145,24 @@ def _within(spans: Sequence[Mention] | Sequence[LiteralSpan], span: tuple[int, i
     low = bisect_left(spans, span[0], key=lambda item: item.offset)
     high = bisect_left(spans, span[1], key=lambda item: item.offset)
     return [item for item in spans[low:high] if item.offset + item.length <= span[1]]
+
+
+def _with_stand_ins(
+    text: str, tokens: Sequence[tuple[int, int]], names: Mapping[int, Mention], known_name: str
+) -> list[str]:
+    """The words, those of names of several words replaced by a name that the tagger knows.
+
+    Unknown words are what tagging spends its time on, and a known name leads it astray less often.
+    """
+    words: list[str] = []
+    inside = 0
+    for start, end in tokens:
+        name = names.get(start)
+        if name is not None and " " in name.name:
+            inside = start + name.length
+        word = text[start:end]
+        words.append(known_name if end <= inside and word[0].isupper() else word)
+    return words
 
 
 def _kind(word: str, tag: str, words: Lexicon) -> str:

@@ -1,0 +1,73 @@
+"""Values with the datatypes that models name for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import date, datetime
+
+_XSD = "http://www.w3.org/2001/XMLSchema#"
+
+
+def _form(pattern: str, read: Callable[[str], object] = str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.ASCII)
+
+    def fits(text: str) -> bool:
+        if compiled.fullmatch(text) is None:
+            return False
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return fits
+
+
+# the lexical forms of XSD 1.1 part 2 (dates without time zones); days also have to be in the calendar
+_FORMS: dict[str, Callable[[str], bool]] = {
+    "dateTime": _form(
+        r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?", datetime.fromisoformat
+    ),
+    "date": _form(r"\d{4}-\d{2}-\d{2}", date.fromisoformat),
+    "gYearMonth": _form(r"-?\d{4}-(0[1-9]|1[0-2])"),
+    "gYear": _form(r"-?\d{4}"),
+    "integer": _form(r"[+-]?\d+"),
+    "decimal": _form(r"[+-]?(\d+(\.\d*)?|\.\d+)"),
+    "boolean": _form("true|false"),
+}
+
+# a name that a model gives -> XSD types to try, the first that fits; none for a string
+_TYPES: dict[str, tuple[str, ...]] = {
+    "string": (),
+    "text": (),
+    "": (),
+    **dict.fromkeys(
+        ("date", "datetime", "gyearmonth", "gyear", "year"), ("date", "gYearMonth", "gYear", "dateTime")
+    ),
+    **dict.fromkeys(("integer", "int", "long", "nonnegativeinteger", "positiveinteger"), ("integer",)),
+    **dict.fromkeys(("decimal", "number", "float", "double"), ("integer", "decimal")),
+    **dict.fromkeys(("boolean", "bool"), ("boolean",)),
+}
+
+
+def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, bool]:
+    """A value in the form of its datatype.
+
+    Args:
+        text: as the model wrote it.
+        datatype: as the model named it: a short name, with `xsd:` or as an IRI.
+
+    Returns:
+        (lexical form, absolute XSD IRI or None for a string, whether the value has the datatype asked
+        for). A value that does not have it is a string.
+    """
+    name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
+    wanted = _TYPES.get(name)
+    if not wanted:
+        return text, None, wanted is not None
+    value = text.lower() if wanted == ("boolean",) else text
+    for kind in wanted:
+        if _FORMS[kind](value):
+            return value, _XSD + kind, True
+    return text, None, False

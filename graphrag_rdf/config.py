@@ -31,37 +31,42 @@ class LlmSection(Section):
     """[llm] - the language model. None works by rules."""
 
     model: str | None = Field(
-        None, description="a litellm model name, e.g. openai/gpt-4.1 or ollama/llama3; none works by rules"
+        default=None,
+        description="a litellm model name, e.g. openai/gpt-4.1 or ollama/llama3; none works by rules",
     )
-    api_base: str | None = Field(None, description="address of an OpenAI-compatible server")
+    api_base: str | None = Field(default=None, description="address of an OpenAI-compatible server")
     api_key: SecretStr | None = Field(
-        None, description="better given by the provider's own variable, e.g. OPENAI_API_KEY"
+        default=None, description="better given by the provider's own variable, e.g. OPENAI_API_KEY"
     )
-    temperature: float | None = Field(0.0, description="0 for the most repeatable answers")
-    max_tokens: int | None = Field(None, ge=1, description="limit of one answer")
-    timeout: float = Field(120.0, gt=0, description="seconds for one call")
+    temperature: float | None = Field(default=0.0, description="0 for the most repeatable answers")
+    max_tokens: int | None = Field(default=None, ge=1, description="limit of one answer")
+    timeout: float = Field(default=120.0, gt=0, description="seconds for one call")
     max_retries: int = Field(
-        5, ge=0, description="of rate limits, time-outs, lost connections and server errors"
+        default=5, ge=0, description="of rate limits, time-outs, lost connections and server errors"
     )
-    requests_per_minute: int | None = Field(None, ge=1)
-    tokens_per_minute: int | None = Field(None, ge=1)
-    seed: int | None = Field(None, description="passed to the model, where it takes one")
-    budget_tokens: int | None = Field(None, ge=1, description="a run stops cleanly when it has used so many")
-    budget_usd: float | None = Field(None, gt=0, description="a run stops cleanly when it has cost so much")
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    tokens_per_minute: int | None = Field(default=None, ge=1)
+    seed: int | None = Field(default=None, description="passed to the model, where it takes one")
+    budget_tokens: int | None = Field(
+        default=None, ge=1, description="a run stops cleanly when it has used so many"
+    )
+    budget_usd: float | None = Field(
+        default=None, gt=0, description="a run stops cleanly when it has cost so much"
+    )
 
 
 class EmbeddingSection(Section):
     """[embedding] - vectors, beside words."""
 
-    model: str | None = Field(None, description="a litellm name, local:DIR, fastembed:NAME, or none")
+    model: str | None = Field(default=None, description="a litellm name, local:DIR, fastembed:NAME, or none")
 
 
 class DocumentSection(Section):
     """[documents] - reading and cutting."""
 
-    max_bytes: int = Field(200 * 1024 * 1024, ge=1, description="larger files are refused")
-    chunk_size: int = Field(2000, ge=50)
-    chunk_overlap: int = Field(0, ge=0)
+    max_bytes: int = Field(default=200 * 1024 * 1024, ge=1, description="larger files are refused")
+    chunk_size: int = Field(default=2000, ge=50)
+    chunk_overlap: int = Field(default=0, ge=0)
     chunk_unit: Literal["characters", "tokens"] = "characters"
 
 
@@ -69,30 +74,34 @@ class ExtractSection(Section):
     """[extract] - from text to facts."""
 
     use: Literal["auto", "rules", "llm"] = Field(
-        "auto", description="auto: the model when one is set, else rules"
+        default="auto", description="auto: the model when one is set, else rules"
     )
-    entity_types: tuple[str, ...] = Field((), description="types to look for; empty: any")
-    gleaning_rounds: int = Field(0, ge=0, le=5, description="times to ask the model for what it missed")
-    entity_min_length: int = Field(2, ge=1)
-    entity_max_length: int = Field(120, ge=1)
+    entity_types: tuple[str, ...] = Field(default=(), description="types to look for; empty: any")
+    gleaning_rounds: int = Field(
+        default=0, ge=0, le=5, description="times to ask the model for what it missed"
+    )
+    entity_min_length: int = Field(default=2, ge=1)
+    entity_max_length: int = Field(default=120, ge=1)
     synonyms: Path | None = Field(
-        None, description="file with lines 'Preferred name = other name; other name'"
+        default=None, description="file with lines 'Preferred name = other name; other name'"
     )
-    namespace: str = Field("http://trustgraph.ai/", description="base IRI of entities, relations and types")
-    jobs: int = Field(4, ge=1, le=256, description="chunks at the model at once")
+    namespace: str = Field(
+        default="http://trustgraph.ai/", description="base IRI of entities, relations and types"
+    )
+    jobs: int = Field(default=4, ge=1, le=256, description="chunks at the model at once")
 
 
 class CacheSection(Section):
     """[cache] - answers of models, kept on disk."""
 
     enabled: bool = True
-    max_bytes: int = Field(1 << 30, ge=1 << 20)
+    max_bytes: int = Field(default=1 << 30, ge=1 << 20)
 
 
 class TraceSection(Section):
     """[trace] - what is kept of each question."""
 
-    graph: str = Field("urn:graph:retrieval", description="named graph of traces")
+    graph: str = Field(default="urn:graph:retrieval", description="named graph of traces")
     detail: Literal["full", "summary"] = "full"
 
 
@@ -103,10 +112,10 @@ class Settings(BaseSettings):
         env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    store: str = Field("./graphrag-store", description="folder of the store")
-    collection: str = Field("default", description="a store beside the others of the folder")
-    queries: Path | None = Field(None, description="folder of query templates that override ours")
-    pipelines: Path | None = Field(None, description="folder of pipelines that override ours")
+    store: str = Field(default="./graphrag-store", description="folder of the store")
+    collection: str = Field(default="default", description="a store beside the others of the folder")
+    queries: Path | None = Field(default=None, description="folder of query templates that override ours")
+    pipelines: Path | None = Field(default=None, description="folder of pipelines that override ours")
     llm: LlmSection = LlmSection()
     embedding: EmbeddingSection = EmbeddingSection()
     documents: DocumentSection = DocumentSection()
@@ -240,7 +249,8 @@ def _explain(
 def commented_toml() -> str:
     """A settings file with every key, its default and what it does, all commented out."""
     lines = [
-        "# Settings of graphrag-rdf. Command line and environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file."
+        "# Settings of graphrag-rdf.",
+        "# The command line and the environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file.",
     ]
     defaults = Settings.model_construct()
     tables: list[tuple[str, type[BaseModel], BaseModel]] = []

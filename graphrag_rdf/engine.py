@@ -26,6 +26,8 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from graphrag_rdf.index.embedders import Embedder
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
@@ -128,7 +130,10 @@ class Engine:
         spec = self.settings.embedding.model
         if not spec:
             return None
-        return embedder_for(spec, gateway_embed=lambda texts, model: self.gateway.embed(texts, model))
+        return embedder_for(spec, gateway_embed=self._embed_by_gateway)
+
+    def _embed_by_gateway(self, texts: Sequence[str], model: str) -> NDArray[Any]:
+        return self.gateway.embed(texts, model)
 
     @cached_property
     def vectors(self) -> VectorIndex | None:
@@ -247,6 +252,67 @@ class Engine:
             UsageError: for an empty or oversized question, an unknown entity, or an empty store.
             ConfigError: for an unknown pipeline, step or parameter.
         """
+        chosen, context, state = self._prepare(question, pipeline, settings, include, exclude, stored=stored)
+        model = self.settings.llm.model
+        if model is None:
+            state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
+        if not stored:
+            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
+        return chosen.run(context, state, model=model, details={})
+
+    def retrieve(
+        self,
+        question: str,
+        *,
+        k: int = 10,
+        pipeline: str = "graph_rag",
+        settings: Mapping[str, str] | None = None,
+        include: Iterable[str] = (),
+        exclude: Iterable[str] = (),
+        preview: bool = False,
+        stored: bool = False,
+    ) -> dict[str, Any]:
+        """Rank chunks and edges for a question without answering it.
+
+        Args:
+            k: how many chunks, and how many edges.
+            preview: tell the paths behind each score.
+            stored: write a trace of what was explored.
+
+        Returns:
+            the keys of `retrieve --format json` for one question, without `id`.
+        """
+        from graphrag_rdf.steps.answer import edge_json
+        from graphrag_rdf.steps.passages import describe, rank_passages
+
+        chosen, context, state = self._prepare(question, pipeline, settings, include, exclude, stored=stored)
+        trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
+        passages = rank_passages(context, state, k)
+        out: dict[str, Any] = {
+            "question": state.question,
+            "results": describe(context, passages, paths=preview),
+            "edges": [{**edge_json(edge), "score": edge.score, "hop": edge.hop} for edge in state.edges[:k]],
+            "warnings": state.warnings,
+        }
+        if stored:
+            out["trace"] = trace[0].explain_id
+        if preview:
+            out["seeds"] = [
+                {"entity": s.entity.value, "label": s.label, "score": s.score, "matched_by": s.matched_by}
+                for s in state.seeds
+            ]
+        return out
+
+    def _prepare(
+        self,
+        question: str,
+        pipeline: str,
+        settings: Mapping[str, str] | None,
+        include: Iterable[str],
+        exclude: Iterable[str],
+        *,
+        stored: bool,
+    ) -> tuple[Pipeline, Context, State]:
         question = check_question(question)
         chosen = self.pipeline(pipeline).with_settings(settings or {})
         self._require_documents()
@@ -257,15 +323,10 @@ class Engine:
             detail=self.settings.trace.detail,
             stored=stored,
         )
-        model = self.settings.llm.model
         state = State(question, self._language(question))
         text_index = self._ready_index(state)
         state.include = self._entities(include, text_index)
         state.exclude = self._entities(exclude, text_index)
-        if model is None:
-            state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
-        if not stored:
-            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
         context = Context(
             store=self.store,
             librarian=self.librarian,
@@ -274,9 +335,9 @@ class Engine:
             text_index=text_index,
             vectors=self.vectors,
             embedder=self.embedder,
-            gateway=self.gateway if model else None,
+            gateway=self.gateway if self.settings.llm.model else None,
         )
-        return chosen.run(context, state, model=model, details={})
+        return chosen, context, state
 
     def _language(self, question: str) -> str | None:
         """The language that most documents are in, unless the question's script says otherwise."""

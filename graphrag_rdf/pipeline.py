@@ -38,6 +38,9 @@ AUTO: Mapping[str, tuple[str, str]] = {
 }
 """What `use: auto` means: (without a model, with one)."""
 
+FINDING = frozenset({"ground", "explore"})
+"""The kinds of steps that find; the others select and answer."""
+
 
 class StepDefinition(BaseModel):
     """One step of a pipeline.yaml."""
@@ -110,15 +113,7 @@ class Pipeline:
         """
         recorder = context.recorder
         steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
-        parameters = {step.name: {"use": use, **step.parameters} for step, use in steps}
-        yield from recorder.begin(
-            state.question,
-            pipeline=self.definition.name,
-            question_types=[expand(name) for name in self.definition.question],
-            label=self.definition.label,
-            parameters=parameters,
-            model=model,
-        )
+        yield from self._begin(context, state, steps, model)
         ended = False
         try:
             yield from self._steps(context, state, steps)
@@ -147,6 +142,32 @@ class Pipeline:
             **details,
         }
         yield recorder.final(answer, model)
+
+    def explore(self, context: Context, state: State, *, model: str | None) -> Iterator[GraphRagResponse]:
+        """Run only what finds (grounding and exploration), for retrieval without an answer."""
+        steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
+        finding = [(step, use) for step, use in steps if step.step in FINDING]
+        yield from self._begin(context, state, finding, model)
+        for step, use in finding:
+            function = STEPS[step.step][use]
+            yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+        context.recorder.end()
+
+    def _begin(
+        self,
+        context: Context,
+        state: State,
+        steps: Sequence[tuple[StepDefinition, str]],
+        model: str | None,
+    ) -> Iterator[GraphRagResponse]:
+        yield from context.recorder.begin(
+            state.question,
+            pipeline=self.definition.name,
+            question_types=[expand(name) for name in self.definition.question],
+            label=self.definition.label,
+            parameters={step.name: {"use": use, **step.parameters} for step, use in steps},
+            model=model,
+        )
 
     def _steps(
         self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]]

@@ -101,8 +101,8 @@ class Planner:
     def __init__(
         self, known: Mapping[str, Stored], done: Mapping[str, int], chunker: str, max_bytes: int
     ) -> None:
-        self._known = known
-        self._done = done
+        self.known = known
+        self.done = done
         self._chunker = chunker
         self._max_bytes = max_bytes
         self._by_location = {stored.location: stored for stored in known.values()}
@@ -116,7 +116,7 @@ class Planner:
         location = source.path.resolve().as_uri()
         stored = self._by_location.get(location)
         iri = stored.iri if stored else iris.document(source.identity)
-        if stored is None and (stored := self._known.get(iri.value)) is not None:
+        if stored is None and (stored := self.known.get(iri.value)) is not None:
             self._check_same_source(source, stored)
         data = self._read(source.path)
         content_hash = iris.digest(data)
@@ -125,7 +125,7 @@ class Planner:
     def _fate(self, stored: Stored | None, content_hash: str) -> Fate:
         if stored is None:
             return "added"
-        whole = self._done.get(stored.iri.value, 0) == stored.chunks
+        whole = self.done.get(stored.iri.value, 0) == stored.chunks
         same = stored.content_hash == content_hash and stored.chunker == self._chunker
         return "unchanged" if same and whole else "updated"
 

@@ -57,7 +57,7 @@ def compose(state: State) -> list[CitedSentence]:
 
 
 def _sentences(answer: str, language: str | None) -> list[tuple[int, int]]:
-    """(offset, length) of the answer's sentences; markers after the full stop belong to the sentence before."""
+    """(offset, length) of the answer's sentences; markers after a full stop belong to what stands before."""
     spans: list[tuple[int, int]] = []
     for sentence in split_sentences(answer, language):
         offset, end = sentence.offset, sentence.offset + sentence.length

@@ -10,8 +10,10 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Triple as TripleTerm
 from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
@@ -24,6 +26,11 @@ from graphrag_rdf.steps.words import content_terms, coverage
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[Any]
 
 _SEARCHED = 1000
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
@@ -64,20 +71,21 @@ class _Exploration:
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits}
 
-    def _embed(self, text: str) -> object | None:
+    def _embed(self, text: str) -> Vector | None:
         embedder = self.context.embedder
         if embedder is None or self.context.vectors is None:
             return None
         try:
-            return embedder.embed([text])[0]
+            vector: Vector = embedder.embed([text])[0]
         except GraphRagError as error:
             self.state.warn("embedding_failed", f"{error}; only words were searched")
             return None
+        return vector
 
     def _search_meaning(self, kind: Kind) -> dict[str, float]:
         if self.query_vector is None or self.context.vectors is None:
             return {}
-        hits = self.context.vectors.search(self.query_vector, kind=kind, k=_SEARCHED)  # type: ignore[arg-type]
+        hits = self.context.vectors.search(self.query_vector, kind=kind, k=_SEARCHED)
         return {hit.iri: max(0.0, hit.score) for hit in hits}
 
     # --- seeds -------------------------------------------------------------------------------------
@@ -95,10 +103,10 @@ class _Exploration:
             if concept not in exact:
                 for iri, score, how in self._similar(concept)[:per_concept]:
                     _better(found, iri, score, how, concept)
-        for iri in self.state.include:
-            _better(found, iri.value, 1.0, "exact", "--include-entity")
+        for node in self.state.include:
+            _better(found, node.value, 1.0, "exact", "--include-entity")
         rows = self._rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
-        excluded = {iri.value for iri in self.state.exclude}
+        excluded = {node.value for node in self.state.exclude}
         seeds: dict[str, Seed] = {}
         for row in rows:
             entity, canonical = _node(row["entity"]), _node(row["canonical"])
@@ -158,7 +166,7 @@ class _Exploration:
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
         rows = self._rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
-        excluded = {iri.value for iri in self.state.exclude}
+        excluded = {node.value for node in self.state.exclude}
         fresh: dict[Triple, Edge] = {}
         for row in rows:
             edge = _edge(row, hop)
@@ -305,8 +313,6 @@ def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | No
 
 def edge_term(edge: Edge) -> Term:
     """The fact of an edge as a triple term."""
-    from pyoxigraph import Triple as TripleTerm
-
     return TripleTerm(*edge.triple)
 
 

@@ -1,7 +1,8 @@
 """Focus: which facts and sentences the answer may rest on.
 
-By score (`rank`), by the model (`llm`: JSON Lines of `{"id", "reasoning"}` over labelled edges), or by the model
-among the best ranked (`rank+llm`). What is selected keeps its terms, its score, why it was selected, and all its sources.
+By score (`rank`), by the model (`llm`: JSON Lines of `{"id", "reasoning"}` over labelled edges), or by the
+model among the best ranked (`rank+llm`). What is selected keeps its terms, its score, why it was selected,
+and all its sources.
 """
 
 from __future__ import annotations

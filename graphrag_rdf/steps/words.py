@@ -25,7 +25,7 @@ def content_terms(text: str, language: str | None) -> set[str]:
 
 
 def coverage(question_terms: set[str], texts: Iterable[str], language: str | None) -> float:
-    """The share (0 to 1) of the question's stems that stand in any of the texts; 1 for a question of stop words."""
+    """The share (0 to 1) of the question's stems that stand in any of the texts; 1 if it has none."""
     if not question_terms:
         return 1.0
     missing = set(question_terms)
@@ -37,5 +37,5 @@ def coverage(question_terms: set[str], texts: Iterable[str], language: str | Non
 
 
 def shows_what_is_asked(question: str, sentence: str) -> bool:
-    """Whether a sentence shows the kind of thing that the question asks for (a date, a number, a name, a place)."""
+    """Whether a sentence shows the kind of thing asked for (a date, a number, a name, a place)."""
     return any(asks.search(question) and shows.search(sentence) for asks, shows in _ASKED)

@@ -1,0 +1,1 @@
+"""Evaluation on sets of questions with known passages and answers."""

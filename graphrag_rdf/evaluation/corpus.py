@@ -1,0 +1,178 @@
+"""Ingesting the corpus of an evaluation set: each passage is one document of one chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.documents.discover import Source
+from graphrag_rdf.documents.language import detect_language
+from graphrag_rdf.documents.model import ParsedDocument, Sentence
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.evaluation.evalset import EvalSet
+from graphrag_rdf.extract.evidence import locate_fact
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
+from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.facts import FactSettings
+from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
+from graphrag_rdf.ingest.report import IngestReport
+from graphrag_rdf.ingest.run import Incoming, Ingest, IngestSettings, Progress
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import DCTERMS
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+UNTITLED = "Untitled"
+_ONE_CHUNK = ChunkSettings(size=10_000_000)
+_UNSURE = 0.5  # of a recorded triple: no confidence was recorded
+
+
+class RecordedComponent:
+    """The triples that a model extracted once, replayed as if extracted now.
+
+    Args:
+        evalset: must have `openie`.
+
+    Raises:
+        UsageError: when it has none.
+    """
+
+    component = "graphrag-rdf-recorded"
+    version = "1"
+    key = "recorded/1"
+    waits = False
+    model: str | None = None
+
+    def __init__(self, evalset: EvalSet) -> None:
+        if evalset.openie is None:
+            raise UsageError(f"{evalset.name} has no recorded triples", hint="use --extraction rules")
+        names = evalset.entities or tuple(() for _ in evalset.corpus)
+        self._recorded = {
+            (passage.title, passage.text): (triples, named)
+            for passage, triples, named in zip(evalset.corpus, evalset.openie, names, strict=True)
+        }
+        self._by_text = {text: value for (_, text), value in self._recorded.items()}
+
+    def __call__(
+        self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
+    ) -> Extracted:
+        """See `ChunkExtractor`."""
+        del language
+        found = self._recorded.get((title, text)) or self._by_text.get(text) or ((), ())
+        triples, named = found
+        relations: list[RelationCandidate] = []
+        rejected: list[Rejected] = []
+        for triple in triples:
+            if len(triple) != 3 or not all(part.strip() for part in triple):
+                rejected.append(Rejected("malformed", str(triple)))
+                continue
+            s, p, o = (part.strip() for part in triple)
+            place = locate_fact(s, p, o, text, sentences, topic=title)
+            span = (place.offset, place.length) if place else None
+            relations.append(RelationCandidate(s, p, o, True, None, None, _UNSURE, span))
+        entities = [EntityCandidate(name, None, None, (), None) for name in named if fold(name)]
+        return Extracted(Extraction(tuple(entities), tuple(relations), tuple(rejected), (), None))
+
+
+def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtractor]:
+    """The extractors of a comma list of `rules`, `recorded`, `llm`; their facts are merged.
+
+    Raises:
+        UsageError: for an unknown name.
+    """
+    makers: dict[str, Callable[[], ChunkExtractor]] = {
+        "recorded": lambda: RecordedComponent(evalset),
+        "rules": lambda: _chosen(engine, "rules"),
+        "llm": lambda: _chosen(engine, "llm"),
+    }
+    found = []
+    for name in spec.split(","):
+        if name.strip() not in makers:
+            raise UsageError(f"{name.strip()!r} is not an extraction", hint=f"known: {', '.join(makers)}")
+        found.append(makers[name.strip()]())
+    return found
+
+
+def _chosen(engine: Engine, use: str) -> ChunkExtractor:
+    from graphrag_rdf.ingest.choice import choose_extractor
+
+    extract = engine.settings.extract.model_copy(update={"use": use})
+    settings = engine.settings.model_copy(update={"extract": extract})
+    return choose_extractor(settings, lambda: engine.gateway)
+
+
+def ingest_corpus(
+    engine: Engine,
+    evalset: EvalSet,
+    spec: str = "rules",
+    *,
+    titles: bool = True,
+    without: frozenset[int] = frozenset(),
+    progress: Progress | None = None,
+) -> IngestReport:
+    """Take the passages of a set into a store.
+
+    Args:
+        spec: see `extractors`.
+        titles: whether passages keep their titles.
+        without: indexes of passages to leave out.
+
+    Returns:
+        the report of the last extractor's run.
+    """
+    report = IngestReport()
+    settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
+    for extractor in extractors(engine, evalset, spec):
+        run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress)
+        planner = run.planner(max_bytes=1 << 30)
+        documents = _incoming(evalset, planner.known, planner.done, titles=titles, without=without)
+        report = run.run(documents)
+    return report
+
+
+def passage_iri(evalset: EvalSet, index: int) -> NamedNode:
+    """The document of a passage."""
+    return iris.document(f"{evalset.name}/{index}")
+
+
+def _incoming(
+    evalset: EvalSet,
+    known: object,
+    done: object,
+    *,
+    titles: bool,
+    without: frozenset[int],
+) -> Iterator[Incoming]:
+    from graphrag_rdf.ingest.plan import Fate, Stored
+
+    assert isinstance(known, dict)  # noqa: S101
+    assert isinstance(done, dict)  # noqa: S101
+    for index, passage in enumerate(evalset.corpus):
+        if index in without or not passage.text.strip():
+            continue
+        identity = f"{evalset.name}/{index}"
+        document = iris.document(identity)
+        stored: Stored | None = known.get(document.value)
+        whole = stored is not None and done.get(document.value, 0) == stored.chunks
+        fate: Fate = "added" if stored is None else "unchanged" if whole else "updated"
+        data = passage.text.encode()
+        plan = DocumentPlan(Source(Path(), identity), document, data, iris.digest(data), stored, fate)
+        title = passage.title if titles and passage.title.strip() else UNTITLED
+        yield Incoming(plan, lambda text=passage.text, title=title, index=index: _parsed(text, title, index))  # type: ignore[misc]
+
+
+def _parsed(text: str, title: str, index: int) -> ParsedDocument:
+    return ParsedDocument(
+        text=text,
+        pages=(),
+        media_type="text/plain",
+        title=title,
+        language=detect_language(text),
+        encoding="utf-8",
+        metadata=((DCTERMS.identifier.value, str(index)),),
+    )

@@ -1,0 +1,74 @@
+"""Evaluation sets: a corpus of passages, questions with answers and gold passages, optionally recorded triples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from graphrag_rdf.errors import UsageError
+
+
+class Passage(BaseModel):
+    """A passage; retrieval ranks these."""
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str
+    text: str
+
+
+class Question(BaseModel):
+    """A question.
+
+    Attributes:
+        gold: indexes of the passages that are needed to answer it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    q: str
+    answers: tuple[str, ...] = ()
+    gold: tuple[int, ...] = ()
+
+
+class EvalSet(BaseModel):
+    """A set, as its JSON file has it.
+
+    Attributes:
+        openie: per passage, triples that a model extracted and that were recorded.
+        entities: per passage, names that a model found.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    corpus: tuple[Passage, ...]
+    questions: tuple[Question, ...]
+    openie: tuple[tuple[tuple[str, ...], ...], ...] | None = None
+    entities: tuple[tuple[str, ...], ...] | None = None
+
+
+def load_evalset(path: Path) -> EvalSet:
+    """Read a set.
+
+    Raises:
+        UsageError: when the file is missing or not an evaluation set.
+    """
+    try:
+        found = EvalSet.model_validate(json.loads(path.read_text("utf-8")))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except (ValueError, ValidationError) as error:
+        raise UsageError(f"{path}: not an evaluation set: {str(error).splitlines()[0]}") from error
+    size = len(found.corpus)
+    for question in found.questions:
+        if any(not 0 <= index < size for index in question.gold):
+            raise UsageError(f"{path}: question {question.id} has a gold passage that is not in the corpus")
+    for name in ("openie", "entities"):
+        recorded = getattr(found, name)
+        if recorded is not None and len(recorded) != size:
+            raise UsageError(f"{path}: {name} has {len(recorded)} entries for {size} passages")
+    return found

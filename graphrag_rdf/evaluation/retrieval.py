@@ -1,0 +1,110 @@
+"""`eval retrieval`: how many of the needed passages are found, beside BM25 and dense search in the same run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
+from graphrag_rdf.evaluation.evalset import EvalSet
+from graphrag_rdf.evaluation.metrics import confidence95, mean, perfect, recall, reciprocal_rank
+from graphrag_rdf.rdf.terms import text_of
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.index.model import Hit
+
+_DEPTH = 20
+_PERFECT_AT = (5, 8)
+
+
+def evaluate_retrieval(
+    engine: Engine,
+    evalset: EvalSet,
+    *,
+    extraction: str = "rules",
+    pipeline: str = "graph_rag",
+    ks: Sequence[int] = (2, 5, 10),
+    titles: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    settings: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """Take in the set's corpus and rank its passages for each question.
+
+    Args:
+        engine: on an empty store, usually in memory.
+        extraction: comma list of rules, recorded, llm.
+        ks: cut-offs of recall.
+        progress: hears of (questions done, all).
+
+    Returns:
+        the keys of `eval retrieval --format json`.
+    """
+    start = time.perf_counter()
+    ingest_corpus(engine, evalset, extraction, titles=titles)
+    ingest_seconds = time.perf_counter() - start
+    index_of = _chunk_indexes(engine, evalset)
+    depth = max(*ks, *_PERFECT_AT, _DEPTH)
+    ranked: list[list[int]] = []
+    start = time.perf_counter()
+    for number, question in enumerate(evalset.questions, start=1):
+        found = engine.retrieve(question.q, k=depth, pipeline=pipeline, settings=settings)
+        ranked.append([index_of[str(result["chunk"])] for result in found["results"]])
+        if progress is not None:
+            progress(number, len(evalset.questions))
+    seconds = (time.perf_counter() - start) / max(1, len(evalset.questions))
+    gold = [question.gold for question in evalset.questions]
+    return {
+        "name": evalset.name,
+        "n": len(evalset.questions),
+        "passages": len(index_of),
+        "extraction": extraction,
+        "embedding_model": engine.settings.embedding.model,
+        "titles": titles,
+        **_figures(ranked, gold, ks),
+        "baselines": {
+            name: _figures(r, gold, ks) for name, r in _baselines(engine, evalset, index_of, depth)
+        },
+        "ingest_seconds": round(ingest_seconds, 3),
+        "seconds_per_question": round(seconds, 4),
+    }
+
+
+def _chunk_indexes(engine: Engine, evalset: EvalSet) -> dict[str, int]:
+    by_document = {passage_iri(evalset, index).value: index for index in range(len(evalset.corpus))}
+    rows = engine.store.select("system/chunk-documents")
+    return {
+        text_of(row["chunk"]): by_document[text_of(row["document"])]
+        for row in rows
+        if text_of(row["document"]) in by_document
+    }
+
+
+def _figures(
+    ranked: Sequence[Sequence[int]], gold: Sequence[Sequence[int]], ks: Sequence[int]
+) -> dict[str, Any]:
+    pairs = list(zip(ranked, gold, strict=True))
+    recalls = {k: [recall(r, g, k) for r, g in pairs] for k in ks}
+    return {
+        "recall": {str(k): round(mean(values), 4) for k, values in recalls.items()},
+        "perfect": {str(k): round(mean([perfect(r, g, k) for r, g in pairs]), 4) for k in _PERFECT_AT},
+        "mrr": round(mean([reciprocal_rank(r, g) for r, g in pairs]), 4),
+        "ci95": {str(k): [round(end, 4) for end in confidence95(values)] for k, values in recalls.items()},
+    }
+
+
+def _baselines(
+    engine: Engine, evalset: EvalSet, index_of: dict[str, int], depth: int
+) -> Iterable[tuple[str, list[list[int]]]]:
+    def ranks(search: Callable[[str], list[Hit]]) -> list[list[int]]:
+        return [[index_of[hit.iri] for hit in search(question.q)] for question in evalset.questions]
+
+    language = engine._language(evalset.questions[0].q) if evalset.questions else None  # noqa: SLF001
+    yield (
+        "bm25",
+        ranks(lambda q: engine.text_index.search(q, kind="chunk", k=depth, language=language)),
+    )
+    embedder, vectors = engine.embedder, engine.vectors
+    if embedder is not None and vectors is not None:
+        yield "dense", ranks(lambda q: vectors.search(embedder.embed([q])[0], kind="chunk", k=depth))

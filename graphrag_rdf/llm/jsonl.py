@@ -20,7 +20,8 @@ from graphrag_rdf.errors import LlmError
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _OPENING = re.compile(r"[\[{]")
 _STRING = r'"(?:[^"\\]|\\.)*"'
-_TOKEN = re.compile(rf"{_STRING}|[\[\]{{}}]", re.DOTALL)
+# a string that is never closed goes to the end: brackets in it are none
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 _TRAILING_COMMA = re.compile(rf"({_STRING})|,(?=\s*[\]}}])", re.DOTALL)
 _QUOTES = str.maketrans("“”„‟″", '"""""')
 _CLOSER = {"{": "}", "[": "]"}
@@ -285,7 +286,10 @@ def _depth(piece: str) -> int:
 
 
 def _once(items: Sequence[Any]) -> list[Any]:
-    return list({_canonical(item): item for item in reversed(items)}.values())[::-1]
+    first: dict[str, Any] = {}
+    for item in items:
+        first.setdefault(_canonical(item), item)
+    return list(first.values())
 
 
 def _canonical(value: Any) -> str:

@@ -556,21 +556,7 @@ class _Reader:
         members, reach = self._members(self.position)
         if reach > self.position and self._at(reach + 1) == "v":
             members, reach = [noun], self.position
-        if clause.copula and clause.object is not None:
-            predicate: str | None = f"{self._low(_argument(clause.object))} {word}"
-            pattern = "role"
-            if clause.object.kind != "common" or clause.object.of or clause.complements:
-                predicate = None
-        elif clause.copula and clause.adjective:
-            predicate, pattern = f"{clause.words} {clause.adjective} {word}", "adjective"
-        else:
-            predicate = clause.with_object()
-            predicate = f"{predicate} {word}" if predicate else None
-            pattern = "object_complement" if clause.object is not None else clause.pattern or "complement"
-            if clause.passive and not clause.complements and not clause.pattern:
-                pattern = "passive"
-            elif clause.complements and pattern != "participle" and noun.kind != "literal":
-                pattern = "later_complement"
+        predicate, pattern = self._complement_predicate(clause, word, noun)
         if predicate is not None:
             for subject in clause.subjects:
                 for member in members:
@@ -582,6 +568,21 @@ class _Reader:
         self.position = reach
         self._skip_wider_place(members[-1])
         self._role_of_object(members[-1])
+
+    def _complement_predicate(self, clause: _Clause, word: str, noun: NounPhrase) -> tuple[str | None, str]:
+        """The predicate that leads to a complement, None if none reads well, and its pattern."""
+        if clause.copula and clause.object is not None:
+            plain = clause.object.kind == "common" and not clause.object.of and not clause.complements
+            return (f"{self._low(_argument(clause.object))} {word}" if plain else None), "role"
+        if clause.copula and clause.adjective:
+            return f"{clause.words} {clause.adjective} {word}", "adjective"
+        pattern = "object_complement" if clause.object is not None else clause.pattern or "complement"
+        if clause.passive and not clause.complements and not clause.pattern:
+            pattern = "passive"
+        elif clause.complements and pattern != "participle" and noun.kind != "literal":
+            pattern = "later_complement"
+        predicate = clause.with_object()
+        return (f"{predicate} {word}" if predicate else None), pattern
 
     def _skip_wider_place(self, noun: NounPhrase) -> None:
         """`in Berkeley, California,`: the second name only says which Berkeley."""

@@ -65,13 +65,13 @@ def locate(quote: str, text: str) -> Located | None:
     fragments = [part for part in _ELLIPSIS.split(needle) if _letters(part) >= 2]
     if len(fragments) > 1:
         return _locate_fragments(fragments, text)
-    return _locate_one(fragments[0] if fragments else needle, text)
+    return _locate_plain(fragments[0], text) if fragments else None
 
 
 def locate_fact(
     subject: str,
     predicate: str,
-    object: str,
+    object: str,  # noqa: A002 - it is the object of the triple
     text: str,
     sentences: Sequence[Sentence],
     *,
@@ -309,7 +309,7 @@ def _fold_character(character: str) -> str:
 
 @lru_cache(maxsize=512)
 def _fold(text: str) -> _Folded:
-    """Folds white space, hyphens, quotation marks, case and width; hyphens vanish with the line end after them."""
+    """Folds white space, hyphens (gone, with a line end after them), quotation marks, case and width."""
     characters: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -39,7 +39,7 @@ def all_stopwords() -> frozenset[str]:
     """
     table = _stopword_table()
     others = frozenset(
-        word for code, words in table.items() if code != "en" for word in words if len(word) <= 3
+        word for code, words in table.items() if code != "en" for word in words if 1 < len(word) <= 3
     )
     return table["en"] | others
 

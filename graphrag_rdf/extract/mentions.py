@@ -31,6 +31,7 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\
 _LATIN_IN_CJK = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ .&'’+-][A-Za-z0-9]+)*[+#]*")
 _YEAR = re.compile(r"(?:1\d|20|21)\d\d$")
 _JOINERS = re.compile(r"[ \u00a0]|[ \t]*\r?\n[ \t]*")  # one space, or one line end
+_ARABIC_ARTICLE = re.compile(r"[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
 _CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
 _BRACKETED = re.compile(r"\s*\([^()]*\)$")
 _ROMAN = re.compile(r"[IVXL]+$")
@@ -178,7 +179,9 @@ def _words(text: str, start: int = 0, end: int | None = None) -> Iterator[_Word]
         offset = match.start()
         lower = token.lower()
         # eBay and iPhone count as capitalised too
-        capital = lower != token and (token[0].isupper() or token[1:2].isupper())
+        capital = lower != token and (
+            token[0].isupper() or token[1:2].isupper() or _ARABIC_ARTICLE(token) is not None
+        )
         yield _Word(offset, offset + len(token), token, lower, capital)
 
 
@@ -295,7 +298,7 @@ def _next_in_run(
         return here
     if word.text.isdigit():
         return here if len(word.text) < 4 or _YEAR.match(word.text) is None else None
-    if head in table["person_titles"] and word.lower == "of":
+    if word.lower == "of" and _names_person(words, last, table, head):
         return None
     steps = (word.lower in table["inside"]) or (
         word.lower in table["joining"]
@@ -313,6 +316,17 @@ def _next_in_run(
     ):
         return after
     return None
+
+
+def _names_person(words: Sequence[_Word], last: int, table: dict[str, frozenset[str]], head: str) -> bool:
+    """Whether "of" leads from a person to an institution: `Jan Solovej of the University of Copenhagen`."""
+    if head in table["person_titles"]:
+        return True
+    after = last + 3 if last + 2 < len(words) and words[last + 2].lower == "the" else last + 2
+    institution = after < len(words) and words[after].lower in table["for_heads"]
+    return (
+        institution and words[last].lower not in table["for_heads"] and words[last - 1].capital and last > 0
+    )
 
 
 def _joined(text: str, left: _Word, right: _Word, abbreviations: frozenset[str] = frozenset()) -> bool:

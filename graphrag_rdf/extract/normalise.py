@@ -16,7 +16,7 @@ NORMALISER_VERSION = "1"
 _SPACE = re.compile(r"\s+")
 # invisible characters that come with copied text and never tell two names apart
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x2060, 0xFEFF))
-# RFC 3987 ipchar: iunreserved / sub-delims / ":" / "@", with ucschar; bidi marks are excluded by its section 4.1
+# RFC 3987 ipchar: iunreserved / sub-delims / ":" / "@", with ucschar, less the bidi marks of its section 4.1
 _NOT_IN_PATH = re.compile(
     "[^-A-Za-z0-9._~!$&'()*+,;=:@"
     "\u00a0-\u200d\u2010-\u2029\u202f-\ud7ff\uf900-\ufdcf\ufdf0-\uffef"

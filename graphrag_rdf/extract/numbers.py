@@ -104,16 +104,19 @@ def _pattern() -> re.Pattern[str]:
     money = "|".join(sorted(map(re.escape, other["currencies"].split()), key=len, reverse=True))
     number = r"\d{1,3}(?:[,.\u00a0\u202f]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)?"
     year = r"(?:1\d|20|21)\d\d"
+    ordinal = r"(?:st|nd|rd|th|\.|er|º)?"
+    large = r"(?:\s(?:thousand|million|billion|trillion|Millionen|Milliarden|miljoen|miljard)\b)?"
+    unit = rf"(?:\s?[%€£°]|\s?(?:{units})\b|-(?:{units})\b)(?:\s(?:dollars|euros|pounds|km|miles|people)\b)?"
     return re.compile(
         rf"""(?<![\w.,])(?:
           (?P<iso>\d{{4}}-\d\d-\d\d)(?![\w-])
-        | (?P<dmy>\d{{1,2}}(?:st|nd|rd|th|\.|er|º)?\s+(?:of\s+|de\s+)?(?P<dmy_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
+        | (?P<dmy>\d{{1,2}}{ordinal}\s+(?:of\s+|de\s+)?(?P<dmy_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
         | (?P<mdy>(?P<mdy_month>{month})\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+{year})(?!\w)
         | (?P<dotted>\d{{1,2}}\.\s?\d{{1,2}}\.\s?{year})(?!\w)
         | (?P<cjk>\d{{4}}年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?)
         | (?P<my>(?P<my_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
-        | (?P<money>(?:{money})\s?(?:{number})(?:\s(?:thousand|million|billion|trillion|Millionen|Milliarden|miljoen|miljard)\b)?)
-        | (?P<quantity>(?:{number})(?:\s?[-\u2013]\s?(?:{number}))?(?:\s?[%€£°]|\s?(?:{units})\b|-(?:{units})\b)(?:\s(?:dollars|euros|pounds|km|miles|people)\b)?)
+        | (?P<money>(?:{money})\s?(?:{number}){large})
+        | (?P<quantity>(?:{number})(?:\s?[-\u2013]\s?(?:{number}))?{unit})
         | (?P<year>{year})(?![\w%]|[.,:]\d)
         | (?P<number>{number})(?![\w%]|[.,]\d)
         )""",

@@ -13,7 +13,38 @@ from .lexicon import Lexicon
 from .normalise import fold
 
 _PLACE_PREFIXES = frozenset(
-    ["new", "old", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "great", "san", "santa", "saint", "st", "los", "las", "el", "la", "fort", "port", "mount", "lake", "upper", "lower", "central", "royal", "united", "neu", "nieuw"]
+    [
+        "new",
+        "old",
+        "north",
+        "south",
+        "east",
+        "west",
+        "northern",
+        "southern",
+        "eastern",
+        "western",
+        "great",
+        "san",
+        "santa",
+        "saint",
+        "st",
+        "los",
+        "las",
+        "el",
+        "la",
+        "fort",
+        "port",
+        "mount",
+        "lake",
+        "upper",
+        "lower",
+        "central",
+        "royal",
+        "united",
+        "neu",
+        "nieuw",
+    ]
 )
 
 
@@ -27,6 +58,7 @@ class Known:
         head: head noun of its description, lower case.
         gender: `he`, `she`, `it`, `they` or "".
         aliases: other forms, in the order met.
+        assumed: whether it is a topic that the text itself does not name.
     """
 
     name: str
@@ -34,6 +66,7 @@ class Known:
     head: str = ""
     gender: str = ""
     aliases: list[str] = field(default_factory=list)
+    assumed: bool = False
 
 
 class References:
@@ -41,17 +74,27 @@ class References:
 
     Args:
         words: lexicon of the chunk's language.
-        topic: what the document is about; stands in for a pronoun before anything else is named.
         places: folded name -> offset of its first mention; a short form comes after the full one.
     """
 
-    def __init__(self, words: Lexicon, topic: str | None, places: Mapping[str, int]) -> None:
+    def __init__(self, words: Lexicon, places: Mapping[str, int]) -> None:
         self._words = words
         self._places = places
         self._known: dict[str, Known] = {}
         self._by_last_word: dict[str, list[Known]] = {}
         self._recent: list[Known] = []
-        self.topic = self.meet(topic) if topic else None
+        self.topic: Known | None = None
+
+    def about(self, name: str, *, assumed: bool) -> Known:
+        """Sets the topic: it stands in for a pronoun where nothing else fits.
+
+        Args:
+            name: of the topic.
+            assumed: whether the text itself does not name it.
+        """
+        self.topic = self.meet(name)
+        self.topic.assumed = assumed
+        return self.topic
 
     def meet(self, name: str, *, short: bool = True) -> Known:
         """The thing that a name stands for; a surname stands for the full name met before.

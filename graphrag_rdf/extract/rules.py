@@ -9,14 +9,15 @@ texts give mentions only, with a warning that says so.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from graphrag_rdf.documents.model import Sentence
 
+from .arguments import Argument, Arguments
+from .asides import life_dates, other_names
 from .clauses import CONFIDENCE, Description, Reading, Statement, read_clauses
-from .lexicon import Lexicon, base_language, lexicon
+from .lexicon import Lexicon, lexicon
 from .mentions import Gazetteer, find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .noise import DEFAULT_SHORT_NAMES, reject_reason
@@ -31,8 +32,7 @@ from .verbsecond import verb_second_order
 RULES_VERSION = "1"
 """Changes whenever the same text may give other facts."""
 
-_RESOLVED = 0.85  # confidence is multiplied by this for each part that a pronoun or "the company" stood for
-_GENERIC = 0.75  # and by this for a subject that is a common noun
+_VERB_SECOND = frozenset({"de", "nl"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ class RuleExtractor:
 
     def __init__(self, settings: RuleSettings | None = None) -> None:
         self.settings = settings or RuleSettings()
+        self._synonyms = _Synonyms({})
 
     def extract(
         self,
@@ -87,31 +88,34 @@ class RuleExtractor:
             sentences: its sentences.
             language: BCP 47; None counts as a language without a tagger.
             title: of the document; its words are trusted as names.
-            topic: what sentences without a subject of their own are about (a heading or an entity); the title if
-                the text itself names it.
-            names: synonyms, surface form -> canonical name.
+            topic: what sentences without a subject of their own are about (a heading or an entity); None
+                for the title where the text itself names it. File names are ignored.
+            names: synonyms, surface form -> canonical name; pass the same mapping for every chunk.
 
         Returns:
             the extraction; the same text gives the same, whatever came before.
         """
-        canonical = {match_key(surface_): name for surface_, name in (names or {}).items()}
-        mentions = find_mentions(
-            text,
-            sentences,
-            language=language,
-            names=Gazetteer([*(names or {}), *(names or {}).values()]),
-            title=title,
-        )
-        mentions = tuple(
-            Mention(m.offset, m.length, canonical.get(match_key(m.name), m.name)) for m in mentions
-        )
+        synonyms = self._synonyms
+        if names is not None and names is not synonyms.source:
+            synonyms = self._synonyms = _Synonyms(names)
+        found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
+        canonical = synonyms.canonical
+        mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
         tagger = tagger_for(language)
         if tagger is None:
             shown = language or "unknown"
             warning = f"language_without_tagger: no grammar for language '{shown}': names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
-        work = _Work(text, sentences, tagger, mentions, title, topic, canonical, self.settings)
-        return work.run()
+        return _Work(text, sentences, tagger, mentions, canonical, self.settings).run(title, topic)
+
+
+class _Synonyms:
+    """A synonyms mapping made ready for look-ups: done once, not for each chunk."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.source = names
+        self.canonical = {match_key(surface_form): name for surface_form, name in names.items()}
+        self.gazetteer = Gazetteer([*names, *names.values()])
 
 
 def _named(mentions: Sequence[Mention], settings: RuleSettings) -> tuple[EntityCandidate, ...]:
@@ -132,72 +136,72 @@ def _reject(name: str, settings: RuleSettings) -> str | None:
     )
 
 
-@dataclass(slots=True)
-class _Argument:
-    """A subject or object that has become text."""
-
-    text: str
-    known: Known | None = None
-    literal: LiteralSpan | None = None
-    factor: float = 1.0
-
-
-@dataclass(slots=True)
 class _Work:
     """The extraction of one chunk."""
 
-    text: str
-    sentences: Sequence[Sentence]
-    tagger: Tagger
-    mentions: tuple[Mention, ...]
-    title: str | None
-    topic: str | None
-    canonical: dict[str, str]
-    settings: RuleSettings
-    words: Lexicon = field(init=False)
-    references: References = field(init=False)
-    relations: dict[tuple[str, str, str], RelationCandidate] = field(default_factory=dict)
-    rejected: dict[Rejected, None] = field(default_factory=dict)
-    definitions: dict[str, str] = field(default_factory=dict)
-    spans: dict[str, tuple[int, int]] = field(default_factory=dict)
-    lives: list[tuple[Known, str, LiteralSpan, Sentence]] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.words = lexicon(base_language(self.tagger.language) or "en")
+    def __init__(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        tagger: Tagger,
+        mentions: tuple[Mention, ...],
+        canonical: dict[str, str],
+        settings: RuleSettings,
+    ) -> None:
+        self.text = text
+        self.sentences = sentences
+        self.tagger = tagger
+        self.mentions = mentions
+        self.canonical = canonical
+        self.settings = settings
+        self.words: Lexicon = lexicon(tagger.language)
         places: dict[str, int] = {}
-        for mention in self.mentions:
+        for mention in mentions:
             places.setdefault(fold(mention.name), mention.offset)
-        self.references = References(self.words, self._topic(), places)
+        self.references = References(self.words, places)
+        self.arguments = Arguments(
+            self.words, self.references, self._canonical, lambda name: _reject(name, settings)
+        )
+        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
+        self.rejected: dict[Rejected, None] = {}
+        self.definitions: dict[str, str] = {}
+        self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
 
-    def run(self) -> Extraction:
+    def run(self, title: str | None, topic: str | None) -> Extraction:
+        self._set_topic(topic or title, given=topic is not None)
         literals = find_literals(self.text, self.tagger.language)
         known = frozenset(
             word for m in self.mentions if " " in m.name for word in m.name.lower().split()
-        ) | frozenset((self.title or "").lower().split())
+        ) | frozenset((title or "").lower().split())
         for sentence in self.sentences:
             span = (sentence.offset, sentence.offset + sentence.length)
-            units = build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
-            units = _without_speech(units)
+            units = _without_speech(
+                build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
+            )
             if not units:
                 continue
-            self._aliases(units)
-            self._life(units, literals, sentence)
+            for unit, other in other_names(units, self.text):
+                self.references.alias(self.arguments.meet((unit,)), other)
+            for unit, event, date in life_dates(units, literals, self.text):
+                self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
             items = read_items(units, self.words)
-            if self.tagger.language in {"de", "nl"}:
+            if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
             self._take(read_clauses(items, self.words), sentence)
         return self._extraction()
 
-    def _topic(self) -> str | None:
-        """The topic given, or the title if the text speaks of it."""
-        if self.topic:
-            return self._canonical(self.topic)
-        if not self.title:
-            return None
-        plain = re.sub(r"\s*\([^()]*\)$", "", self.title).strip()
-        if not plain or fold(plain) not in fold(self.text):
-            return None
-        return self._canonical(plain)
+    def _set_topic(self, topic: str | None, *, given: bool) -> None:
+        """What the text is about; `Freeloaders (film)` also says what kind of thing that is."""
+        if not topic or _FILE_NAME.search(topic):
+            return
+        plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
+        in_text = fold(plain) in fold(self.text)
+        if not plain or not (in_text or given):
+            return
+        known = self.references.about(self._canonical(plain), assumed=not in_text)
+        words = fold(bracket or "").split()
+        if words and words[-1] in self.words.head_types:
+            known.head, known.type = words[-1], self.words.head_types[words[-1]]
 
     def _canonical(self, name: str) -> str:
         return self.canonical.get(match_key(name), name)
@@ -220,18 +224,12 @@ class _Work:
 
     def _follow(self, noun: NounPhrase) -> None:
         if noun.kind in {"name", "common"}:
-            argument = self._subject(noun)
-            if isinstance(argument, _Argument) and argument.known is not None:
+            argument = self.arguments.subject(noun)
+            if isinstance(argument, Argument) and argument.known is not None:
                 self.references.subject(argument.known)
 
-    def _meet(self, units: Sequence[Unit]) -> Known:
-        name = self._canonical(surface(units))
-        known = self.references.meet(name)
-        self.spans.setdefault(fold(known.name), (units[0].start, units[-1].end - units[0].start))
-        return known
-
     def _describe(self, description: Description) -> None:
-        argument = self._subject(description.subject)
+        argument = self.arguments.subject(description.subject)
         if isinstance(argument, str) or argument.known is None:
             return
         known = argument.known
@@ -244,11 +242,11 @@ class _Work:
             self.definitions.setdefault(fold(known.name), description.text)
 
     def _state(self, statement: Statement, sentence: Sentence) -> None:
-        subject = self._subject(statement.subject, general=statement.pattern == "definition")
+        subject = self.arguments.subject(statement.subject, general=statement.pattern == "definition")
         if isinstance(subject, str):
             self._reject(subject, statement)
             return
-        object_ = self._object(statement.object)
+        object_ = self.arguments.object(statement.object)
         if self._disagree(statement, subject):
             self._reject("number_mismatch", statement)
             return
@@ -280,7 +278,7 @@ class _Work:
         )
         self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
 
-    def _disagree(self, statement: Statement, subject: _Argument) -> bool:
+    def _disagree(self, statement: Statement, subject: Argument) -> bool:
         """Whether one named thing is said to be several: a list was misread."""
         if statement.predicate not in {self.words.is_, "was"} or not isinstance(statement.object, tuple):
             return False
@@ -295,164 +293,6 @@ class _Work:
     def _reject(self, reason: str, statement: Statement) -> None:
         parts = (_text(statement.subject), statement.predicate, _text(statement.object))
         self.rejected.setdefault(Rejected(reason, " | ".join(parts)))
-
-    # ---- subjects and objects
-
-    def _subject(self, part: NounPhrase | Sequence[Unit], *, general: bool = False) -> _Argument | str:
-        """The subject as text, or why it cannot be one."""
-        if not isinstance(part, NounPhrase):
-            return self._part(part)
-        if part.kind == "pronoun":
-            return self._pronoun(part.units[0].lower)
-        if part.kind == "literal":
-            return "literal_subject"
-        if part.kind == "name":
-            return self._named(part)
-        return self._common_subject(part, general=general)
-
-    def _part(self, units: Sequence[Unit]) -> _Argument | str:
-        inner = [unit for unit in units if unit.kind not in "DS"] or list(units)
-        if len(units) == 1 and units[0].literal is not None:
-            return _Argument(units[0].text, literal=units[0].literal)
-        if any(unit.kind == "P" for unit in inner):
-            return self._name(inner)
-        return _Argument(surface(inner)) if inner[-1].lower not in self.words.light else "light_noun"
-
-    def _name(self, units: Sequence[Unit]) -> _Argument | str:
-        units = _named_part(units)
-        reason = _reject(surface(units), self.settings)
-        if reason:
-            return reason
-        known = self._meet(units)
-        return _Argument(known.name, known)
-
-    def _named(self, noun: NounPhrase) -> _Argument | str:
-        """A name; `its Impact Factor` is named by its owner, `his wife Mary` by herself."""
-        units = noun.units[noun.core[0] :]
-        if noun.possessive and _named_part(units) is units and len(noun.owned) == len(units):
-            return self._owned(noun)
-        return self._name(units)
-
-    def _pronoun(self, word: str) -> _Argument | str:
-        known = self.references.pronoun(word)
-        if known is not None:
-            return _Argument(known.name, known, factor=_RESOLVED)
-        return "unresolved_pronoun" if self.words.pronouns.get(word) != "other" else "speaker_or_reader"
-
-    def _common_subject(self, noun: NounPhrase, *, general: bool) -> _Argument | str:
-        head = noun.head.lower
-        core = noun.units[slice(*noun.core)]
-        if noun.possessive or noun.owner:
-            return self._owned(noun)
-        if noun.determiner in self.words.quantifiers:
-            return "light_noun"
-        definite = bool(noun.determiner) and noun.determiner not in self.words.indefinite
-        known = self.references.described(head) if definite and not noun.of else None
-        if known is not None:
-            return _Argument(known.name, known, factor=_RESOLVED)
-        if head in self.words.light:
-            return "light_noun"
-        if definite and not noun.of:
-            if head in self.words.head_types:
-                return "unresolved_description"
-        if noun.determiner in self.words.indefinite and not general and head in self.words.head_types:
-            return "indefinite_subject"
-        if any(unit.kind == "M" for unit in core):
-            return "counted_subject"
-        text = surface(noun.units[noun.core[0] :])
-        name = text[0].lower() + text[1:] if self.tagger.language != "de" and text[1:2].islower() else text
-        reason = _reject(name, self.settings)
-        if reason:
-            return reason
-        known = self.references.meet(self._canonical(name), short=False)
-        known.head = known.head or head
-        if noun.head.tag.startswith("NN2"):
-            known.gender = "they"
-        elif self.words.head_types.get(head) != "Person":
-            known.gender = known.gender or "it"
-        first = noun.units[noun.core[0]]
-        self.spans.setdefault(fold(known.name), (first.start, noun.end - first.start))
-        return _Argument(known.name, known, factor=_GENERIC)
-
-    def _owned(self, noun: NounPhrase) -> _Argument | str:
-        """`Orrin's bridge`, `his wife`: a thing named by its owner."""
-        rest = surface(noun.owned) if noun.owner else surface(noun.units[noun.core[0] :])
-        if noun.head.lower in self.words.light:
-            return "light_noun"
-        if noun.possessive:
-            owner: _Argument | str = self._pronoun(noun.units[0].lower)
-        elif any(unit.kind == "P" for unit in noun.owner):
-            owner = self._name(noun.owner)
-        else:
-            return "unresolved_owner"
-        if isinstance(owner, str):
-            return owner
-        known = self.references.meet(f"{owner.text}'s {rest}", short=False)
-        known.head = known.head or noun.head.lower
-        self.spans.setdefault(fold(known.name), (noun.start, noun.end - noun.start))
-        return _Argument(known.name, known, factor=owner.factor)
-
-    def _object(self, part: NounPhrase | Sequence[Unit]) -> _Argument | str:
-        if not isinstance(part, NounPhrase):
-            return self._part(part)
-        if part.literal is not None:
-            return _Argument(surface(part.units), literal=part.literal)
-        if part.kind == "pronoun":
-            if part.possessive:
-                return self._pronoun(part.units[0].lower)
-            return "pronoun_object"
-        if part.kind == "name":
-            return self._named(part)
-        if part.possessive or part.owner:
-            owned = self._owned(part)
-            return owned if isinstance(owned, str) else _Argument(owned.text, factor=owned.factor)
-        head = part.head.lower
-        text = surface(part.units[part.core[0] :])
-        if part.determiner in self.words.quantifiers:
-            text = surface(part.units)
-        elif head in self.words.light and not part.of:
-            return "light_noun"
-        return _Argument(text, factor=0.8 if " " not in text and part.kind == "common" else 1.0)
-
-    # ---- other names
-
-    def _life(self, units: Sequence[Unit], literals: Sequence[LiteralSpan], sentence: Sentence) -> None:
-        """`Ada Venn (born 3 May 1871)` at once; `Ada Venn (1871-1930)` when it is known who is a person."""
-        for unit in units:
-            bracket = _BRACKET.match(self.text, unit.end) if unit.kind == "P" else None
-            if bracket is None:
-                continue
-            low = bisect_left(literals, bracket.start(), key=lambda item: item.offset)
-            dates = [
-                item
-                for item in literals[low : low + 4]
-                if item.offset < bracket.end() and item.kind in _DATE_KINDS
-            ]
-            events = [_life_event(self.text[bracket.start() : date.offset]) for date in dates]
-            if len(dates) == 2 and events[0] is None and _RANGE.fullmatch(_between(self.text, *dates)):
-                events = ["born", "died"]
-                certain = bool(_ONLY_DATES.match(self.text, bracket.start()))
-                if not certain:
-                    continue
-            for event, date in zip(events, dates, strict=True):
-                if event is not None:
-                    self.lives.append((self._meet((unit,)), event, date, sentence))
-
-    def _aliases(self, units: Sequence[Unit]) -> None:
-        """`European Space Agency (ESA)`, `Demon Dice, originally published as Chaos Progenitus`."""
-        for index, unit in enumerate(units):
-            if unit.kind != "P":
-                continue
-            after = units[index + 1 : index + 4]
-            row = "".join(other.kind for other in after)
-            if row == "(P)" and _is_short_form(after[1].text, unit.text):
-                self.references.alias(self._meet((unit,)), after[1].text)
-                continue
-            between = _ALSO.match(self.text, unit.end)
-            if between:
-                target = next((other for other in units[index + 1 :] if other.start == between.end()), None)
-                if target is not None and target.kind == "P":
-                    self.references.alias(self._meet((unit,)), target.text)
 
     # ---- the end
 
@@ -480,7 +320,7 @@ class _Work:
         kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
         chosen = set(map(id, kept))
         relations = tuple(
-            _as_entity(relation) if _names_subject(relation, subjects) else relation
+            replace(relation, object_is_entity=True) if _names_subject(relation, subjects) else relation
             for relation in self.relations.values()
             if id(relation) in chosen
         )
@@ -499,7 +339,10 @@ class _Work:
         for mention in self.mentions:
             if _reject(mention.name, self.settings) is None:
                 known = self.references.meet(mention.name)
-                self.spans.setdefault(fold(known.name), (mention.offset, mention.length))
+                as_written = " ".join(self.text[mention.offset : mention.offset + mention.length].split())
+                if fold(as_written) != fold(mention.name):
+                    self.references.alias(known, as_written)
+                self.arguments.spans.setdefault(fold(known.name), (mention.offset, mention.length))
                 used.add(fold(known.name))
         for known in self.references.known():
             key = fold(known.name)
@@ -509,7 +352,7 @@ class _Work:
                     type=self._type(known),
                     definition=self.definitions.get(key),
                     aliases=tuple(known.aliases),
-                    span=self.spans.get(key),
+                    span=self.arguments.spans.get(key),
                 )
 
     def _type(self, known: Known) -> str | None:
@@ -523,36 +366,15 @@ class _Work:
         taken = {place for m in self.mentions for place in range(m.offset, m.offset + m.length)}
         more = []
         for known in self.references.known():
-            span = self.spans.get(fold(known.name))
+            span = self.arguments.spans.get(fold(known.name))
             if span and taken.isdisjoint(range(span[0], span[0] + span[1])):
                 more.append(Mention(span[0], span[1], known.name))
                 taken.update(range(span[0], span[0] + span[1]))
         return tuple(sorted([*self.mentions, *more], key=lambda m: m.offset))
 
 
-_ALSO = re.compile(
-    r"\s*[,(]?\s*(?:(?:which is |who is |was )?(?:also |formerly |previously |better |originally |commonly |often |"
-    r"sometimes |popularly )+(?:known as|called|named|published as|spelled|titled|referred to as)|abbreviated(?: as| to)?|"
-    r"a\.k\.a\.|aka|née|born|or simply|kurz|auch|eigentlich|genannt|ook wel(?: bekend als)?|afgekort(?: als)?)"
-    r"\s+(?:the\s+)?[\"“„']?"
-)
-
-
-_DATE_KINDS = frozenset({"date", "month", "year"})
-_BRACKET = re.compile(r"\s?\([^()]{4,80}\)")
-_BORN = re.compile(r"(?:\bborn|\bb\.|\bgeboren|\bgeb\.|\*)[^;,†]{0,12}$", re.IGNORECASE)
-_DIED = re.compile(r"(?:\bdied|\bd\.|\bgestorben|\bgest\.|\boverleden|†)[^;,]{0,12}$", re.IGNORECASE)
-_RANGE = re.compile(r"\s*[-–—]+\s*")
-_ONLY_DATES = re.compile(r"\s?\((?:[^()]*[;,]\s*)?(?:c\.\s*)?\d|\s?\((?:[^()]*;\s*)?[A-Z][a-z]+ \d")
-
-
-def _life_event(before: str) -> str | None:
-    """Whether a date that these words lead to is one of birth or death."""
-    return "died" if _DIED.search(before) else "born" if _BORN.search(before) else None
-
-
-def _between(text: str, first: LiteralSpan, second: LiteralSpan) -> str:
-    return text[first.offset + first.length : second.offset]
+_FILE_NAME = re.compile(r"\.\w{2,5}$")
+_BRACKETED = re.compile(r"(.*?)\s*(?:\(([^()]*)\))?\s*", re.DOTALL)
 
 
 def _without_speech(units: list[Unit]) -> list[Unit]:
@@ -569,22 +391,6 @@ def _without_speech(units: list[Unit]) -> list[Unit]:
     return units
 
 
-def _named_part(units: Sequence[Unit]) -> Sequence[Unit]:
-    """`engineer Ada Venn` -> `Ada Venn`; other phrases with names stay whole."""
-    if len(units) > 1 and units[-1].kind == "P" and all(unit.kind in "NJMP'" for unit in units):
-        return units[-1:] if "'" not in {unit.kind for unit in units} or units[-2].kind == "N" else units
-    return units
-
-
-def _is_short_form(short: str, name: str) -> bool:
-    """Whether the letters of an abbreviation occur in the name in order, beginning with its first."""
-    letters = [character.lower() for character in short if character.isalnum()]
-    if not letters or len(short) >= len(name) or " " in short or not any(c.isupper() for c in short):
-        return False
-    rest = iter(name.lower())
-    return name[0].lower() == letters[0] and all(letter in rest for letter in letters)
-
-
 def _start(part: NounPhrase | Sequence[Unit]) -> int:
     return part.start if isinstance(part, NounPhrase) else part[0].start
 
@@ -595,16 +401,3 @@ def _text(part: NounPhrase | Sequence[Unit]) -> str:
 
 def _names_subject(relation: RelationCandidate, subjects: set[str]) -> bool:
     return not relation.object_is_entity and relation.datatype is None and fold(relation.object) in subjects
-
-
-def _as_entity(relation: RelationCandidate) -> RelationCandidate:
-    return RelationCandidate(
-        relation.subject,
-        relation.predicate,
-        relation.object,
-        True,
-        None,
-        relation.quote,
-        relation.confidence,
-        relation.span,
-    )

@@ -64,8 +64,8 @@ class Tagger:
     def _best_path(self, words: Sequence[str]) -> list[str]:
         """Viterbi decoding of the model's second-order HMM.
 
-        Gives the tags that HanTa's own decoder gives, four times faster: it tries the few tags that a word can
-        have rather than all of the tag set. A state is the pair (tag before, tag).
+        Gives the tags that HanTa's own decoder gives, four times faster: it tries the few tags that a word
+        can have rather than all of the tag set. A state is the pair (tag before, tag).
         """
         model = self._model
         start = (model.tag2int["EMPTY"], _START)

@@ -249,7 +249,9 @@ def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
             kind = "F" if before in "NP" and following in "DSJMNP" else "D"
         elif kind == "T" and following in "DSJMNPYO":
             kind = "A"
-        elif (kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP") or (kind == "B" and unit.text[:1] in "'’" and before in "NP" and following in "NJP"):
+        elif (kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP") or (
+            kind == "B" and unit.text[:1] in "'’" and before in "NP" and following in "NJP"
+        ):
             kind = "'"
         if kind != unit.kind:
             unit = Unit(unit.start, unit.end, kind, unit.text, unit.tag, unit.literal)  # noqa: PLW2901

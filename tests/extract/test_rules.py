@@ -1,0 +1,281 @@
+"""What the rules read out of sentences."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.extract.model import Extraction
+from graphrag_rdf.extract.rules import RuleExtractor, RuleSettings
+
+RULES = RuleExtractor()
+
+
+def extract(
+    text: str,
+    language: str | None = "en",
+    *,
+    title: str | None = None,
+    topic: str | None = None,
+    names: dict[str, str] | None = None,
+    rules: RuleExtractor = RULES,
+) -> Extraction:
+    sentences = split_sentences(text, language)
+    return rules.extract(text, sentences, language=language, title=title, topic=topic, names=names)
+
+
+def facts(text: str, language: str = "en", topic: str | None = None) -> list[str]:
+    found = extract(text, language, topic=topic).relations
+    return [f"{fact.subject} | {fact.predicate} | {fact.object}" for fact in found]
+
+
+# (sentence, facts that must be read, in any order, and no others)
+EXACT = [
+    ("Ada Venn built Orrin Bridge.", ["Ada Venn | built | Orrin Bridge"]),
+    (
+        "Ada Venn was born in Kelm in 1871 and worked for Orrin Ltd.",
+        [
+            "Ada Venn | was born in | Kelm",
+            "Ada Venn | was born in | 1871",
+            "Ada Venn | worked for | Orrin Ltd",
+        ],
+    ),
+    (
+        "Ada Venn and Bob Hale founded Orrin Ltd in 1902.",
+        [
+            "Ada Venn | founded | Orrin Ltd",
+            "Bob Hale | founded | Orrin Ltd",
+            "Ada Venn | founded Orrin Ltd in | 1902",
+            "Bob Hale | founded Orrin Ltd in | 1902",
+        ],
+    ),
+    (
+        "Ada Venn, the chief engineer of Orrin Ltd, lived in Kelm.",
+        ["Ada Venn | chief engineer of | Orrin Ltd", "Ada Venn | lived in | Kelm"],
+    ),
+    ("Paris is the capital of France.", ["Paris | capital of | France"]),
+    ("The capital of France is Paris.", ["Paris | capital of | France"]),
+    ("France's capital is Paris.", ["Paris | capital of | France"]),
+    ("Kelm is a village in Kent.", ["Kelm | is | village", "Kelm | village in | Kent"]),
+    ("Kelm has a population of 1,234.", ["Kelm | has population of | 1234"]),
+    (
+        "Orrin's director Bob Hale lived in Kelm.",
+        ["Bob Hale | director of | Orrin", "Bob Hale | lived in | Kelm"],
+    ),
+    (
+        "The bridge, which was opened by King Olaf, is a work of Ada Venn.",
+        [],  # which bridge?
+    ),
+    (
+        "Orrin Bridge, which was opened by King Olaf in 1902, crosses the River Orrin.",
+        [
+            "Orrin Bridge | was opened by | King Olaf",
+            "Orrin Bridge | was opened in | 1902",
+            "Orrin Bridge | crosses | River Orrin",
+        ],
+    ),
+    (
+        "Founded in 1879, the Crandon Institute is a school in Uruguay.",
+        [
+            "Crandon Institute | founded in | 1879",
+            "Crandon Institute | is | school",
+            "Crandon Institute | school in | Uruguay",
+        ],
+    ),
+    (
+        "Demon Dice is a dice game created by Lester Smith and Tim Brown.",
+        [
+            "Demon Dice | is | dice game",
+            "Demon Dice | created by | Lester Smith",
+            "Demon Dice | created by | Tim Brown",
+        ],
+    ),
+    ("Ada Venn did not build Orrin Bridge.", ["Ada Venn | did not build | Orrin Bridge"]),
+    ("Ada Venn may have built Orrin Bridge.", ["Ada Venn | may have built | Orrin Bridge"]),
+    ("If Ada Venn built Orrin Bridge, nobody knew.", []),
+    ("Did Ada Venn build Orrin Bridge?", []),
+    ("“Ada Venn built Orrin Bridge and then she left for Narne,” he said.", []),
+    ("I met you in Kelm.", []),
+    (
+        "Counting Crows is an American rock band from Berkeley, California, formed in 1991.",
+        [
+            "Counting Crows | is | American rock band",
+            "Counting Crows | American rock band from | Berkeley",
+            "Counting Crows | formed in | 1991",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), EXACT, ids=[text[:40] for text, _ in EXACT])
+def test_english(text: str, expected: list[str]) -> None:
+    assert sorted(fact.casefold() for fact in facts(text)) == sorted(fact.casefold() for fact in expected)
+
+
+# (text of several sentences, a fact that rests on who is meant)
+REFERENCES = [
+    ("Ada Venn lived in Kelm. She founded Orrin Ltd.", "Ada Venn | founded | Orrin Ltd"),
+    ("Ada Venn lived in Kelm. Venn founded Orrin Ltd.", "Ada Venn | founded | Orrin Ltd"),
+    ("Kelm is a village. It has a population of 12.", "Kelm | has population of | 12"),
+    ("Orrin Ltd is a company. The company built Long Bridge.", "Orrin Ltd | built | Long Bridge"),
+    ("Ada Venn lived in Kelm. Her husband Bob Hale taught in Narne.", "Bob Hale | husband of | Ada Venn"),
+    ("Kelm Review is a journal. The editor is Bob Hale.", "Bob Hale | editor of | Kelm Review"),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), REFERENCES, ids=[text for text, _ in REFERENCES])
+def test_references(text: str, expected: str) -> None:
+    assert expected in facts(text)
+
+
+def test_the_topic_stands_in_for_a_pronoun() -> None:
+    assert facts("It was founded in 1902.", topic="Orrin Ltd") == ["Orrin Ltd | was founded in | 1902"]
+    assert facts("The film was released in 1902.", topic="Kelm (film)") == ["Kelm | was released in | 1902"]
+    assert facts("It was founded in 1902.", topic="notes.txt") == []
+    assert facts("It was founded in 1902.") == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        (
+            "de",
+            "Ada Venn, die Chefingenieurin der Orrin GmbH, wurde 1871 in Kelm geboren.",
+            [
+                "Ada Venn | Chefingenieurin von | Orrin GmbH",
+                "Ada Venn | wurde geboren im Jahr | 1871",
+                "Ada Venn | wurde geboren in | Kelm",
+            ],
+        ),
+        ("de", "Bern ist die Hauptstadt der Schweiz.", ["Bern | Hauptstadt von | Schweiz"]),
+        (
+            "de",
+            "1902 gründete Ada Venn die Kelmer Brückenbau GmbH.",
+            ["Ada Venn | gründete | Kelmer Brückenbau GmbH"],
+        ),
+        ("nl", "Amsterdam is de hoofdstad van Nederland.", ["Amsterdam | hoofdstad van | Nederland"]),
+        (
+            "nl",
+            "In 1902 stichtte Ada Venn het Kelm Instituut.",
+            ["Ada Venn | stichtte | Kelm Instituut", "Ada Venn | stichtte Kelm Instituut in | 1902"],
+        ),
+    ],
+)
+def test_german_and_dutch(language: str, text: str, expected: list[str]) -> None:
+    found = facts(text, language)
+    assert [fact for fact in expected if fact not in found] == []
+
+
+def test_types_definitions_and_aliases() -> None:
+    text = (
+        "The European Space Agency (ESA) hired Captain Olaf Orrin. Kelm is a village in Kent. "
+        "Ada Venn (1871–1930), also known as Bridge Ada, was a Scottish engineer."
+    )
+    found = {entity.name: entity for entity in extract(text).entities}
+    assert found["European Space Agency"].type == "Organisation"
+    assert found["European Space Agency"].aliases == ("ESA",)
+    assert found["Captain Olaf Orrin"].type == "Person"
+    assert (found["Kelm"].type, found["Kelm"].definition) == ("Place", "village")
+    assert (found["Ada Venn"].type, found["Ada Venn"].definition) == ("Person", "Scottish engineer")
+
+
+def test_lives_in_brackets() -> None:
+    found = facts("Ada Venn (1871–1930) was an engineer. Bob Hale (born 3 May 1880) was a painter.")
+    assert {
+        "Ada Venn | was born in | 1871",
+        "Ada Venn | died in | 1930",
+        "Bob Hale | was born on | 1880-05-03",
+    } <= set(found)
+
+
+def test_the_years_of_a_war_are_no_life() -> None:
+    assert facts("The Orrin War (1871–1875) was a war between Kelm and Narne.")[:1] == [
+        "Orrin War | is | war"
+    ]
+    assert not any("born" in fact for fact in facts("The Orrin War (1871–1875) was a war."))
+
+
+def test_literals_are_typed() -> None:
+    relation = extract("Ada Venn was born on 3 May 1871.").relations[0]
+    assert (relation.object, relation.datatype) == ("1871-05-03", "http://www.w3.org/2001/XMLSchema#date")
+    assert not relation.object_is_entity
+
+
+def test_an_object_that_is_a_subject_elsewhere_is_an_entity() -> None:
+    relations = extract("Plants need sunlight. Sunlight drives photosynthesis.").relations
+    assert [r.object_is_entity for r in relations if r.object == "sunlight"] == [True]
+
+
+def test_evidence_is_the_sentence() -> None:
+    text = "Nothing here. Ada Venn built Orrin Bridge."
+    relation = extract(text).relations[0]
+    assert relation.span is not None
+    offset, length = relation.span
+    assert text[offset : offset + length] == relation.quote == "Ada Venn built Orrin Bridge."
+    assert relation.confidence is not None
+    assert 0.4 <= relation.confidence <= 0.9
+
+
+def test_synonyms_give_the_canonical_name() -> None:
+    found = extract("A. Venn built Orrin Bridge.", names={"A. Venn": "Ada Venn"})
+    assert found.relations[0].subject == "Ada Venn"
+    assert found.mentions[0].name == "Ada Venn"
+    assert next(entity for entity in found.entities if entity.name == "Ada Venn").aliases == ("A. Venn",)
+
+
+def test_what_is_left_out_is_told() -> None:
+    reasons = {rejected.reason for rejected in extract("They built it. The company moved to Kelm.").rejected}
+    assert reasons == {"pronoun_object", "unresolved_description"} or "unresolved_pronoun" in reasons
+
+
+def test_a_language_without_grammar_gives_names_and_a_warning() -> None:
+    found = extract("Ada Venn est née à Kelm en 1871.", "fr")
+    assert [mention.name for mention in found.mentions] == ["Ada Venn", "Kelm"]
+    assert found.relations == ()
+    assert found.language_warning is not None
+    assert "language_without_tagger" in found.language_warning
+    assert "'fr'" in found.language_warning
+
+
+def test_settings() -> None:
+    text = "Kelm is a village in Kent. Ada Venn was an engineer in Kelm."
+    typed = extract(text, rules=RuleExtractor(RuleSettings(entity_types=("person",))))
+    assert {entity.name: entity.type for entity in typed.entities}["Ada Venn"] == "person"
+    assert {entity.name: entity.type for entity in typed.entities}["Kelm"] is None
+    assert len(extract(text, rules=RuleExtractor(RuleSettings(max_facts=1))).relations) == 1
+    assert extract(text, rules=RuleExtractor(RuleSettings(min_confidence=0.95))).relations == ()
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text(max_size=200), st.sampled_from(["en", "de", "nl", "ja", None]))
+def test_any_text_gives_valid_spans_and_always_the_same(text: str, language: str | None) -> None:
+    found = extract(text, language, title=text[:10])
+    check_spans(found, text)
+    assert extract(text, language, title=text[:10]) == found
+
+
+ROW = """Ada Venn the a of bridge built was is and , . ( ) who which in 1871 she it Kelm's not to Orrin said “ ” ' -"""
+WORDS = st.sampled_from(ROW.split())
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(WORDS, max_size=40), st.sampled_from(["en", "de", "nl"]))
+def test_any_row_of_words_gives_valid_spans(row: list[str], language: str) -> None:
+    """Grammar meets every order of words."""
+    text = " ".join(row)
+    check_spans(extract(text, language), text)
+
+
+def check_spans(found: Extraction, text: str) -> None:
+    for relation in found.relations:
+        assert relation.span is not None
+        offset, length = relation.span
+        assert text[offset : offset + length] == relation.quote
+        assert relation.subject.strip()
+        assert relation.predicate.strip()
+        assert relation.object.strip()
+    for entity in found.entities:
+        if entity.span:
+            assert 0 <= entity.span[0] < sum(entity.span) <= len(text)
+    for mention in found.mentions:
+        assert 0 <= mention.offset < mention.offset + mention.length <= len(text)

@@ -9,6 +9,11 @@ import pytest
 from tests.support.scripted_server import ScriptedServer
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What `load_litellm` silences for users, as pytest puts its own filters before."""
+    config.addinivalue_line("filterwarnings", "ignore:.*`ReadOnly` qualifier:UserWarning")
+
+
 @pytest.fixture(scope="session")
 def _scripted_server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:

@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from types import ModuleType
@@ -56,6 +57,9 @@ def load_litellm() -> ModuleType:
     # it would make up counts where a server tells none
     litellm.disable_token_counter = True
     litellm.num_retries = None
+    litellm.DEFAULT_MAX_RETRIES = 0  # embedding calls take max_retries=0 for "not set" and use this
+    # pydantic's, about litellm's own types, with the first stream
+    warnings.filterwarnings("ignore", message=r".*`ReadOnly` qualifier", category=UserWarning)
     return litellm
 
 

@@ -67,6 +67,7 @@ class Reply:
         chunk_delay: seconds before each further chunk of a stream.
         chunk_size: characters in a chunk of a stream.
         cut_after: close the connection after so many bytes of the body (a stream: so many chunks).
+        stall_after: a stream says nothing more after so many chunks, and stays open.
         hang: accept the request, then say nothing until the client leaves or the server stops.
         raw: send these bytes as the body instead, whatever was asked.
         content_type: of the body.
@@ -82,6 +83,7 @@ class Reply:
     chunk_delay: float = 0.0
     chunk_size: int = 8
     cut_after: int | None = None
+    stall_after: int | None = None
     hang: bool = False
     raw: bytes | None = None
     content_type: str = "application/json"
@@ -153,6 +155,7 @@ class ScriptedServer:
         requests: everything asked so far, in order of arrival.
         dimensions: length of the embeddings.
         closed_early: how often a client left before a stream was through.
+        most_active: the most requests that waited for their answers at the same time.
     """
 
     def __init__(self, dimensions: int = 32) -> None:
@@ -221,7 +224,7 @@ class ScriptedServer:
 
     @contextlib.contextmanager
     def counting(self) -> Iterator[None]:
-        """Count a request as under way."""
+        """Count a request as under way, until its answer begins."""
         with self._lock:
             self.active += 1
             self.most_active = max(self.most_active, self.active)
@@ -280,15 +283,15 @@ class _RequestHandler(BaseHTTPRequestHandler):
             reply = scripted.reply_to(request)
             if reply.delay:
                 scripted.wait(reply.delay)
-            if reply.hang:
-                scripted.wait(3600)
-                self.close_connection = True
-            elif reply.raw is not None or reply.status >= 400:
-                self._send(reply, reply.raw if reply.raw is not None else _error(reply))
-            elif request.body.get("stream"):
-                self._stream(reply, request)
-            else:
-                self._send(reply, json.dumps(self._body(reply, request), ensure_ascii=False).encode())
+        if reply.hang:
+            scripted.wait(3600)
+            self.close_connection = True
+        elif reply.raw is not None or reply.status >= 400:
+            self._send(reply, reply.raw if reply.raw is not None else _error(reply))
+        elif request.body.get("stream"):
+            self._stream(reply, request)
+        else:
+            self._send(reply, json.dumps(self._body(reply, request), ensure_ascii=False).encode())
 
     def _body(self, reply: Reply, request: Request) -> dict[str, Any]:
         body, path = request.body, request.path
@@ -335,6 +338,8 @@ class _RequestHandler(BaseHTTPRequestHandler):
                 if reply.cut_after is not None and number >= reply.cut_after:
                     self.close_connection = True
                     return
+                if number == reply.stall_after:
+                    self.server.scripted.wait(3600)
                 if number and reply.chunk_delay:
                     self.server.scripted.wait(reply.chunk_delay)
                 data = f"data: {event}\n\n".encode()

@@ -136,6 +136,11 @@ def _without_brackets(items: Sequence[Item]) -> list[Item]:
     return kept
 
 
+def _role(noun: NounPhrase) -> tuple[Unit, ...]:
+    """`chief engineer` of `the chief engineer of Orrin`."""
+    return noun.units[slice(*noun.core)]
+
+
 def _lowered(units: Sequence[Unit]) -> str:
     return surface([unit if unit.kind == "P" else replace(unit, text=unit.lower) for unit in units])
 
@@ -227,6 +232,8 @@ class _Reader:
             else:
                 break
             noun = self._phrase(position + step)
+            if kind == "," and noun is not None and self._describes(members[0], noun):
+                break
             if noun is None or (
                 self._at(position + step + 1) == "v" and not self._closes_list(position, step)
             ):
@@ -238,6 +245,11 @@ class _Reader:
                 break
         # commas without a final "and" are appositions or places within places, not lists
         return (members, reach) if reach == position and reach > index else (members[:1], index)
+
+    def _describes(self, first: NounPhrase, second: NounPhrase) -> bool:
+        """Whether `A, the founder of B` says what A is rather than going on with a list."""
+        role = second.kind == "common" and bool(second.determiner) and self._is_role(second.head.lower)
+        return first.kind == "name" and role
 
     def _closes_list(self, position: int, step: int) -> bool:
         """Whether "A and B" before a verb are its subjects: nothing before A has claimed A."""
@@ -507,10 +519,8 @@ class _Reader:
         clause.object, clause.objects, clause.open_object = noun, members, False
         if clause.copula:
             self._copula(clause, noun)
-            if reach > self.position and noun.kind == "common":
-                for member in members[1:]:
-                    for subject in clause.subjects:
-                        self._describe(subject, member, stated=True, pattern="definition")
+            for member in members[1:]:
+                self._copula_member(clause, noun, member)
         elif clause.have and noun.of and noun.kind == "common":
             head = noun.units[slice(*noun.core)]
             for subject in clause.subjects:
@@ -534,11 +544,16 @@ class _Reader:
             and other.kind == "common"
             and other.determiner
             and not other.possessive
-            and self._at(self.position + 3) not in {"v", "c"}
+            and self._at(self.position + 3) not in {"v"}
+            and (self._at(self.position + 3) != "c" or (other.of and self._is_role(other.head.lower)))
         ):
             self._describe(noun, other, stated=True, pattern="apposition")
             self.position += 2
             self.clause = None
+            second = self._phrase(self.position + 2)
+            if self._kind(1) == "c" and second is not None and second.kind == "name" and self._kind(3) != "v":
+                self._state(noun, f"{self._low(_role(other))} {self.words.of}", second, "apposition")
+                self.position += 2
 
     def _complement(self, preposition: Unit, noun: NounPhrase) -> None:
         clause = self.clause
@@ -622,6 +637,17 @@ class _Reader:
     def _is_role(self, head: str) -> bool:
         head = head.split("-", maxsplit=1)[0] if head not in self.words.roles else head
         return head in self.words.roles or head in self.words.head_types
+
+    def _copula_member(self, clause: _Clause, first: NounPhrase, member: NounPhrase) -> None:
+        """What follows the first in `is a son of A and B`, `is a singer and painter`, `Its ports are A and B`."""
+        if first.kind == "name":
+            self._copula(clause, member)
+            return
+        for subject in clause.subjects:
+            if member.kind == "name" and first.of:
+                self._state(subject, f"{self._low(_role(first))} {self.words.of}", member, "role")
+            elif member.kind == "common":
+                self._describe(subject, member, stated=True, pattern="definition")
 
     def _bare_role(self, noun: NounPhrase) -> bool:
         """`The editor-in-chief` without saying of what."""

@@ -148,7 +148,7 @@ class References:
         if gender == "other":
             return None
         for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
-            if _fits(known, gender):
+            if _fits(known, gender, self._words):
                 if gender in {"he", "she"}:
                     known.gender = known.gender or gender
                     known.type = known.type or "Person"
@@ -188,18 +188,22 @@ class References:
         parts = fold(name).replace(".", "").split()
         if len(parts) < 2:
             return None
-        if parts[0] in self._words.titles and "of" not in parts:
-            return self._words.titles[parts[0]]
         # in "University of Kelm" the head comes first
         head = parts[parts.index("of") - 1] if "of" in parts[1:] else parts[-1]
-        return self._words.name_types.get(head)
+        by_title = self._words.titles.get(parts[0]) if "of" not in parts else None
+        return self._words.name_types.get(head) or by_title
 
 
-def _fits(known: Known, gender: str) -> bool:
+def _fits(known: Known, gender: str, words: Lexicon) -> bool:
     if known.gender:
         return known.gender == gender
     if gender in {"he", "she"}:
-        return known.type in {None, "Person"}
+        if known.type is not None:
+            return known.type == "Person"
+        # Moore's law is no he: people's names have capitals or particles throughout
+        return words.head_types.get(known.head, "Person") == "Person" and all(
+            len(word) < 4 or word[0].isupper() for word in known.name.split()
+        )
     if gender == "they":
         return known.type in {"Organisation", "Group"} or known.head in {
             "band",

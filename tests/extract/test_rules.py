@@ -90,6 +90,18 @@ EXACT = [
             "Demon Dice | created by | Tim Brown",
         ],
     ),
+    (
+        "Ada Venn is the daughter of Olaf Venn and Una Hale.",
+        ["Ada Venn | daughter of | Olaf Venn", "Ada Venn | daughter of | Una Hale"],
+    ),
+    (
+        "Orrin Bridge is named after Bob Hale, the founder of Orrin Ltd and Kelm Works.",
+        [
+            "Orrin Bridge | is named after | Bob Hale",
+            "Bob Hale | founder of | Orrin Ltd",
+            "Bob Hale | founder of | Kelm Works",
+        ],
+    ),
     ("Ada Venn did not build Orrin Bridge.", ["Ada Venn | did not build | Orrin Bridge"]),
     ("Ada Venn may have built Orrin Bridge.", ["Ada Venn | may have built | Orrin Bridge"]),
     ("If Ada Venn built Orrin Bridge, nobody knew.", []),
@@ -254,7 +266,8 @@ def test_any_text_gives_valid_spans_and_always_the_same(text: str, language: str
     assert extract(text, language, title=text[:10]) == found
 
 
-ROW = """Ada Venn the a of bridge built was is and , . ( ) who which in 1871 she it Kelm's not to Orrin said “ ” ' -"""
+ROW = """Ada Venn the a of bridge built was is and , . ( )
+who which in 1871 she it Kelm's not to Orrin said “ ” ' -"""
 WORDS = st.sampled_from(ROW.split())
 
 

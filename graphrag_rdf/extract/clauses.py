@@ -639,7 +639,7 @@ class _Reader:
         return head in self.words.roles or head in self.words.head_types
 
     def _copula_member(self, clause: _Clause, first: NounPhrase, member: NounPhrase) -> None:
-        """What follows the first in `is a son of A and B`, `is a singer and painter`, `Its ports are A and B`."""
+        """The second of `is a son of A and B`, of `is a singer and painter`, of `Its ports are A and B`."""
         if first.kind == "name":
             self._copula(clause, member)
             return

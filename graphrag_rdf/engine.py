@@ -54,15 +54,23 @@ class Engine:
         store, librarian: already open.
         settings: see `config`.
         place: the store's folder; None in memory.
+        read_only: nothing is written into the folder.
     """
 
     def __init__(
-        self, store: EmbeddedStore, librarian: Librarian, settings: Settings, place: StoreFolder | None
+        self,
+        store: EmbeddedStore,
+        librarian: Librarian,
+        settings: Settings,
+        place: StoreFolder | None,
+        *,
+        read_only: bool = False,
     ) -> None:
         self.store = store
         self.librarian = librarian
         self.settings = settings
         self.place = place
+        self.read_only = read_only
         self.warnings: list[dict[str, str]] = []
 
     @classmethod
@@ -72,6 +80,7 @@ class Engine:
         *,
         config: Settings | None = None,
         create: bool = True,
+        read_only: bool = False,
     ) -> Self:
         """Open a store.
 
@@ -79,6 +88,7 @@ class Engine:
             store: its folder; None takes the setting `store`; `:memory:` keeps everything in memory.
             config: settings; None reads them as the command line does.
             create: make the store when it is missing.
+            read_only: write nothing at all into its folder: for estimates, not for questions.
 
         Raises:
             StoreError: when it is missing and not to be made, damaged, or from a newer program.
@@ -94,15 +104,15 @@ class Engine:
             migrate(memory)
             return cls(memory, Librarian(), settings, None)
         place = StoreFolder.of_collection(Path(where), settings.collection)
-        opened, librarian = place.open(templates, create=create)
-        return cls(opened, librarian, settings, place)
+        opened, librarian = place.open(templates, create=create and not read_only, read_only=read_only)
+        return cls(opened, librarian, settings, place, read_only=read_only)
 
     def close(self) -> None:
         """Let go of the store and its indexes."""
         if "text_index" in self.__dict__:
             self.text_index.close()
         self.store.close()
-        if self.place is not None:
+        if self.place is not None and not self.read_only:
             self.place.release()
 
     def __enter__(self) -> Self:
@@ -154,8 +164,8 @@ class Engine:
 
     @cached_property
     def response_cache(self) -> ResponseCache | None:
-        """Answers of models, kept on disk; None in memory or when switched off."""
-        if not self.settings.cache.enabled or self.place is None:
+        """Answers of models, kept on disk; None in memory, when switched off, or when only reading."""
+        if not self.settings.cache.enabled or self.place is None or self.read_only:
             return None
         from graphrag_rdf.llm.cache import ResponseCache
 

@@ -31,6 +31,7 @@ class EmbeddedStore(TemplateStore):
         templates: the query library.
         path: the folder of the database, made if missing; None for memory.
         dialect: `rdf12`; `classic` stores statements as RDF 1.1 reification (used to prove templates).
+        read_only: write nothing at all into the folder, and take no lock; nobody may write meanwhile.
 
     Raises:
         StoreLockedError: when another process holds the folder.
@@ -38,11 +39,17 @@ class EmbeddedStore(TemplateStore):
     """
 
     def __init__(
-        self, templates: TemplateLibrary, path: Path | None = None, dialect: Dialect = "rdf12"
+        self,
+        templates: TemplateLibrary,
+        path: Path | None = None,
+        dialect: Dialect = "rdf12",
+        *,
+        read_only: bool = False,
     ) -> None:
         super().__init__(templates, dialect, Graphs.FACTS if dialect == "classic" else None)
         self.path = path
-        self._store = _open(path)
+        self._read_only = read_only
+        self._store = _open(path, read_only=read_only)
         self._write_lock = threading.RLock()
         self._commit = self._read_number(RAG.commit)
         self._content_commit = self._read_number(RAG.contentCommit)
@@ -162,7 +169,7 @@ class EmbeddedStore(TemplateStore):
 
     def flush(self) -> None:
         """Make sure that what was committed is on disk."""
-        if self.path is not None:
+        if self.path is not None and not self._read_only:
             self._store.flush()
 
     def close(self) -> None:
@@ -207,10 +214,12 @@ class EmbeddedStore(TemplateStore):
         return number
 
 
-def _open(path: Path | None) -> ox.Store:
+def _open(path: Path | None, *, read_only: bool) -> ox.Store:
     if path is None:
         return ox.Store()
     try:
+        if read_only:
+            return ox.Store.read_only(str(path))
         path.mkdir(parents=True, exist_ok=True)
         return ox.Store(str(path))
     except OSError as error:

@@ -21,7 +21,7 @@ from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.librarian import Librarian
-from graphrag_rdf.store.migrations import migrate
+from graphrag_rdf.store.migrations import migrate, require_known_version
 
 DEFAULT_COLLECTION = "default"
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
@@ -79,12 +79,15 @@ class StoreFolder:
             )
         return cls(store / "collections" / collection)
 
-    def open(self, templates: TemplateLibrary, *, create: bool) -> tuple[EmbeddedStore, Librarian]:
+    def open(
+        self, templates: TemplateLibrary, *, create: bool, read_only: bool = False
+    ) -> tuple[EmbeddedStore, Librarian]:
         """Open the database, brought to this program's version, and the librarian.
 
         Args:
             templates: the query library.
             create: make the folder when it is missing.
+            read_only: write nothing at all, not even a lock.
 
         Raises:
             StoreError: when it is missing and not to be made, damaged, or from a newer program.
@@ -97,16 +100,23 @@ class StoreFolder:
             )
         if self.root.exists() and not self.root.is_dir():
             raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
+        # Closing a lock file gives up this process's own lock on it, so it is never tried by its holder.
+        if read_only and (self._noted().get("pid") == os.getpid() or _is_locked(self.database / "LOCK")):
+            raise self._locked()
         try:
-            store = EmbeddedStore(templates, self.database)
+            store = EmbeddedStore(templates, self.database, read_only=read_only)
         except StoreLockedError as error:
             raise self._locked() from error
         try:
-            migrate(store)
+            if read_only:
+                require_known_version(store)
+            else:
+                migrate(store)
         except StoreError:
             store.close()
             raise
-        self._note_holder()
+        if not read_only:
+            self._note_holder()
         return store, Librarian(self.librarian)
 
     def release(self) -> None:
@@ -121,12 +131,44 @@ class StoreFolder:
         except OSError as error:
             raise StoreError(f"{self.root} cannot be written: {error}") from error
 
-    def _locked(self) -> StoreLockedError:
+    def _noted(self) -> dict[str, object]:
+        """The note of the process that has, or last had, the store open; empty without one."""
         try:
             note = json.loads(self.holder.read_text(encoding="utf-8"))
-            who = f"process {note['pid']} ({note['command']}, since {note['since']})"
-        except (OSError, ValueError, KeyError, TypeError):
-            who, note = "another process", {}
-        url = note.get("url") if isinstance(note, dict) else None
+        except (OSError, ValueError):
+            return {}
+        return note if isinstance(note, dict) else {}
+
+    def _locked(self) -> StoreLockedError:
+        note = self._noted()
+        known = {"pid", "command", "since"} <= note.keys()
+        who = (
+            f"process {note['pid']} ({note['command']}, since {note['since']})"
+            if known
+            else "another process"
+        )
+        url = note.get("url")
         hint = f'ask it: graphrag-rdf ask --server {url} "…"' if url else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint=hint)
+
+
+def collections(store: Path) -> list[str]:
+    """The names of the collections in a store's folder, the default one first."""
+    beside = sorted(path.name for path in (store / "collections").glob("*") if StoreFolder(path).exists)
+    return [DEFAULT_COLLECTION] * StoreFolder(store).exists + beside
+
+
+def _is_locked(lock: Path) -> bool:
+    """Whether another process holds a lock file (POSIX; elsewhere unknown, taken as free)."""
+    if os.name != "posix":
+        return False
+    import fcntl
+
+    try:
+        with lock.open("rb+") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -26,12 +26,22 @@ def migrate(store: Store) -> int:
     Raises:
         StoreError: when the store was made by a newer program.
     """
+    version = require_known_version(store)
+    for number, template in enumerate(MIGRATIONS[version:], start=version + 1):
+        store.commit(Changes(updates=[(template, {"number": number, "now": now()})]))
+    return len(MIGRATIONS)
+
+
+def require_known_version(store: Store) -> int:
+    """The version of a store.
+
+    Raises:
+        StoreError: when the store was made by a newer program.
+    """
     version = store_version(store)
     if version > len(MIGRATIONS):
         raise StoreError(
             f"the store has version {version}; this program knows versions up to {len(MIGRATIONS)}",
             hint="upgrade graphrag-rdf, or ingest into a new store",
         )
-    for number, template in enumerate(MIGRATIONS[version:], start=version + 1):
-        store.commit(Changes(updates=[(template, {"number": number, "now": now()})]))
-    return len(MIGRATIONS)
+    return version

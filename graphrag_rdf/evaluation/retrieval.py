@@ -100,7 +100,7 @@ def _baselines(
     def ranks(search: Callable[[str], list[Hit]]) -> list[list[int]]:
         return [[index_of[hit.iri] for hit in search(question.q)] for question in evalset.questions]
 
-    language = engine._language(evalset.questions[0].q) if evalset.questions else None  # noqa: SLF001
+    language = engine._language(evalset.questions[0].q) if evalset.questions else None
     yield (
         "bm25",
         ranks(lambda q: engine.text_index.search(q, kind="chunk", k=depth, language=language)),

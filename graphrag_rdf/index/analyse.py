@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
+from .irregular import IRREGULAR
 from .stopwords import STOP_WORDS
 
 # Languages with a Snowball stemmer in Tantivy (the compiled one: a fortieth of the time of one in Python)
@@ -57,10 +58,11 @@ def _term_of(language: str) -> Callable[[str], str]:
     """The function from a folded word to its term ("" for a stop word) in a language."""
     stop = STOP_WORDS.get(language, frozenset())
     stem = _stemmer(_SNOWBALL[language]) if language in _SNOWBALL else str
+    irregular = IRREGULAR.get(language, {})
 
     @lru_cache(maxsize=50_000)
     def term(word: str) -> str:
-        return "" if word in stop else _unaccented(stem(word[:_MAX_TERM]))
+        return "" if word in stop else _unaccented(stem(irregular.get(word, word)[:_MAX_TERM]))
 
     return term
 
@@ -97,8 +99,8 @@ def match_key(label: str) -> str:
 def analyse(text: str, language: str | None) -> list[str]:
     """The index terms of a text, in order, with repetitions.
 
-    Words are folded, cut at everything that is not a letter or digit, freed of stop words, stemmed
-    (Snowball) where the language has such lists and rules, and those in Latin script freed of accents.
+    Words are folded, cut at everything that is not a letter or digit, freed of stop words, brought to their
+    base form where that is irregular, stemmed (Snowball) where the language has such lists and rules, and those in Latin script freed of accents.
     Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer become overlapping pairs of characters; a
     single character stays itself.
 

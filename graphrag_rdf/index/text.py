@@ -10,6 +10,7 @@ equal scores, to the digit.
 from __future__ import annotations
 
 import ctypes
+import math
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -289,6 +290,19 @@ class TextIndex:
         with self._guard():
             weights = self._weights(shelf, query, kind, language, boosts)
             return {entry.iri: weights.score(entry) for entry in shelf.find("iri", iris)}
+
+    def rarity(self, query: str, *, kind: Kind, language: str | None = None) -> dict[str, float]:
+        """The terms of a query with their inverse document frequency among the records of a kind.
+
+        ln(1 + (N - n + 0.5) / (n + 0.5)) as in `search`; a term that no record has counts as one that one has.
+        """
+        shelf = self._shelves[kind]
+        with self._guard():
+            terms = dict.fromkeys(analyse(query, language), 1)
+            weights = shelf.weigh(terms, {"text": 1.0})
+        found = {term: weight for _, term, weight in weights.terms}
+        rarest = math.log(1 + (max(1, shelf.count) - 0.5) / 1.5) if shelf.count else 1.0
+        return {term: found.get(term, rarest) for term in terms}
 
     def exact(self, labels: Sequence[str]) -> dict[str, list[str]]:
         """Entities called so: each label that has any, with their IRIs in order.

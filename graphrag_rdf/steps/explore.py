@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, local_name, text_of
 from graphrag_rdf.steps.labels import edge_id
 from graphrag_rdf.steps.state import Context, Edge, Parameters, Seed, SentenceHit, State, Triple
-from graphrag_rdf.steps.words import content_terms, coverage
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -51,7 +51,7 @@ class _Exploration:
         self.parameters = parameters
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
         context.recorder.say(self.step, RAG.mode, Literal("hops"))
-        self.terms = content_terms(state.question, state.language)
+        self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.hits: dict[str, SentenceHit] = {}
@@ -200,7 +200,7 @@ class _Exploration:
                     edge.sentences = (*edge.sentences, sentence)
 
     def _overlap(self, edge: Edge) -> float:
-        return coverage(self.terms, [edge.text], self.state.language)
+        return self.words.coverage(edge.text)
 
     def _score_edge(self, edge: Edge) -> None:
         by_evidence = max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)

@@ -21,7 +21,7 @@ from graphrag_rdf.steps.labels import edge_id, label_graph
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Edge, Parameters, Selection, State
-from graphrag_rdf.steps.words import content_terms, coverage
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -117,7 +117,7 @@ def _select(
     selections += [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
     attach_sources(context, step, selections)
     selections = [selection for selection in selections if selection.sources]
-    spoken = _coverage(state, selections)
+    spoken = _coverage(context, state, selections)
     # what a model chose with a reason counts; what was ranked must speak of what was asked
     chosen = by_model and any(selection.edge for selection in selections)
     if not chosen and spoken < parameters["min_coverage"]:
@@ -131,15 +131,14 @@ def _select(
     return context.recorder.finish(step)
 
 
-def _coverage(state: State, selections: Sequence[Selection]) -> float:
-    terms = content_terms(state.question, state.language)
+def _coverage(context: Context, state: State, selections: Sequence[Selection]) -> float:
     texts = []
     for selection in selections:
         texts += [source.quote for source in selection.sources]
         texts += [source.title for source in selection.sources[:1]]
         if selection.edge:
             texts.append(selection.edge.text)
-    return coverage(terms, texts, state.language)
+    return QuestionWords.of(state.question, state.language, context.text_index).coverage(*texts)
 
 
 def _concept(state: State, selection: Selection) -> str | None:

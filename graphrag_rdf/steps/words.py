@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from graphrag_rdf.index.analyse import analyse
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.text import TextIndex
 
 # what a question asks for, by its opening words; a sentence that shows such a thing is more likely to answer
 _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
@@ -19,21 +24,40 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
 )
 
 
-def content_terms(text: str, language: str | None) -> set[str]:
-    """The stems of a text's content words (stop words left out)."""
-    return set(analyse(text, language))
+@dataclass(frozen=True, slots=True)
+class QuestionWords:
+    """The content words of a question, weighed by how rare they are in the documents.
 
+    Attributes:
+        weights: stem → weight; the weights add up to 1.
+        language: of the question.
+    """
 
-def coverage(question_terms: set[str], texts: Iterable[str], language: str | None) -> float:
-    """The share (0 to 1) of the question's stems that stand in any of the texts; 1 if it has none."""
-    if not question_terms:
-        return 1.0
-    missing = set(question_terms)
-    for text in texts:
-        missing -= content_terms(text, language)
-        if not missing:
-            break
-    return 1.0 - len(missing) / len(question_terms)
+    weights: Mapping[str, float]
+    language: str | None
+
+    @classmethod
+    def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
+        """Weigh a question; without an index all words weigh the same."""
+        if index is None:
+            rarity = dict.fromkeys(analyse(question, language), 1.0)
+        else:
+            rarity = index.rarity(question, kind="sentence", language=language)
+        total = sum(rarity.values())
+        return cls({term: weight / total for term, weight in rarity.items()} if total else {}, language)
+
+    def spoken_of(self, *texts: str) -> frozenset[str]:
+        """Which of the words stand in any of the texts."""
+        terms = {term for text in texts for term in analyse(text, self.language)}
+        return frozenset(self.weights.keys() & terms)
+
+    def weight(self, terms: Iterable[str]) -> float:
+        """The weight of some of the words, 0 to 1; of a question without content words always 1."""
+        return sum(self.weights[term] for term in terms) if self.weights else 1.0
+
+    def coverage(self, *texts: str) -> float:
+        """How much of the question (0 to 1) any of the texts speaks of."""
+        return self.weight(self.spoken_of(*texts))
 
 
 def shows_what_is_asked(question: str, sentence: str) -> bool:

@@ -1,0 +1,208 @@
+"""Extractive answers: which sentences of the evidence answer best, in which order.
+
+The first sentence is the one that scores best and speaks of most of the question. Each further one must add
+words of the question that no sentence so far speaks of, and be connected with them: it mentions
+what one of them mentions, or stands beside one. So a question over several documents is answered by a
+chain. Sentences that speak of just as much of the question as the first are added too: they
+corroborate or contradict it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode
+from rapidfuzz import fuzz
+
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.sources import source_quote
+from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
+from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
+from graphrag_rdf.trace.recorder import Step
+
+_ALIKE = 90  # percent of equal characters at which two sentences say the same
+_SHOWN = 1.25  # a sentence that shows the kind of thing asked for counts so much more
+_TITLE = 0.5  # a word of the question that only the title has counts so much
+_APART = 0.25  # a further sentence that is not connected with those before counts so little
+_LINE = 0.7  # a heading or table row counts so much of what a sentence of prose counts
+_ENDS = frozenset(".!?。！？…\"”’'»)]")
+_PARALLEL = 0.8  # of the first sentence's value, for one that says no more
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A sentence that an extractive answer may quote.
+
+    Attributes:
+        selection: the best selection that rests on it.
+        source: where it stands.
+        spoken: words of the question that it has; `titled`: that only its document's title has.
+        entities: what it mentions.
+    """
+
+    text: str
+    score: float
+    selection: Selection
+    source: SourceQuote
+    spoken: frozenset[str] = frozenset()
+    titled: frozenset[str] = frozenset()
+    entities: frozenset[str] = frozenset()
+    marker: int = 0
+
+
+def pick(context: Context, step: Step, state: State, parameters: Parameters) -> list[Candidate]:
+    """The sentences of the answer, in document order, each with the number of what it cites; none where what
+    hangs together speaks of too little of the question.
+    """
+    words = QuestionWords.of(state.question, state.language, context.text_index)
+    candidates = _candidates(context, step, state)
+    for candidate in candidates:
+        candidate.spoken = words.spoken_of(candidate.text)
+        candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
+        if candidate.text.rstrip()[-1:] not in _ENDS:
+            candidate.score *= _LINE
+        if shows_what_is_asked(state.question, candidate.text):
+            candidate.score *= _SHOWN
+    picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
+    together = _component(picked)
+    spoken = frozenset[str]().union(*(c.spoken | c.titled for c in together))
+    if words.weight(spoken) < parameters["min_coverage"]:
+        return []
+    rank = {candidate.source.document: n for n, candidate in reversed(list(enumerate(picked)))}
+    picked.sort(key=lambda c: (rank[c.source.document], c.source.char_offset or 0))
+    markers: dict[int, int] = {}
+    for candidate in picked:
+        candidate.marker = markers.setdefault(id(candidate.selection), len(markers) + 1)
+        candidate.selection.marker = candidate.marker
+    return picked
+
+
+def _about_seeds(candidates: Sequence[Candidate], state: State) -> Sequence[Candidate]:
+    """Candidates that mention what the question names; all, where it names nothing that is known."""
+    named = {seed.entity.value for seed in state.seeds if seed.matched_by == "exact"}
+    return [candidate for candidate in candidates if candidate.entities & named] or candidates
+
+
+def _component(picked: Sequence[Candidate]) -> list[Candidate]:
+    """The first sentence and what is connected with it, directly or by others."""
+    together: list[Candidate] = []
+    waiting = list(picked[:1])
+    while waiting:
+        candidate = waiting.pop()
+        together.append(candidate)
+        fresh = [c for c in picked if all(c is not other for other in (*together, *waiting))]
+        waiting += [c for c in fresh if _connected(c, candidate)]
+    return together
+
+
+def _chain(
+    firsts: Sequence[Candidate],
+    candidates: Sequence[Candidate],
+    words: QuestionWords,
+    parameters: Parameters,
+) -> list[Candidate]:
+    picked: list[Candidate] = []
+    spoken: frozenset[str] = frozenset()
+    least = 0.0
+    while len(picked) < parameters["max_sentences"]:
+        pool = candidates if picked else firsts
+        rest = [c for c in pool if all(_differ(c, other) for other in picked)]
+        values = [(_value(c, words, spoken, picked), c) for c in rest]
+        values.sort(key=lambda pair: (-pair[0], pair[1].source.document, pair[1].source.char_offset or 0))
+        if not values or values[0][0] <= least:
+            break
+        value, best = values[0]
+        if not picked:
+            least = value * parameters["min_share"]
+        picked.append(best)
+        spoken |= best.spoken | best.titled
+    if picked:
+        picked += _parallel(picked, candidates, words, parameters["max_sentences"] - len(picked))
+    return picked
+
+
+def _value(
+    candidate: Candidate, words: QuestionWords, spoken: frozenset[str], picked: Sequence[Candidate]
+) -> float:
+    """What a sentence adds: its score times the weight of the words that are new."""
+    new = words.weight(candidate.spoken - spoken) + _TITLE * words.weight(candidate.titled - spoken)
+    if not picked:
+        return candidate.score * new
+    connected = any(_connected(candidate, other) for other in picked)
+    return candidate.score * new * (1.0 if connected else _APART)
+
+
+def _connected(one: Candidate, other: Candidate) -> bool:
+    if one.entities & other.entities:
+        return True
+    return one.source.chunk == other.source.chunk
+
+
+def _parallel(
+    picked: Sequence[Candidate], candidates: Sequence[Candidate], words: QuestionWords, room: int
+) -> list[Candidate]:
+    first = picked[0]
+    bar = _PARALLEL * first.score * words.weight(first.spoken | first.titled)
+    found: list[Candidate] = []
+    for candidate in sorted(
+        candidates, key=lambda c: (-c.score, c.source.document, c.source.char_offset or 0)
+    ):
+        if len(found) >= room:
+            break
+        value = candidate.score * words.weight(candidate.spoken | candidate.titled)
+        same = candidate.spoken >= first.spoken
+        if same and value >= bar and all(_differ(candidate, other) for other in (*picked, *found)):
+            found.append(candidate)
+    return found
+
+
+def _differ(one: Candidate, other: Candidate) -> bool:
+    if one.text == other.text:
+        return False
+    # sentences that differ in a number say different things, however alike they look
+    digits = [[c for c in text if c.isdigit()] for text in (one.text, other.text)]
+    return digits[0] != digits[1] or fuzz.ratio(one.text, other.text) < _ALIKE
+
+
+def _aptness(selection: Selection, state: State) -> tuple[bool, float]:
+    """Of two facts from one sentence, the one that shows what is asked for, then the better one."""
+    return bool(selection.edge and shows_what_is_asked(state.question, selection.edge.text)), selection.score
+
+
+def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
+    """Each sentence of the selections once, with the best selection that rests on it."""
+    wanted: dict[str, Selection] = {}
+    for selection in state.selections:
+        edge, hit = selection.edge, selection.hit
+        for node in edge.sentences if edge else [hit.sentence] if hit else []:
+            known = wanted.get(node.value)
+            if known is None or _aptness(known, state) < _aptness(selection, state):
+                wanted[node.value] = selection
+    if not wanted:
+        return [
+            Candidate(source.quote, selection.score, selection, source)
+            for selection in state.selections
+            for source in selection.sources[:1]
+            if source.quote
+        ]
+    nodes = [NamedNode(iri) for iri in sorted(wanted)]
+    sources = context.store.run("provenance/sentence-sources", sentences=nodes)
+    mentions = context.store.run("retrieval/mentioned-entities", sentences=nodes)
+    for run in (sources, mentions):
+        context.recorder.queried(step, run)
+    entities: dict[str, set[str]] = {}
+    for row in mentions.rows:
+        entities.setdefault(text_of(row["sentence"]), set()).add(text_of(row["entity"]))
+    for edge in state.edges:
+        for node in edge.sentences:
+            entities.setdefault(node.value, set()).update(end.value for end in edge.ends)
+    scores = {hit.sentence.value: hit.score for hit in state.hits}
+    found: dict[str, Candidate] = {}
+    for row in sources.rows:
+        source = source_quote(row)
+        key = source.sentence or ""
+        score = max(wanted[key].score, scores.get(key, 0.0))
+        named = frozenset(entities.get(key, ()))
+        found.setdefault(key, Candidate(source.quote, score, wanted[key], source, entities=named))
+    return list(found.values())

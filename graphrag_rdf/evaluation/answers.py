@@ -137,6 +137,6 @@ def _supported(answer: Mapping[str, Any]) -> list[float]:
     for sentence, cited in by_sentence.items():
         text = _MARKER.sub("", sentence)
         evidence = fold(" ".join(cited))
-        for item in {*_NUMBER.findall(text), *_NAME.findall(text)}:
-            out.append(float(fold(item) in evidence))
+        items = sorted({*_NUMBER.findall(text), *_NAME.findall(text)})
+        out += [float(fold(item) in evidence) for item in items]
     return out

@@ -1,4 +1,4 @@
-"""Evaluation sets: a corpus of passages, questions with answers and gold passages, optionally recorded triples."""
+"""Evaluation sets: passages, questions with answers and gold passages, optionally recorded triples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eval retrieval`: how many of the needed passages are found, beside BM25 and dense search in the same run."""
+"""`eval retrieval`: how many of the needed passages are found, beside BM25 and dense search."""
 
 from __future__ import annotations
 

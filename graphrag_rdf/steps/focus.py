@@ -68,7 +68,7 @@ def _with_model(
             unknown.append(key or str(item)[:80])
         elif key not in selections:
             edge = offered[key]
-            reasoning = str(item.get("reasoning") or "").strip() or None  # type: ignore[union-attr]
+            reasoning = str(item.get("reasoning") or "").strip() or None
             selections[key] = Selection(edge.score, edge=edge, reasoning=reasoning)
     if unknown:
         state.warn("selection_ignored", f"the model chose what was not offered: {'; '.join(unknown[:5])}")

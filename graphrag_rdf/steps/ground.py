@@ -22,7 +22,7 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&
 
 
 def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Names in the question - what looks like a name, and known names of any case - else its content words."""
+    """Names in the question: what looks like one, known names of any case; else its content words."""
     step = context.recorder.step("grounding", TG.Grounding)
     context.recorder.say(step, RAG.mode, Literal("rules"))
     state.concepts = _concepts(context, state)[: parameters["max_concepts"]]

@@ -23,7 +23,7 @@ from graphrag_rdf.trace.recorder import Step
 
 _ALIKE = 90  # percent of equal characters at which two sentences say the same
 _SHOWN = 1.25  # a sentence that shows the kind of thing asked for counts so much more
-_TITLE = 0.5  # a word of the question that only the title has counts so much
+_TITLE = 0.8  # a word of the question that only the title has counts so much
 _APART = 0.25  # a further sentence that is not connected with those before counts so little
 _LINE = 0.7  # a heading or table row counts so much of what a sentence of prose counts
 _ENDS = frozenset(".!?。！？…\"”’'»)]")

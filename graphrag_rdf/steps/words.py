@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # what a question asks for, by its opening words; a sentence that shows such a thing is more likely to answer
 _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
-        re.compile(r"\b(when|what year|which year|what date)\b", re.I),
+        re.compile(r"\bwhen\b|\b(what|which) (year|date|day|month|decade|century)\b", re.I),
         re.compile(r"\b\d{4}\b|\b\d{1,2} [A-Z][a-z]+\b"),
     ),
     (re.compile(r"\bhow (many|much|long|high|tall|far|old|deep|large|big)\b", re.I), re.compile(r"\d")),

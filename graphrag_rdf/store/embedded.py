@@ -114,7 +114,7 @@ class EmbeddedStore(TemplateStore):
                 parts = [self.render(name, **values) for name, values in changes.updates]
                 remove = encode(changes.remove, self.renderer.dialect)
                 parts += [_data("DELETE", remove), _data("INSERT", [*add, *marks])]
-                self._store.update(" ;\n".join(part for part in parts if part))
+                self._store.update(_sequence(parts))
             else:
                 self._store.extend([*add, *marks])
             return self._advance(number, content=changes.content)
@@ -229,6 +229,19 @@ def _open(path: Path | None, *, read_only: bool) -> ox.Store:
             f"the store {path.parent} cannot be opened: {error}",
             hint="restore it from a backup, or ingest again into a new folder",
         ) from error
+
+
+def _sequence(updates: Iterable[str]) -> str:
+    """Several updates as one, their prefixes first: the engine takes none between two of them."""
+    prefixes: dict[str, None] = {}
+    bodies: list[str] = []
+    for update in updates:
+        lines = update.splitlines()
+        declared = [line for line in lines if line.startswith("PREFIX ")]
+        prefixes.update(dict.fromkeys(declared))
+        if body := "\n".join(lines[len(declared) :]):
+            bodies.append(body)
+    return "\n".join([*prefixes, " ;\n".join(bodies)])
 
 
 def _number_quad(predicate: NamedNode, number: int) -> Quad:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.run import Progress
+    from graphrag_rdf.ingest.run import Progress, Stop
     from graphrag_rdf.llm.budget import Budget
     from graphrag_rdf.llm.cache import ResponseCache
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -215,6 +215,7 @@ class Engine:
         refresh: bool = False,
         sync: bool = False,
         progress: Progress | None = None,
+        stop: Stop | None = None,
     ) -> IngestReport:
         """Read documents and extract facts into the store.
 
@@ -223,6 +224,7 @@ class Engine:
             refresh: extract everything anew.
             sync: forget documents of these folders that are gone from disk, and follow moved ones.
             progress: hears of each finished chunk.
+            stop: asked between chunks whether the run should end; what is in hand is finished first.
 
         Raises:
             LlmError: when the model cannot be used at all.
@@ -230,7 +232,7 @@ class Engine:
         """
         from graphrag_rdf.ingest.files import ingest_files
 
-        return ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress)
+        return ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""

@@ -100,6 +100,10 @@ class LlmComponent:
             out_tokens=_sum(c.out_tokens for c in completions),
         )
 
+    def prompt(self, text: str, *, language: str | None, title: str) -> str:
+        """The prompt for a chunk, as it would be asked."""
+        return self._extractor.prompt(text, language=language, title=title)
+
 
 def _sum(values: Iterable[int | None]) -> int | None:
     known = [value for value in values if value is not None]

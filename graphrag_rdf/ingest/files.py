@@ -12,7 +12,7 @@ from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, Planner, missing_documents, stored_documents
 from graphrag_rdf.ingest.report import IngestReport, LlmCounts
-from graphrag_rdf.ingest.run import Ingest, IngestSettings, Progress, incoming
+from graphrag_rdf.ingest.run import Ingest, IngestSettings, Progress, Stop, incoming
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -37,6 +37,7 @@ def ingest_files(
     refresh: bool,
     sync: bool,
     progress: Progress | None,
+    stop: Stop | None = None,
 ) -> IngestReport:
     """See `Engine.ingest`."""
     found = find(engine, paths)
@@ -47,6 +48,7 @@ def ingest_files(
         engine.indexer,
         ingest_settings(engine.settings, refresh=refresh),
         progress,
+        stop,
     )
     planner = run.planner(engine.settings.documents.max_bytes)
     report = run.run(incoming(plans(planner, found)))

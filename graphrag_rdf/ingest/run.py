@@ -8,13 +8,12 @@ and the next one goes on where it stopped; a run that finds nothing to do writes
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -46,6 +45,7 @@ from graphrag_rdf.store.librarian import Librarian
 MENTIONS_KEY = "mentions/1"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _FATAL = frozenset({"auth", "model"})
+_LISTEN = 0.2  # seconds between looks whether the run should stop
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,10 @@ class Progress(Protocol):
         """`done` of `total` chunks known so far are finished; `path` is the document at hand."""
 
 
+Stop: TypeAlias = Callable[[], bool]
+"""Asked between chunks whether the run should end: what is in hand is finished, nothing more is begun."""
+
+
 @dataclass(slots=True)
 class _Task:
     """A chunk that waits for its extraction."""
@@ -118,6 +122,7 @@ class Ingest:
         indexer: keeps search indexes in step; None without indexes.
         settings: see `IngestSettings`.
         progress: hears of each finished chunk.
+        stop: see `Stop`.
     """
 
     def __init__(
@@ -128,6 +133,7 @@ class Ingest:
         indexer: Indexer | None = None,
         settings: IngestSettings | None = None,
         progress: Progress | None = None,
+        stop: Stop | None = None,
     ) -> None:
         self._store = store
         self._librarian = librarian
@@ -135,6 +141,7 @@ class Ingest:
         self._indexer = indexer
         self._settings = settings or IngestSettings()
         self._progress = progress
+        self._stop = stop or (lambda: False)
         self._names = names.KnownNames(store)
         canonical = {row["member"].value: row["canonical"] for row in store.select("ingest/merges")}  # type: ignore[union-attr]
         self._writer = FactWriter(self._names, self._settings.facts, canonical)  # type: ignore[arg-type]
@@ -175,6 +182,8 @@ class Ingest:
                 self._extract_in_threads(tasks)
             else:
                 self._extract_here(tasks)
+            if self._stop():
+                self.report.stopped = "interrupted"
         except KeyboardInterrupt:
             self.report.stopped = "interrupted"
         except _BudgetSpentError as spent:
@@ -224,6 +233,8 @@ class Ingest:
     def _tasks(self, documents: Iterable[Incoming | DocumentError]) -> Iterator[_Task]:
         counts = self.report.documents
         for document in documents:
+            if self._stop():
+                return
             if isinstance(document, DocumentError):
                 self._document_failed(document, None)
                 continue
@@ -385,16 +396,20 @@ class Ingest:
             self._write_chunk(task, extracted)
             done += 1
             self._tell(done, task)
+            if self._stop():
+                return
 
     def _extract_in_threads(self, tasks: Iterator[_Task]) -> None:
         jobs = self._settings.jobs
         running: dict[Future[Extracted], _Task] = {}
-        waiting: deque[_Task] = deque()
         done = 0
         exhausted = False
         with ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="extract") as pool:
             try:
                 while True:
+                    if self._stop():  # calls that are under way are paid for: they are waited for and written
+                        exhausted = True
+                        running = {future: task for future, task in running.items() if not future.cancel()}
                     while not exhausted and len(running) < jobs * 2:
                         task = next(tasks, None)
                         if task is None:
@@ -403,7 +418,7 @@ class Ingest:
                         running[pool.submit(self._extract, task)] = task
                     if not running:
                         break
-                    finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                    finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
                     for future in finished:
                         task = running.pop(future)
                         error = future.exception()
@@ -415,7 +430,6 @@ class Ingest:
             except BaseException:
                 for future in running:
                     future.cancel()
-                waiting.clear()
                 raise
 
     def _tell(self, done: int, task: _Task) -> None:
@@ -463,10 +477,13 @@ class Ingest:
         chunk, text = task.placed.iri, task.placed.chunk.text
         parsed = task.parsed
         known: set[str] = set()
-        found = () if isinstance(extracted, LlmError) else extracted.extraction.mentions
+        found = () if isinstance(extracted, LlmError) or task.stored else extracted.extraction.mentions
         if not isinstance(extracted, LlmError):
             for entity in extracted.extraction.entities:
                 known.update((entity.name, *entity.aliases))
+        if task.stored:  # what other extractors named in this chunk stays a mention
+            rows = self._store.select("ingest/names-in-chunk", chunk=chunk)
+            known.update(str(to_python(row["name"])) for row in rows)
         if not found:
             found = find_mentions(
                 text, task.sentences, language=parsed.language, names=sorted(known), title=parsed.title
@@ -566,6 +583,7 @@ __all__ = [
     "Ingest",
     "IngestSettings",
     "Progress",
+    "Stop",
     "Stored",
     "incoming",
     "integer",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import functools
 import hashlib
@@ -341,18 +342,20 @@ class LlmGateway:
             return litellm.embedding(
                 model=model,
                 input=[*map(encodable, batch)],
-                encoding_format="float",
+                encoding_format=encoding,
                 drop_params=True,
                 **self._connection(),
             )
 
         target = self._target(model)
+        # as the OpenAI client asks by default: reading numbers as text takes many times the CPU
+        encoding = "base64" if target.provider == "openai" else "float"
         answer = self._counted(send, target, sum(map(len, batch)) // CHARS_PER_TOKEN)
         data = sorted(answer.data or (), key=lambda one: one["index"])
         if len(data) != len(batch):
             raise failure("server", f"{len(data)} vectors for {len(batch)} texts", target)
         try:
-            return np.array([one["embedding"] for one in data], np.float32)
+            return np.stack([_vector(one["embedding"]) for one in data])
         except ValueError as error:
             raise failure("server", "vectors differ in length", target) from error
 
@@ -411,6 +414,10 @@ class LlmGateway:
             finally:
                 taken.close()
 
+    def price(self, in_tokens: int, out_tokens: int) -> float | None:
+        """What so many tokens of the model cost in USD; None when its price is not known."""
+        return _price(self._model(self.settings.model, "model"), in_tokens, out_tokens)
+
     def _expected_cost(self, model: str, in_tokens: int, out_tokens: int) -> float:
         if self.budget.max_cost_usd is None:
             return 0.0
@@ -441,6 +448,15 @@ def _price(model: str, in_tokens: int, out_tokens: int) -> float | None:
     except Exception:  # noqa: BLE001  # it raises plain Exception for what it does not know
         return None
     return float(sum(parts))
+
+
+def _vector(embedding: str | list[float]) -> NDArray[np.float32]:
+    """A vector as numbers, or as base64 of little-endian floats (what the OpenAI API calls base64)."""
+    import numpy as np
+
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding), "<f4")
+    return np.array(embedding, np.float32)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

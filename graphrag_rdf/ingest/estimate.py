@@ -1,0 +1,173 @@
+"""What an ingest would do: documents, chunks, calls, tokens and cost. Nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.documents.readers import read_bytes
+from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.files import find, ingest_settings, plans
+from graphrag_rdf.ingest.plan import (
+    DocumentPlan,
+    Planner,
+    missing_documents,
+    place_chunks,
+    stored_documents,
+)
+from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
+from graphrag_rdf.rdf.terms import text_of, to_python
+
+if TYPE_CHECKING:
+    from graphrag_rdf.documents.model import ParsedDocument
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.extractors import ChunkExtractor
+
+OUT_PER_TEXT_TOKEN = 1.5
+"""Tokens that models write for each token of a chunk: entities and relations, each with its quote. A rule
+of thumb, on the high side; what a model really writes is counted by the ingest itself.
+"""
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What an ingest would do; the keys are those of `IngestReport` as far as they can be known.
+
+    Attributes:
+        chunks: `added` and `reused` would be in the store anew and still, `removed` would go.
+        extracted: chunks that the extractor would see.
+        model: None when facts are extracted by rules.
+        llm: calls and tokens at most (cached answers cost nothing); the cost is None when no price is known.
+    """
+
+    documents: Documents = field(default_factory=Documents)
+    pages: int = 0
+    chunks: ChunkCounts = field(default_factory=ChunkCounts)
+    extracted: int = 0
+    model: str | None = None
+    llm: LlmCounts = field(default_factory=LlmCounts)
+    failures: list[FailureReport] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `ingest --dry-run --format json`."""
+        return {"dry_run": True, **asdict(self)}
+
+
+def estimate(
+    engine: Engine, paths: Sequence[str | Path], *, refresh: bool = False, sync: bool = False
+) -> Estimate:
+    """Find out what an ingest would do. Reads every document that changed; asks no model.
+
+    Args:
+        engine: may be opened read only.
+        paths, refresh, sync: as of `Engine.ingest`.
+
+    Raises:
+        ConfigError: when the settings do not fit together.
+    """
+    found = find(engine, paths)
+    extractor = engine.extractor()
+    settings = ingest_settings(engine.settings, refresh=refresh)
+    known = stored_documents(engine.store)
+    done = {
+        text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
+        for row in engine.store.select("ingest/extracted", extractor=extractor.key)
+    }
+    planner = Planner(known, done, settings.chunks.key, engine.settings.documents.max_bytes)
+    out = Estimate(model=extractor.model, skipped=[str(path) for path in found.skipped])
+    tokens = _Tokens(engine, extractor)
+    for plan in plans(planner, found):
+        if isinstance(plan, DocumentError):
+            _failed(out, plan)
+        elif plan.fate == "unchanged" and not refresh:
+            out.documents.unchanged += 1
+            out.chunks.reused += plan.stored.chunks if plan.stored else 0
+        else:
+            _add(out, engine, plan, extractor.key, tokens, refresh=refresh)
+    roots = [Path(path) for path in paths if Path(path).is_dir()]
+    gone = missing_documents(known.values(), found.sources, roots)
+    out.missing = [stored.identity for stored in gone]
+    if sync:
+        out.documents.forgotten = len(gone)
+        out.chunks.removed += sum(stored.chunks for stored in gone)
+    out.llm = tokens.counts()
+    return out
+
+
+def _failed(out: Estimate, error: DocumentError) -> None:
+    out.documents.failed += 1
+    out.failures.append(FailureReport(error.path, None, "read", error.reason))
+
+
+def _add(
+    out: Estimate, engine: Engine, plan: DocumentPlan, key: str, tokens: _Tokens, *, refresh: bool
+) -> None:
+    try:
+        parsed = read_bytes(plan.data, str(plan.source.path))
+    except DocumentError as error:
+        _failed(out, error)
+        return
+    settings = ingest_settings(engine.settings)
+    placed = place_chunks(plan.iri, parsed, settings.chunks)
+    stands = {text_of(row["chunk"]) for row in engine.store.select("ingest/chunk-places", document=plan.iri)}
+    extracted = {
+        text_of(row["chunk"])
+        for row in engine.store.select("ingest/chunk-extractors", document=plan.iri)
+        if to_python(row["extractor"]) == key
+    }
+    now = {chunk.iri.value: chunk for chunk in placed}
+    out.chunks.added += len(now.keys() - stands)
+    out.chunks.reused += len(now.keys() & stands)
+    out.chunks.removed += len(stands - now.keys())
+    out.pages += len(parsed.pages)
+    due = [chunk for iri, chunk in now.items() if refresh or iri not in extracted]
+    out.extracted += len(due)
+    if plan.stored is None:
+        out.documents.added += 1
+    elif due or plan.stored.content_hash != plan.content_hash:
+        out.documents.updated += 1
+    else:
+        out.documents.unchanged += 1
+    for chunk in due:
+        tokens.chunk(chunk.chunk.text, parsed)
+
+
+class _Tokens:
+    """Adds up what a model would read and write."""
+
+    def __init__(self, engine: Engine, extractor: ChunkExtractor) -> None:
+        self._extractor = extractor
+        self._engine = engine
+        self._rounds = engine.settings.extract.gleaning_rounds
+        self._calls = 0
+        self._in = 0
+        self._out = 0
+
+    def chunk(self, text: str, parsed: ParsedDocument) -> None:
+        """Count a chunk: its prompt, and each gleaning with all that was said before."""
+        from graphrag_rdf.ingest.extractors import LlmComponent
+        from graphrag_rdf.llm.model import estimate_tokens
+
+        if not isinstance(self._extractor, LlmComponent):
+            return
+        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title)
+        read = estimate_tokens([{"role": "user", "content": prompt}])
+        written = round(estimate_tokens([{"role": "user", "content": text}]) * OUT_PER_TEXT_TOKEN)
+        for number in range(1 + self._rounds):
+            self._calls += 1
+            self._in += read + number * written
+            self._out += written
+
+    def counts(self) -> LlmCounts:
+        """The totals; zeros without a model."""
+        if not self._extractor.waits:
+            return LlmCounts(0, 0, 0, 0, 0.0)
+        cost = self._engine.gateway.price(self._in, self._out) if self._calls else 0.0
+        return LlmCounts(self._calls, 0, self._in, self._out, cost)
+
+
+__all__ = ["Estimate", "estimate"]

@@ -3,127 +3,309 @@
 | rule | why |
 |---|---|
 | OPTIONAL holds exactly one triple pattern | two patterns take minutes where one takes milliseconds |
+| its subject or object is bound for sure | an open pattern is a scan for each row |
 | no triple term inside OPTIONAL, UNION or MINUS | the engine scans every reifier |
 | no `{| |}` and no `~` | inside GRAPH they also assert the fact |
 | no SERVICE, no LOAD | they call out |
-| a triple term's subject variable also occurs outside it | an open triple term is a scan of all of them |
+| a triple term's container is bound elsewhere, or all its variables | an open term is a scan of all of them |
+
+A variable is bound by a pattern, VALUES, BIND or an inner SELECT's projection; neither the projection of the
+query itself, nor FILTER, ORDER BY or the templates of an update bind anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from graphrag_rdf.sparql.tokens import Token, tokens
 
 _FORBIDDEN_WORDS = {"SERVICE": "calls out to the network", "LOAD": "calls out to the network"}
-_BRACKETS = {"<<(", "<<"}
+_OPEN, _CLOSE = frozenset({"<<(", "<<"}), frozenset({")>>", ">>"})
+_NO_PATTERN = frozenset({"DELETE", "INSERT", "CONSTRUCT", "DATA", "VALUES"})
+_WORDS = frozenset({"FILTER", "BIND", "VALUES", "OPTIONAL", "MINUS", "UNION", "GRAPH"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """What stands between braces."""
+
+    items: list[_Item]
+
+
+_Item: TypeAlias = "Token | _Group"
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Patterns whose variables are the same: a WHERE, an inner SELECT, an EXISTS or a MINUS.
+
+    Attributes:
+        bound: variables bound for sure; what only an OPTIONAL binds is not among them.
+        terms: (container variable, variables) of each triple term whose container is one; a reifier
+            without a name is an empty text, which nothing binds.
+        optionals, inner: scopes inside this one; of the latter, EXISTS sees what this one binds.
+        ends: the variables at the subject and the object of each pattern of which neither is a term.
+        patterns: how many triple patterns there are.
+    """
+
+    bound: set[str] = field(default_factory=set)
+    terms: list[tuple[str, set[str]]] = field(default_factory=list)
+    optionals: list[_Scope] = field(default_factory=list)
+    inner: list[_Scope] = field(default_factory=list)
+    ends: list[set[str]] = field(default_factory=list)
+    patterns: int = 0
 
 
 def lint(query: str) -> list[str]:
     """Complaints about a rendered query, empty if it is fit to run."""
     found = list(tokens(query))
-    return [*_forbidden(found), *_optionals(found), *_open_triple_terms(found)]
+    tree = _tree(iter(found))
+    complaints = [*_forbidden(found), *_misplaced_terms(tree)]
+    for scope in _scopes(tree):
+        complaints += _judge(scope, frozenset())
+    return complaints
 
 
-def _forbidden(found: list[Token]) -> Iterator[str]:
+def _forbidden(found: Sequence[Token]) -> Iterator[str]:
     for token in found:
-        reason = _FORBIDDEN_WORDS.get(token.text.upper()) if token.kind == "word" else None
+        reason = _FORBIDDEN_WORDS.get(_word(token)) if token.kind == "word" else None
         if reason:
-            yield f"{token.text.upper()} {reason}"
+            yield f"{_word(token)} {reason}"
         if token.text in ("{|", "|}", "~"):
             yield f"'{token.text}' also asserts the fact inside GRAPH: write the triple term out"
 
 
-def _groups(found: list[Token], keyword: str) -> Iterator[list[Token]]:
-    """The tokens of each `{ … }` that belongs to a keyword (for UNION: the groups on both sides)."""
-    for n, token in enumerate(found):
-        if token.kind != "word" or token.text.upper() != keyword:
-            continue
-        if keyword == "UNION" and (start := _opening(found, n - 1)) is not None:
-            yield found[start + 1 : n - 1]
-        end = _closing(found, n + 1)
-        if end is not None:
-            yield found[n + 2 : end]
+def _judge(scope: _Scope, outer: frozenset[str]) -> Iterator[str]:
+    bound = frozenset(scope.bound | outer)
+    for container, variables in scope.terms:
+        if container not in bound and (loose := sorted(variables - bound)):
+            yield f"the triple term of {', '.join(loose)} is open: bind its container or join the fact"
+    for optional in scope.optionals:
+        if optional.patterns != 1:
+            yield f"OPTIONAL holds {optional.patterns} triple patterns, not one"
+        for ends in optional.ends:
+            if not ends & bound:
+                yield f"OPTIONAL joins on nothing that is bound outside of it: {', '.join(sorted(ends))}"
+        for inner in optional.inner:
+            yield from _judge(inner, bound)
+    for inner in scope.inner:
+        yield from _judge(inner, bound)
 
 
-def _closing(found: list[Token], start: int) -> int | None:
-    depth = 0
-    for n in range(start, len(found)):
-        depth += (found[n].text == "{") - (found[n].text == "}")
-        if depth == 0:
-            return n
-    return None
+# --- groups --------------------------------------------------------------------------------------
 
 
-def _opening(found: list[Token], end: int) -> int | None:
-    depth = 0
-    for n in range(end, -1, -1):
-        depth += (found[n].text == "}") - (found[n].text == "{")
-        if depth == 0:
-            return n
-    return None
-
-
-def _patterns(group: list[Token]) -> int:
-    """How many triple patterns a group holds (separators outside brackets and filters)."""
-    depth = patterns = 0
-    pending = False
-    skip_filter = False
-    for token in group:
-        if token.kind == "word" and token.text.upper() in ("FILTER", "BIND", "VALUES"):
-            skip_filter = True
-        if token.text in ("(", "<<("):
-            depth += 1
-        elif token.text in (")", ")>>"):
-            depth -= 1
-            if depth == 0 and skip_filter:
-                skip_filter = False
-                continue
-        elif depth == 0 and not skip_filter:
-            if token.text in (".", ";", ",", "{", "}"):
-                patterns += pending
-                pending = False
-            elif token.kind == "word" and token.text.upper() == "GRAPH":
-                pending = False
-            else:
-                pending = True
-            if token.text == "{":
-                patterns -= pending
-                pending = False
-    return patterns + pending
-
-
-def _optionals(found: list[Token]) -> Iterator[str]:
-    for keyword in ("OPTIONAL", "UNION", "MINUS"):
-        for group in _groups(found, keyword):
-            if any(token.text in _BRACKETS for token in group):
-                yield f"a triple term inside {keyword} makes the engine scan all of them"
-    for group in _groups(found, "OPTIONAL"):
-        inner = group
-        if inner and inner[0].text.upper() == "GRAPH":
-            inner = group[group.index(next(t for t in group if t.text == "{")) + 1 : -1]
-        if (number := _patterns(inner)) != 1:
-            yield f"OPTIONAL holds {number} triple patterns, not one"
-
-
-def _open_triple_terms(found: list[Token]) -> Iterator[str]:
-    inside: list[str] = []
-    outside: set[str] = set()
-    depth = 0
-    starts: list[str] = []
+def _tree(found: Iterator[Token]) -> list[_Item]:
+    items: list[_Item] = []
     for token in found:
-        if token.text in _BRACKETS:
-            depth += 1
-            starts.append("")
+        if token.text == "}":
+            break
+        items.append(_Group(_tree(found)) if token.text == "{" else token)
+    return items
+
+
+def _word(item: _Item) -> str:
+    """A word in capitals; empty for everything else."""
+    return item.text.upper() if isinstance(item, Token) and item.kind == "word" else ""
+
+
+def _misplaced_terms(items: Sequence[_Item]) -> Iterator[str]:
+    for n, item in enumerate(items):
+        if not isinstance(item, _Group):
             continue
-        if token.text in (")>>", ">>"):
-            depth -= 1
+        around = {_word(items[n - 1]) if n else "", _word(items[n + 1]) if n + 1 < len(items) else ""}
+        before = _word(items[n - 1]) if n else ""
+        keyword = before if before in ("OPTIONAL", "MINUS") else "UNION" if "UNION" in around else None
+        if keyword and _has_term(item):
+            yield f"a triple term inside {keyword} makes the engine scan all of them"
+        yield from _misplaced_terms(item.items)
+
+
+def _has_term(group: _Group) -> bool:
+    return any(_has_term(i) if isinstance(i, _Group) else i.text in _OPEN for i in group.items)
+
+
+def _scopes(tree: Sequence[_Item]) -> Iterator[_Scope]:
+    """The WHERE of each operation; templates and data blocks are not patterns."""
+    words: list[str] = []
+    for item in tree:
+        if not isinstance(item, _Group):
+            words.append(_word(item))
             continue
-        if depth and not starts[-1]:
-            starts[-1] = token.text
-            inside.append(token.text)
-        if not depth and token.kind == "variable":
-            outside.add(token.text)
-    for subject in inside:
-        if subject.startswith("?") and subject not in outside:
-            yield f"the triple term of {subject} is open: join it with the plain edge"
+        last = next((word for word in reversed(words) if word), "")
+        if last == "WHERE" or not _NO_PATTERN & set(words):
+            yield _group_scope(item.items)
+        words = []
+
+
+def _group_scope(items: Sequence[_Item]) -> _Scope:
+    scope = _Scope()
+    _Walk(scope, items).run()
+    return scope
+
+
+# --- patterns ------------------------------------------------------------------------------------
+
+
+class _Walk:
+    """Reads the items of a group into a scope."""
+
+    def __init__(self, scope: _Scope, items: Sequence[_Item]) -> None:
+        self._scope = scope
+        self._items = items
+        self._at = 0
+        self._statement: list[Token] = []
+
+    def run(self) -> None:
+        """Read all items."""
+        while (item := self._next()) is not None:
+            if isinstance(item, _Group):
+                self._end_statement()
+                self._group(item)
+            elif (word := _word(item)) in _WORDS:
+                self._end_statement()
+                getattr(self, f"_{word.lower()}")()
+            elif item.text == ".":
+                self._end_statement()
+            else:
+                self._statement.append(item)
+        self._end_statement()
+
+    def _next(self) -> _Item | None:
+        if self._at >= len(self._items):
+            return None
+        self._at += 1
+        return self._items[self._at - 1]
+
+    def _next_group(self) -> _Group | None:
+        while (item := self._next()) is not None:
+            if isinstance(item, _Group):
+                return item
+            if item.kind == "variable":
+                self._scope.bound.add(item.text)
+        return None
+
+    def _group(self, group: _Group) -> None:
+        if not group.items or _word(group.items[0]) != "SELECT":
+            _Walk(self._scope, group.items).run()
+            return
+        place = next((n for n, item in enumerate(group.items) if isinstance(item, _Group)), None)
+        if place is None:
+            return
+        body = group.items[place]
+        assert isinstance(body, _Group)  # noqa: S101
+        inner = _group_scope(body.items)
+        self._scope.inner.append(inner)
+        head = [item for item in group.items[:place] if isinstance(item, Token)]
+        self._scope.bound |= inner.bound if any(t.text == "*" for t in head) else _projected(head)
+
+    def _optional(self) -> None:
+        if (group := self._next_group()) is not None:
+            self._scope.optionals.append(_group_scope(group.items))
+
+    def _minus(self) -> None:
+        if (group := self._next_group()) is not None:
+            self._scope.inner.append(_group_scope(group.items))
+
+    def _union(self) -> None:
+        """The groups on both sides are read as groups."""
+
+    def _graph(self) -> None:
+        if (group := self._next_group()) is not None:
+            self._group(group)
+
+    def _values(self) -> None:
+        self._next_group()
+
+    def _bind(self) -> None:
+        self._expression(binds=True)
+
+    def _filter(self) -> None:
+        self._expression(binds=False)
+
+    def _expression(self, *, binds: bool) -> None:
+        """An expression in brackets, a call, or EXISTS with its group."""
+        depth, before = 0, ""
+        while (item := self._next()) is not None:
+            if isinstance(item, _Group):
+                if before == "EXISTS":
+                    self._scope.inner.append(_group_scope(item.items))
+                if depth == 0:
+                    return
+                continue
+            if binds and item.kind == "variable" and before == "AS":
+                self._scope.bound.add(item.text)
+            depth += (item.text == "(") - (item.text == ")")
+            before = _word(item)
+            if depth == 0 and item.text == ")":
+                return
+
+    def _end_statement(self) -> None:
+        if self._statement:
+            _read_statement(self._statement, self._scope)
+            self._statement = []
+
+
+def _projected(head: Sequence[Token]) -> set[str]:
+    """The variables that an inner SELECT hands out: those outside brackets, and those after AS."""
+    out: set[str] = set()
+    depth, before = 0, ""
+    for token in head:
+        depth += (token.text == "(") - (token.text == ")")
+        if token.kind == "variable" and (depth == 0 or before == "AS"):
+            out.add(token.text)
+        before = _word(token)
+    return out
+
+
+def _read_statement(statement: Sequence[Token], scope: _Scope) -> None:
+    """`subject predicate object ; predicate object , object`: what it binds, and its triple terms."""
+    subject, rest = _first_node(statement)
+    container = "" if subject[0].text in _OPEN else subject[0].text
+    if not container:
+        scope.terms.append((container, _variables(subject)))
+    for pair in _split(rest, ";"):
+        objects = _split(pair, ",")
+        scope.patterns += len(objects)
+        if any(token.text in _OPEN for token in pair):
+            if not container or subject[0].kind == "variable":
+                scope.terms.append((container, _variables(pair)))
+            continue
+        scope.bound |= _variables(pair) | (_variables(subject) if container else set())
+        scope.ends += [
+            {subject[0].text, found[-1].text}
+            for found in objects
+            if subject[0].kind == found[-1].kind == "variable"
+        ]
+
+
+def _first_node(statement: Sequence[Token]) -> tuple[Sequence[Token], Sequence[Token]]:
+    depth = 0
+    for n, token in enumerate(statement, start=1):
+        depth += (token.text in _OPEN or token.text in ("[", "(")) - (
+            token.text in _CLOSE or token.text in ("]", ")")
+        )
+        if depth == 0:
+            return statement[:n], statement[n:]
+    return statement, ()
+
+
+def _split(part: Sequence[Token], separator: str) -> list[Sequence[Token]]:
+    """Parts between separators that stand outside of brackets; empty ones are left out."""
+    parts: list[list[Token]] = [[]]
+    depth = 0
+    for token in part:
+        depth += (token.text in _OPEN or token.text in ("(", "[")) - (
+            token.text in _CLOSE or token.text in (")", "]")
+        )
+        if depth == 0 and token.text == separator:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    return [found for found in parts if found]
+
+
+def _variables(part: Sequence[Token]) -> set[str]:
+    return {token.text for token in part if token.kind == "variable"}

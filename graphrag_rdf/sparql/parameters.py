@@ -36,6 +36,7 @@ class Slot:
 
 
 def _iri(value: object) -> Slot:
+    _refuse_markup(value)
     if isinstance(value, NamedNode):
         return Slot(str(value))
     if isinstance(value, str):
@@ -44,6 +45,7 @@ def _iri(value: object) -> Slot:
 
 
 def _string(value: object) -> Slot:
+    _refuse_markup(value)
     if isinstance(value, Literal):
         return Slot(str(value))
     if isinstance(value, str):
@@ -52,11 +54,23 @@ def _string(value: object) -> Slot:
 
 
 def _term(value: object) -> Slot:
+    if _has_blank_node(value):
+        raise TypeError("a blank node cannot be named in a query")
     if isinstance(value, NamedNode | Literal | Triple):
         return Slot(str(value))
-    if isinstance(value, BlankNode):
-        raise TypeError("a blank node cannot be named in a query")
     raise TypeError("an RDF term is needed")
+
+
+def _has_blank_node(value: object) -> bool:
+    """In a query a blank node is a variable, also inside a triple term."""
+    if isinstance(value, Triple):
+        return _has_blank_node(value.subject) or _has_blank_node(value.object)
+    return isinstance(value, BlankNode)
+
+
+def _refuse_markup(value: object) -> None:
+    if isinstance(value, Markup):
+        raise TypeError("ready-made text is never accepted")
 
 
 def _int(value: object) -> int:
@@ -143,8 +157,6 @@ def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, An
     context: dict[str, object] = {}
     for key, parameter in declared.items():
         value = given[key]
-        if isinstance(value, Markup):
-            raise TemplateError(f"query {name}: parameter {key} is ready-made text, which is never accepted")
         try:
             context[key] = converter(parameter.type)(value)
         except (TypeError, ValueError) as error:
@@ -193,8 +205,8 @@ def parse_term(text: str) -> NamedNode | Literal | Triple:
         return NamedNode(match[1])
     if text.startswith(('"', "<<(")):
         try:
-            quad = next(iter(parse_rdf(f"<urn:s> <urn:p> {text} .", format=RdfFormat.N_TRIPLES)))
-        except (SyntaxError, StopIteration) as error:
+            (quad,) = parse_rdf(f"<urn:s> <urn:p> {text} .", format=RdfFormat.N_TRIPLES)
+        except (SyntaxError, ValueError) as error:
             raise ValueError(f"not an RDF term: {text}") from error
         found = quad.object
         if isinstance(found, NamedNode | Literal | Triple):

@@ -20,6 +20,7 @@ _SEPARATOR = "\x1f"
 
 DEFAULT_NAMESPACE = "http://trustgraph.ai/"
 PROVENANCE_BASE = "https://trustgraph.ai/"
+STATEMENT = "urn:statement:"
 
 
 def digest(data: str | bytes) -> str:
@@ -102,7 +103,7 @@ def rejected(subgraph_iri: NamedNode, index: int) -> NamedNode:
 
 def statement(s: Term, p: NamedNode, o: Term) -> NamedNode:
     """The node that stands for a triple term on stores without them (dialect `classic`)."""
-    return NamedNode(f"urn:statement:{name_uuid(str(s), str(p), str(o))}")
+    return NamedNode(f"{STATEMENT}{name_uuid(str(s), str(p), str(o))}")
 
 
 def stored_object(content_hash: str) -> NamedNode:

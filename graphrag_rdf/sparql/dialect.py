@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal, TypeAlias
 
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF
@@ -24,6 +24,9 @@ from graphrag_rdf.rdf.namespaces import RDF
 Dialect: TypeAlias = Literal["rdf12", "rdf-star", "classic"]
 DIALECTS: tuple[Dialect, ...] = ("rdf12", "rdf-star", "classic")
 
+Subject: TypeAlias = NamedNode | BlankNode | Triple
+Graph: TypeAlias = NamedNode | BlankNode | DefaultGraph
+_PARTS = (RDF.subject, RDF.predicate, RDF.object)
 _BRACKETS: dict[Dialect, tuple[str, str]] = {"rdf12": ("<<( ", " )>>"), "rdf-star": ("<< ", " >>")}
 
 
@@ -51,6 +54,10 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
     """Quads in the form that a dialect stores; only `classic` changes any.
 
     Triple terms of `rdf-star` differ from those of `rdf12` in spelling only, so their quads are equal.
+    In `classic` a reifier has one triple, as ours have.
+
+    Raises:
+        TypeError: for a triple term inside a triple term, which has no classic form.
     """
     if dialect != "classic":
         yield from quads
@@ -61,6 +68,8 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
             yield quad
             continue
         s, p, o = term.subject, term.predicate, term.object
+        if isinstance(o, Triple):
+            raise TypeError("nested triple terms have no classic form")
         graph = quad.graph_name
         node = quad.subject
         if quad.predicate != RDF.reifies:
@@ -68,30 +77,47 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
             yield Quad(quad.subject, quad.predicate, node, graph)
         yield Quad(node, RDF.subject, s, graph)
         yield Quad(node, RDF.predicate, p, graph)
-        if isinstance(o, Triple):
-            raise TypeError("nested triple terms have no classic form")
         yield Quad(node, RDF.object, o, graph)
+
+
+def encode_removal(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
+    """The quads that a removal takes out: `encode`, less what describes a statement.
+
+    Containers share the node of a statement, so it stays when one of them lets go of it.
+    """
+    for quad in encode(quads, dialect):
+        if not (quad.predicate in _PARTS and _is_statement(quad.subject)):
+            yield quad
 
 
 def decode(quads: Iterable[Quad]) -> Iterator[Quad]:
     """The reverse of `encode` for `classic`: statement nodes become triple terms again.
 
-    The whole of a graph must be in `quads`, since a statement is three quads.
+    The whole of a graph must be in `quads`, since a statement is three quads; one that lacks a part is
+    left as it is.
     """
     kept: list[Quad] = []
-    parts: dict[object, dict[NamedNode, object]] = {}
-    graphs: dict[object, object] = {}
-    names = (RDF.subject, RDF.predicate, RDF.object)
+    described: dict[tuple[Subject, Graph], dict[NamedNode, Quad]] = {}
     for quad in quads:
-        if quad.predicate in names:
-            parts.setdefault(quad.subject, {})[quad.predicate] = quad.object
-            graphs[quad.subject] = quad.graph_name
+        parts = described.setdefault((quad.subject, quad.graph_name), {}) if quad.predicate in _PARTS else {}
+        if quad.predicate in _PARTS and quad.predicate not in parts:
+            parts[quad.predicate] = quad
         else:
             kept.append(quad)
-    triples = {node: Triple(*(found[name] for name in names)) for node, found in parts.items()}  # type: ignore[arg-type]
+    statements: dict[Subject, Triple] = {}
+    for (node, graph), parts in described.items():
+        if len(parts) < len(_PARTS):
+            yield from parts.values()
+            continue
+        triple = Triple(*(parts[name].object for name in _PARTS))  # type: ignore[arg-type]
+        if _is_statement(node):
+            statements[node] = triple
+        else:
+            yield Quad(node, RDF.reifies, triple, graph)
     for quad in kept:
-        triple = triples.get(quad.object)
-        yield Quad(quad.subject, quad.predicate, triple, quad.graph_name) if triple else quad
-    for node, triple in triples.items():
-        if not (isinstance(node, NamedNode) and node.value.startswith("urn:statement:")):
-            yield Quad(node, RDF.reifies, triple, graphs[node])  # type: ignore[arg-type]
+        meant = statements.get(quad.object) if isinstance(quad.object, NamedNode) else None
+        yield Quad(quad.subject, quad.predicate, meant, quad.graph_name) if meant else quad
+
+
+def _is_statement(node: object) -> bool:
+    return isinstance(node, NamedNode) and node.value.startswith(iris.STATEMENT)

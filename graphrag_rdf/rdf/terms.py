@@ -6,6 +6,7 @@ numbers are made in that form from the start; a quoted number stays a string.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import TypeAlias
@@ -20,7 +21,14 @@ _INTEGER = NamedNode(_XSD + "integer")
 _DOUBLE = NamedNode(_XSD + "double")
 _DATETIME = NamedNode(_XSD + "dateTime")
 _STRING = NamedNode(_XSD + "string")
-_NUMERIC = frozenset(_XSD + name for name in ("decimal", "double", "float"))
+_READERS: Mapping[str, Callable[[str], Value]] = {
+    _XSD + "integer": int,
+    _XSD + "decimal": float,
+    _XSD + "double": float,
+    _XSD + "float": float,
+    _XSD + "boolean": lambda text: text in ("true", "1"),
+    _XSD + "dateTime": datetime.fromisoformat,
+}
 
 
 def string(text: str) -> Literal:
@@ -41,7 +49,7 @@ def double(number: float) -> Literal:
 def datetime_(moment: datetime) -> Literal:
     """An xsd:dateTime in UTC with milliseconds at most."""
     moment = moment.astimezone(UTC)
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    text = moment.replace(tzinfo=None, microsecond=0).isoformat()
     if millis := moment.microsecond // 1000:
         text += f".{millis:03d}".rstrip("0")
     return Literal(text + "Z", datatype=_DATETIME)
@@ -59,7 +67,8 @@ def typed(text: str, datatype: str | None) -> Literal:
 
 
 def to_python(term: Term) -> Value:
-    """The Python value of a term: IRIs and unknown datatypes as their text.
+    """The Python value of a term: its text for IRIs, for unknown datatypes, and for literals that Python has
+    no value of their datatype for (an ill-typed one, a year before 1).
 
     Raises:
         TypeError: for a triple term, which has no single value.
@@ -68,20 +77,17 @@ def to_python(term: Term) -> Value:
         raise TypeError("a triple term has no single value")
     if not isinstance(term, Literal):
         return term.value
-    datatype = term.datatype.value
-    if datatype == _INTEGER.value:
-        return int(term.value)
-    if datatype in _NUMERIC:
-        return float(term.value)
-    if datatype == _XSD + "boolean":
-        return term.value in ("true", "1")
-    if datatype == _DATETIME.value:
-        return datetime.fromisoformat(term.value)
-    return term.value
+    reader = _READERS.get(term.datatype.value)
+    if reader is None:
+        return term.value
+    try:
+        return reader(term.value)
+    except ValueError:
+        return term.value
 
 
 def to_sparql_json(term: Term) -> dict[str, object]:
-    """A term as in SPARQL 1.2 Query Results JSON (`type`, `value`, `datatype`, `xml:lang`)."""
+    """A term as in SPARQL 1.2 Query Results JSON (`type`, `value`, `datatype`, `xml:lang`, `its:dir`)."""
     match term:
         case NamedNode():
             return {"type": "uri", "value": term.value}
@@ -94,6 +100,8 @@ def to_sparql_json(term: Term) -> dict[str, object]:
             out: dict[str, object] = {"type": "literal", "value": term.value}
             if term.language:
                 out["xml:lang"] = term.language
+                if term.direction:
+                    out["its:dir"] = term.direction.value
             elif term.datatype != _STRING:
                 out["datatype"] = term.datatype.value
             return out

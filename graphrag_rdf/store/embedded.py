@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTripl
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
-from graphrag_rdf.sparql.dialect import Dialect, encode
+from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
 
@@ -101,18 +101,21 @@ class EmbeddedStore(TemplateStore):
     # --- writing -----------------------------------------------------------------------------------
 
     def commit(self, changes: Changes) -> int:
-        """See `Store.commit`."""
+        """See `Store.commit`.
+
+        Raises:
+            StoreError: when the disk or the engine refuses; nothing of the changes is left.
+            TemplateError: when an update has unfit parameters.
+        """
         if not changes:
             return self._commit
         with self._write_lock, _write_errors(self.path):
             number = self._commit + 1
-            add = list(encode(changes.add, self.renderer.dialect))
-            if self.renderer.facts_graph is not None:
-                add = [_in_facts_graph(quad, self.renderer.facts_graph) for quad in add]
+            add = self._placed(encode(changes.add, self.renderer.dialect))
             marks = self._marks(number, content=changes.content)
             if changes.updates or changes.remove:
                 parts = [self.render(name, **values) for name, values in changes.updates]
-                remove = encode(changes.remove, self.renderer.dialect)
+                remove = self._placed(encode_removal(changes.remove, self.renderer.dialect))
                 parts += [_data("DELETE", remove), _data("INSERT", [*add, *marks])]
                 self._store.update(_sequence(parts))
             else:
@@ -120,33 +123,36 @@ class EmbeddedStore(TemplateStore):
             return self._advance(number, content=changes.content)
 
     def update(self, sparql: str) -> int:
-        """See `Store.update`."""
-        with self._write_lock, _write_errors(self.path), _query_errors():
+        """See `Store.update`.
+
+        Raises:
+            UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
+        """
+        with self._numbered(), _query_errors():
             self._store.update(sparql)
-            return self._mark()
+        return self._commit
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
-        with self._write_lock, _write_errors(self.path):
+        with self._numbered():
             encoded = encode(quads, self.renderer.dialect)
-            graph = self.renderer.facts_graph
-            self._store.bulk_extend(_in_facts_graph(q, graph) for q in encoded) if graph else (
-                self._store.bulk_extend(encoded)
-            )
-            return self._mark()
+            self._store.bulk_extend(_in_facts_graph(quad, self.renderer.facts_graph) for quad in encoded)
+        return self._commit
 
     def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
         """See `Store.load`. All of the file or nothing of it is loaded.
 
         Raises:
-            UsageError: when the file is not of the format.
+            UsageError: when the file is missing or not of the format.
         """
-        with self._write_lock, _write_errors(self.path):
+        if not source.is_file():
+            raise UsageError(f"{source} is not a file")
+        with self._numbered():
             try:
                 self._store.bulk_load(path=str(source), format=rdf_format, to_graph=graph)
             except (SyntaxError, ValueError) as error:
                 raise UsageError(f"{source}: {error}") from error
-            return self._mark()
+        return self._commit
 
     def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
         """See `Store.dump`. A format without named graphs writes the default graph unless one is named."""
@@ -173,9 +179,10 @@ class EmbeddedStore(TemplateStore):
             self._store.flush()
 
     def close(self) -> None:
-        """See `Store.close`."""
-        self.flush()
-        del self._store
+        """See `Store.close`. Closing twice does nothing."""
+        if hasattr(self, "_store"):
+            self.flush()
+            del self._store
 
     # --- commit numbers ----------------------------------------------------------------------------
 
@@ -188,14 +195,34 @@ class EmbeddedStore(TemplateStore):
         return self._content_commit
 
     def _read_number(self, predicate: NamedNode) -> int:
-        found = self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM)
-        return max((int(quad.object.value) for quad in found), default=0)  # type: ignore[union-attr]
+        """The greatest number; smaller ones, which a process left when it was killed, are taken out."""
+        found = list(self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
+        found.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
+        if not self._read_only:
+            for quad in found[:-1]:
+                self._store.remove(quad)
+        return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
 
-    def _mark(self) -> int:
-        """Number a write that was not a `Changes`: a bulk load, or an update given as text."""
-        number = self._commit + 1
-        self._store.extend(self._marks(number, content=True))
-        return self._advance(number, content=True)
+    def _placed(self, quads: Iterable[Quad]) -> list[Quad]:
+        return [_in_facts_graph(quad, self.renderer.facts_graph) for quad in quads]
+
+    @contextmanager
+    def _numbered(self) -> Iterator[None]:
+        """Number a write that is not a `Changes`: a bulk load, or an update given as text.
+
+        The number is stored before the data: a process that is killed between the two leaves indexes that
+        look again for nothing, not indexes that miss something.
+        """
+        with self._write_lock, _write_errors(self.path):
+            marks = self._marks(self._commit + 1, content=True)
+            self._store.extend(marks)
+            try:
+                yield
+            except BaseException:
+                for mark in marks:
+                    self._store.remove(mark)
+                raise
+            self._advance(self._commit + 1, content=True)
 
     @staticmethod
     def _marks(number: int, *, content: bool) -> list[Quad]:
@@ -236,7 +263,7 @@ def _sequence(updates: Iterable[str]) -> str:
     prefixes: dict[str, None] = {}
     bodies: list[str] = []
     for update in updates:
-        lines = update.splitlines()
+        lines = update.split("\n")  # nothing else ends a line: a literal may hold U+2028 as it is
         declared = [line for line in lines if line.startswith("PREFIX ")]
         prefixes.update(dict.fromkeys(declared))
         if body := "\n".join(lines[len(declared) :]):
@@ -248,8 +275,8 @@ def _number_quad(predicate: NamedNode, number: int) -> Quad:
     return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
 
 
-def _in_facts_graph(quad: Quad, graph: NamedNode) -> Quad:
-    if isinstance(quad.graph_name, ox.DefaultGraph):
+def _in_facts_graph(quad: Quad, graph: NamedNode | None) -> Quad:
+    if graph is not None and isinstance(quad.graph_name, ox.DefaultGraph):
         return Quad(quad.subject, quad.predicate, quad.object, graph)
     return quad
 
@@ -281,11 +308,13 @@ def _query_errors() -> Iterator[None]:
 
 @contextmanager
 def _write_errors(path: Path | None) -> Iterator[None]:
+    place = f"the store {path.parent}" if path else "the store in memory"
     try:
         yield
     except OSError as error:
-        place = path.parent if path else "in memory"
         raise StoreError(
-            f"the store {place} cannot be written: {error}",
+            f"{place} cannot be written: {error}",
             hint="check free space and permissions; what was committed before is intact",
         ) from error
+    except (SyntaxError, ValueError, RuntimeError) as error:
+        raise StoreError(f"{place} refused a change: {error}", hint="nothing of it was written") from error

@@ -39,13 +39,13 @@ class Librarian:
         """
         content = data.encode() if isinstance(data, str) else data
         key = iris.digest(content)
+        if self.get(iris.stored_object(key)) is not None:  # a damaged object is written anew
+            return iris.stored_object(key)
         packed = zlib.compress(content, 1)
         if self._path is None:
             self._memory[key] = packed
             return iris.stored_object(key)
         target = self._file(key)
-        if target.exists():
-            return iris.stored_object(key)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
+from graphrag_rdf.llm.gateway import LITELLM_WARNINGS
 from tests.support.scripted_server import ScriptedServer
+
+
+# a machine shared with others is now and then slow; what must be quick has a test of its own
+settings.register_profile("project", deadline=None)
+settings.load_profile("project")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """What `load_litellm` silences for users, as pytest puts its own filters before."""
-    config.addinivalue_line("filterwarnings", "ignore:.*`ReadOnly` qualifier:UserWarning")
+    for message in LITELLM_WARNINGS:
+        config.addinivalue_line("filterwarnings", f"ignore:{message}:UserWarning")
 
 
 @pytest.fixture(scope="session")

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
+"""Warnings of pydantic's about litellm's own types: with the first stream, and with packed vectors."""
+
 EMBED_BATCH = 96
 """Texts in one embedding request: the least that a provider of litellm's allows."""
 EMBED_BATCH_CHARS = 200_000
@@ -58,9 +61,10 @@ def load_litellm() -> ModuleType:
     # it would make up counts where a server tells none
     litellm.disable_token_counter = True
     litellm.num_retries = None
-    litellm.DEFAULT_MAX_RETRIES = 0  # embedding calls take max_retries=0 for "not set" and use this
-    # pydantic's, about litellm's own types, with the first stream
-    warnings.filterwarnings("ignore", message=r".*`ReadOnly` qualifier", category=UserWarning)
+    # embedding calls take max_retries=0 for "not set" and use this
+    vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
+    for message in LITELLM_WARNINGS:
+        warnings.filterwarnings("ignore", message=message, category=UserWarning)
     return litellm
 
 

@@ -384,7 +384,7 @@ fields = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 @given(items=st.lists(st.dictionaries(fields, values, max_size=6) | values, max_size=4))
 def test_no_item_breaks_the_chunk(scripted_server, gateway, items):
     """Whatever the items are, each is taken or given back with a reason."""

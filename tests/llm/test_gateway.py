@@ -464,6 +464,12 @@ def test_embeddings_of_long_texts_go_in_smaller_batches(make_gateway, scripted_s
     assert [len(request.body["input"]) for request in scripted_server.requests] == [2, 2, 1]
 
 
+def test_servers_that_know_no_base64(make_gateway, scripted_server):
+    packed = make_gateway().embed(["some words", "others"])
+    scripted_server.knows_base64 = False
+    np.testing.assert_array_equal(make_gateway().embed(["some words", "others"]), packed)
+
+
 def test_embedding_nothing(make_gateway, scripted_server):
     assert make_gateway().embed([]).shape == (0, 0)
     assert scripted_server.requests == []

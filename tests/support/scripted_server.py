@@ -7,6 +7,7 @@ the default (`extract_answer` for prompts that hold a `<text>`, otherwise "ok").
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import itertools
@@ -154,6 +155,7 @@ class ScriptedServer:
     Attributes:
         requests: everything asked so far, in order of arrival.
         dimensions: length of the embeddings.
+        knows_base64: whether embeddings come as base64 when asked for so; False for a simpler server.
         closed_early: how often a client left before a stream was through.
         most_active: the most requests that waited for their answers at the same time.
     """
@@ -161,6 +163,7 @@ class ScriptedServer:
     def __init__(self, dimensions: int = 32) -> None:
         self.dimensions = dimensions
         self.requests: list[Request] = []
+        self.knows_base64 = True
         self.closed_early = 0
         self.active = 0
         self.most_active = 0
@@ -208,6 +211,7 @@ class ScriptedServer:
             self.requests.clear()
             self._queue.clear()
             self._handler = None
+            self.knows_base64 = True
             self.most_active = 0
 
     def reply_to(self, request: Request) -> Reply:
@@ -297,7 +301,9 @@ class _RequestHandler(BaseHTTPRequestHandler):
         body, path = request.body, request.path
         if path.endswith("/embeddings"):
             texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
-            vectors = [hashed_vector(text, self.server.scripted.dimensions) for text in texts]
+            vectors: list[Any] = [hashed_vector(text, self.server.scripted.dimensions) for text in texts]
+            if body.get("encoding_format") == "base64" and self.server.scripted.knows_base64:
+                vectors = [base64.b64encode(struct.pack(f"<{len(v)}f", *v)).decode() for v in vectors]
             return {
                 "object": "list",
                 "model": body.get("model"),

@@ -10,7 +10,6 @@ from hypothesis import settings
 from graphrag_rdf.llm.gateway import LITELLM_WARNINGS
 from tests.support.scripted_server import ScriptedServer
 
-
 # a machine shared with others is now and then slow; what must be quick has a test of its own
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")

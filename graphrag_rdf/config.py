@@ -5,6 +5,7 @@ Unknown keys are errors. Where each value comes from is kept, for `doctor`.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from graphrag_rdf.errors import ConfigError
 
 CONFIG_FILE = "graphrag.toml"
 ENV_PREFIX = "GRAPHRAG_RDF_"
+_CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 Origin = Literal["command line", "environment", "file", "default"]
 
 
@@ -174,6 +176,15 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None 
     for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
         origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
     return Loaded(settings, origins, path)
+
+
+def flat_values(settings: Settings) -> dict[str, Any]:
+    """Dotted key → value as JSON has it. A secret shows as asterisks, also one inside an address."""
+    values = _flat(settings.model_dump(mode="json"))
+    return {
+        key: _CREDENTIALS.sub(r"\1**********@", value) if isinstance(value, str) else value
+        for key, value in values.items()
+    }
 
 
 def _read(path: Path) -> dict[str, Any]:

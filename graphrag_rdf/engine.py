@@ -201,6 +201,26 @@ class Engine:
 
         return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder)
 
+    def rebuild_indexes(self) -> None:
+        """Throw the indexes away, whatever their state, and build them anew from the store alone.
+
+        Raises:
+            SearchIndexError: when vectors cannot be made; the index of words is complete then.
+        """
+        from graphrag_rdf.index.manifest import discard
+
+        if "text_index" in self.__dict__:
+            self.text_index.close()
+        for part in ("text_index", "vectors", "indexer"):
+            self.__dict__.pop(part, None)
+        if self.place is not None:
+            discard(self.place.index / "text")
+            if self.settings.embedding.model:
+                discard(self.place.index / "vectors")
+        self.indexer.catch_up()
+        if self.indexer.error:
+            raise SearchIndexError(f"the vectors could not be made: {self.indexer.error}")
+
     def pipeline(self, name: str) -> Pipeline:
         """A pipeline by name. Raises ConfigError when there is none."""
         user = [self.settings.pipelines] if self.settings.pipelines else []

@@ -52,6 +52,8 @@ def ingest_files(
     )
     planner = run.planner(engine.settings.documents.max_bytes)
     report = run.run(incoming(plans(planner, found)))
+    if engine.indexer.error:
+        report.warn("embedding_failed", engine.indexer.error)
     report.skipped = [str(path) for path in found.skipped]
     roots = [Path(path) for path in paths if Path(path).is_dir()]
     gone = missing_documents(stored_documents(engine.store).values(), found.sources, roots)

@@ -67,7 +67,7 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
         ]
         if not matches:
             raise UsageError(
-                f"no document is called {name!r}", hint="graphrag-rdf queries run documents/list"
+                f"no document is called {name!r}", hint="graphrag-rdf queries run ingest/documents"
             )
         if len(matches) > 1:
             listed = ", ".join(sorted(match.value for match in matches))

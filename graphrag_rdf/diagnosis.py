@@ -1,0 +1,190 @@
+"""What `doctor` tells: versions, settings and their origins, the store and its indexes. Never a secret."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from importlib import import_module, metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf import __version__
+from graphrag_rdf.config import flat_values
+from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.rdf.terms import text_of, to_python
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Loaded, Settings
+    from graphrag_rdf.engine import Engine
+
+DEPENDENCIES = ("pyoxigraph", "litellm", "tantivy", "numpy", "rdflib", "SPARQLWrapper", "pydantic", "click")
+EXTRAS: Mapping[str, tuple[str, ...]] = {
+    "onnx": ("onnxruntime", "tokenizers"),
+    "fastembed": ("fastembed",),
+    "usearch": ("usearch",),
+    "shacl": ("pyshacl",),
+}
+"""Extra of this package → the modules it brings."""
+
+_RELATIONS = 50
+
+
+def environment(loaded: Loaded) -> dict[str, Any]:
+    """What can be said without a store: versions, extras, and each setting with its origin."""
+    values = flat_values(loaded.settings)
+    return {
+        "versions": {
+            "graphrag-rdf": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "executable": sys.executable,
+            **{name: _version(name) for name in DEPENDENCIES},
+        },
+        "extras": {name: _health(modules) for name, modules in EXTRAS.items()},
+        "settings_file": str(loaded.file) if loaded.file else None,
+        "settings": {key: {"value": values[key], "origin": loaded.origins[key]} for key in values},
+        "models": {
+            "llm": loaded.settings.llm.model,
+            "embedding": loaded.settings.embedding.model,
+            "extraction": _extraction(loaded.settings),
+        },
+    }
+
+
+def store_facts(engine: Engine) -> dict[str, Any]:
+    """What can be said of an open store: version, sizes, graphs, indexes, and what the facts are like."""
+    from graphrag_rdf.store.migrations import store_version
+
+    store, extract = engine.store, engine.settings.extract
+    aliases = store.select("system/alias-counts")[0]
+    total, with_aliases = _number(aliases["total"]), _number(aliases["with_aliases"])
+    indexes = index_status(engine)
+    return {
+        "store": {
+            "version": store_version(store),
+            "commit": store.commit_number(),
+            "quads": len(store),
+            "graphs": {_graph(row): _number(row["quads"]) for row in store.select("system/graph-sizes")},
+            "paths": _paths(engine),
+        },
+        **indexes,
+        "feature_flags": feature_flags(engine.settings, indexes),
+        "entity_aliases": {
+            "total_entities": total,
+            "with_aliases": with_aliases,
+            "ratio": round(with_aliases / total, 4) if total else 0.0,
+        },
+        "noise_control": {
+            "entity_min_length": extract.entity_min_length,
+            "entity_max_length": extract.entity_max_length,
+            "rejected": {
+                text_of(row["reason"]): _number(row["candidates"])
+                for row in store.select("system/rejected-counts")
+            },
+        },
+        "relation_counts": {
+            text_of(row["label"] if "label" in row else row["relation"]): _number(row["facts"])
+            for row in store.select("system/relation-counts", limit=_RELATIONS)
+        },
+    }
+
+
+def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
+    """What is switched on and works."""
+    healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
+    return {
+        "llm_enabled": settings.llm.model is not None,
+        "bm25_enabled": healthy.get("text", False),
+        "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
+        "entity_normalize_enabled": True,
+        "gleaning_enabled": settings.extract.gleaning_rounds > 0,
+        "cache_enabled": settings.cache.enabled,
+        "trace_full": settings.trace.detail == "full",
+    }
+
+
+def index_status(engine: Engine) -> dict[str, Any]:
+    """The indexes: their commit against the store's, what they hold, or what is wrong with them."""
+    commit = engine.store.content_commit()
+    out: dict[str, dict[str, Any]] = {}
+    try:
+        text = engine.text_index
+        out["text"] = {
+            "commit": text.commit_number,
+            "up_to_date": text.commit_number == commit,
+            "counts": {kind: text.count(kind) for kind in KINDS},
+        }
+    except SearchIndexError as error:
+        out["text"] = {"error": error.message, "hint": error.hint}
+    try:
+        vectors = engine.vectors
+        if vectors is not None:
+            out["vectors"] = {
+                "commit": vectors.commit_number,
+                "up_to_date": vectors.commit_number == commit,
+                "counts": {kind: vectors.count(kind) for kind in KINDS},
+                "model": vectors.model,
+                "dimension": vectors.dimension,
+            }
+    except SearchIndexError as error:
+        out["vectors"] = {"error": error.message, "hint": error.hint}
+    return {"content_commit": commit, "indexes": out}
+
+
+def folder_size(path: Path) -> int:
+    """Bytes of the files in a folder and below; 0 when there is none."""
+    total = 0
+    for file in path.rglob("*"):
+        try:
+            total += file.stat().st_size if file.is_file() else 0
+        except OSError:  # files come and go while a store is in use
+            continue
+    return total
+
+
+def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
+    place = engine.place
+    if place is None:
+        return {}
+    folders = {
+        "store": place.root,
+        "database": place.database,
+        "librarian": place.librarian,
+        "index": place.index,
+        "cache": place.cache,
+    }
+    return {name: {"path": str(path.resolve()), "bytes": folder_size(path)} for name, path in folders.items()}
+
+
+def _extraction(settings: Settings) -> str:
+    if settings.extract.use != "auto":
+        return settings.extract.use
+    return "llm" if settings.llm.model else "rules"
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _health(modules: tuple[str, ...]) -> dict[str, Any]:
+    """Whether an extra's modules can be imported, and if not, why."""
+    problems: dict[str, str] = {}
+    for name in modules:
+        try:
+            import_module(name)
+        except Exception as error:  # noqa: BLE001 - a broken package may raise anything at import
+            problems[name] = str(error)
+    return {"ok": not problems, "problems": problems}
+
+
+def _graph(row: Mapping[str, Any]) -> str:
+    return text_of(row["graph"]) if "graph" in row else "default"
+
+
+def _number(term: Any) -> int:
+    return int(to_python(term))  # type: ignore[arg-type]

@@ -1,0 +1,108 @@
+"""`doctor`: everything that one asks first when something is odd."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.failures import DONE, FAILED
+from graphrag_rdf.cli.index import show_indexes
+from graphrag_rdf.cli.output import format_option, human_size, pairs, say, styled
+from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import GraphRagError
+
+_LISTED = 15
+
+
+@click.command(cls=Command, examples=["graphrag-rdf doctor", "graphrag-rdf doctor --format json"])
+@format_option()
+def doctor_command(form: str) -> int:
+    """Show versions, the origin of each setting, paths and sizes, graphs, indexes and models.
+
+    Secrets are never shown. The exit code is 1 if the store or an index cannot be used; a missing store is
+    no fault.
+    """
+    from graphrag_rdf.diagnosis import environment
+
+    loaded = load()
+    found = environment(loaded)
+    fault = _store(found)
+    if form == "json":
+        output.write_json(found)
+    else:
+        _show(found)
+    return fault
+
+
+def _store(found: dict[str, Any]) -> int:
+    """Add what the store says, or why it says nothing; the exit code."""
+    from graphrag_rdf.diagnosis import store_facts
+
+    settings = {key: entry["value"] for key, entry in found["settings"].items()}
+    from graphrag_rdf.store.folder import StoreFolder
+
+    place = StoreFolder.of_collection(Path(settings["store"]), settings["collection"])
+    if settings["store"] != ":memory:" and not place.root.exists():
+        found["store"] = {"missing": str(place.root)}
+        return DONE
+    try:
+        with open_engine() as engine:
+            found.update(store_facts(engine))
+    except GraphRagError as error:
+        found["store"] = {"error": error.message, "hint": error.hint}
+        return FAILED
+    return FAILED if any("error" in entry for entry in found["indexes"].values()) else DONE
+
+
+def _show(found: dict[str, Any]) -> None:
+    _title("Versions")
+    pairs(found["versions"].items(), indent="  ")
+    _title("Extras")
+    extras = [(name, "; ".join(e["problems"].values()) or "ok") for name, e in found["extras"].items()]
+    pairs(extras, indent="  ")
+    _title("Models")
+    pairs([(name, model or "none") for name, model in found["models"].items()], indent="  ")
+    _title("Settings that are not defaults")
+    own = [
+        (k, f"{e['value']}  ({e['origin']})")
+        for k, e in found["settings"].items()
+        if e["origin"] != "default"
+    ]
+    pairs(own or [("none", "")], indent="  ")
+    store = found["store"]
+    _title("Store")
+    if "missing" in store:
+        say(output.safe(f"  there is none at {store['missing']} yet: graphrag-rdf ingest makes it"))
+        return
+    if "error" in store:
+        say(output.safe(f"  {store['error']}"))
+        say(output.safe(f"  {store['hint'] or ''}"))
+        return
+    pairs(
+        [("version", store["version"]), ("commit", store["commit"]), ("quads", f"{store['quads']:,}")],
+        indent="  ",
+    )
+    pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
+    _title("Quads by graph")
+    pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
+    _title("Indexes")
+    show_indexes(found, indent="  ")
+    _title("Entities")
+    pairs(found["entity_aliases"].items(), indent="  ")
+    _title("Feature flags")
+    pairs([(name, "on" if on else "off") for name, on in found["feature_flags"].items()], indent="  ")
+    _title("Noise control")
+    noise = found["noise_control"]
+    lengths = f"{noise['entity_min_length']} to {noise['entity_max_length']} characters"
+    rejected = [(f"rejected, {reason}", f"{count:,}") for reason, count in noise["rejected"].items()]
+    pairs([("names", lengths), *rejected[:_LISTED]], indent="  ")
+    _title("Facts by relation")
+    pairs([(name, f"{n:,}") for name, n in list(found["relation_counts"].items())[:_LISTED]], indent="  ")
+
+
+def _title(text: str) -> None:
+    say(styled(text, bold=True))

@@ -1,0 +1,120 @@
+"""From what can go wrong to one clear message and the right exit code, without a traceback."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any
+
+import click
+
+from graphrag_rdf.cli.logs import set_up_logging
+from graphrag_rdf.cli.output import safe, styled
+from graphrag_rdf.errors import GraphRagError
+
+DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
+"""Exit codes."""
+
+
+def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
+    """Run a command line.
+
+    Args:
+        work: raises what click and the rooms raise; what it returns is an exit code, if it is a number.
+        exit_: end the process (else the exit code is returned).
+    """
+    set_up_logging()
+    with _terminated_like_interrupted():
+        code = _code(work)
+    if exit_:
+        sys.exit(code)
+    return code
+
+
+def _code(work: Callable[[], Any]) -> int:
+    try:
+        result = work()
+        sys.stdout.flush()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        say_error("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        _let_go_of_stdout()
+        return FAILED
+    except click.ClickException as error:
+        return _click_error(error)
+    except GraphRagError as error:
+        say_error(error.message, error.hint)
+        _traceback_if_asked()
+        return error.exit_code
+    except OSError as error:
+        say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _traceback_if_asked()
+        return FAILED
+    except RecursionError:
+        say_error("the input is nested too deeply")
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        if not _traceback_if_asked():
+            what = f"{type(error).__name__}: {error}"
+            say_error(
+                f"unexpected error: {what}", "please report it, with what it says when run again with -vv"
+            )
+        return FAILED
+    return result if isinstance(result, int) else DONE
+
+
+def say_error(message: str, hint: str | None = None) -> None:
+    """`error: …` and `hint: …` on stderr."""
+    with contextlib.suppress(OSError, ValueError):
+        click.echo(f"{styled('error:', fg='red', err=True)} {safe(message)}", err=True)
+        if hint:
+            click.echo(f"{styled('hint:', fg='cyan', err=True)} {safe(hint)}", err=True)
+
+
+def _click_error(error: click.ClickException) -> int:
+    message = error.format_message()
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    say_error(message[:1].lower() + message[1:], f"{context.command_path} --help" if context else None)
+    return error.exit_code
+
+
+def _traceback_if_asked() -> bool:
+    import logging
+
+    asked = logging.getLogger("graphrag_rdf").level <= logging.DEBUG
+    if asked:
+        click.echo(safe(traceback.format_exc()), err=True)
+    return asked
+
+
+def _let_go_of_stdout() -> None:
+    """Nobody reads any more: let the interpreter's last flush go nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextlib.contextmanager
+def _terminated_like_interrupted() -> Iterator[None]:
+    """SIGTERM ends a command as Ctrl-C does: what is open is closed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,202 @@
+"""`ingest`: documents in, facts with provenance out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.failures import DONE, IN_PART, INTERRUPTED
+from graphrag_rdf.cli.options import embedding_option, model_option
+from graphrag_rdf.cli.output import format_option, pairs, say
+from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
+    from graphrag_rdf.ingest.estimate import Estimate
+    from graphrag_rdf.ingest.report import FailureReport, IngestReport, LlmCounts
+
+_LISTED = 20
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf ingest documents/",
+        "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
+        "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
+    ],
+)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@model_option
+@embedding_option
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Chunks at the model at once.")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and what it would cost; write nothing.")
+@click.option("--refresh", is_flag=True, help="Extract everything anew.")
+@click.option("--sync", is_flag=True, help="Also forget documents of these folders that are gone from disk.")
+@format_option()
+def ingest_command(
+    paths: tuple[str, ...],
+    model: str | None,
+    embedding_model: str | None,
+    jobs: int | None,
+    dry_run: bool,
+    refresh: bool,
+    sync: bool,
+    form: str,
+) -> int:
+    """Read documents (files, folders, globs) and extract facts into the store.
+
+    What is in the store already is not done again; a run that was stopped goes on where it stopped. Without
+    a model, facts are extracted by rules.
+    """
+    overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
+    settings = load(overrides).settings
+    _require_documents(paths, settings, sync=sync)
+    if dry_run:
+        return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, form=form)
+    from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.cli.signals import stop_requests
+
+    with (
+        open_engine(overrides, create=True) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget) as progress,
+    ):
+        report = engine.ingest(paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+    if form == "json":
+        output.write_json(report.as_json())
+    else:
+        _show(report, settings)
+    return _exit_code(report)
+
+
+def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) -> None:
+    """Refuse a request that names nothing to read, before a store is made for it."""
+    from graphrag_rdf.documents.discover import discover
+
+    found = discover(paths, exclude=[Path(settings.store)])
+    if found.sources or (sync and not found.errors):
+        return
+    if found.errors:
+        raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
+    from graphrag_rdf.documents.readers import SUPPORTED
+
+    raise UsageError(
+        f"no document was found in {', '.join(paths)}",
+        hint=f"readable are {' '.join(sorted(SUPPORTED))}",
+    )
+
+
+def _exit_code(report: IngestReport) -> int:
+    if report.stopped == "interrupted":
+        return INTERRUPTED
+    return IN_PART if report.failures or report.stopped else DONE
+
+
+# --- for people ----------------------------------------------------------------------------------
+
+
+def _show(report: IngestReport, settings: Settings) -> None:
+    documents, chunks = report.documents, report.chunks
+    lines: list[tuple[str, object]] = [
+        ("documents", _counts(vars_of(documents)) or "none"),
+        ("chunks", _counts(vars_of(chunks)) or "none"),
+        ("facts", f"{report.facts:,} new, by {settings.llm.model or 'rules'}"),
+        ("entities", f"{report.entities:,} new"),
+    ]
+    if report.llm.calls or report.llm.cached:
+        lines.append(("model", _usage(report.llm)))
+    lines.append(("time", f"{report.seconds:.1f} s"))
+    pairs(lines)
+    for warning in report.warnings:
+        output.warn(f"{warning['detail']} ({warning['type']})")
+    _list_rest(report.failures, report.skipped, report.missing)
+    if report.stopped == "interrupted":
+        output.warn("interrupted: what was done is kept; run the same command again to go on")
+    elif report.stopped:
+        output.warn("the budget is used up: raise it and run the same command again to go on")
+
+
+def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
+    for title, items in (
+        ("failed", [f"{failure.path}: {failure.reason}" for failure in failures]),
+        ("skipped (no reader)", skipped),
+        ("gone from disk (--sync forgets them)", missing),
+    ):
+        if not items:
+            continue
+        say(f"{title}:")
+        for item in items[:_LISTED]:
+            say(output.wrapped(item, indent="    ", first="  "))
+        if len(items) > _LISTED:
+            say(f"  … and {len(items) - _LISTED:,} more (--format json lists all)")
+
+
+def vars_of(counts: Any) -> dict[str, int]:
+    """The counts of a report's part, by name."""
+    from dataclasses import asdict
+
+    return asdict(counts)
+
+
+def _counts(counts: dict[str, int]) -> str:
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
+
+
+def _usage(llm: LlmCounts) -> str:
+    parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
+    if llm.in_tokens is not None:
+        parts.append(f"{llm.in_tokens:,} + {llm.out_tokens or 0:,} tokens")
+    if llm.cost_usd is not None:
+        parts.append(f"{llm.cost_usd:.4f} USD")
+    return ", ".join(parts)
+
+
+# --- dry run -------------------------------------------------------------------------------------
+
+
+def _dry_run(
+    paths: Sequence[str],
+    overrides: dict[str, Any],
+    settings: Settings,
+    *,
+    refresh: bool,
+    sync: bool,
+    form: str,
+) -> int:
+    from graphrag_rdf.ingest.estimate import estimate
+    from graphrag_rdf.store.folder import StoreFolder
+
+    if settings.store != ":memory:":
+        place = StoreFolder.of_collection(Path(settings.store), settings.collection)
+        if not place.exists:
+            overrides = {**overrides, "store": ":memory:"}
+    with open_engine(overrides, read_only=True) as engine:
+        found = estimate(engine, paths, refresh=refresh, sync=sync)
+    if form == "json":
+        output.write_json(found.as_json())
+    else:
+        _show_estimate(found)
+    return IN_PART if found.failures else DONE
+
+
+def _show_estimate(found: Estimate) -> None:
+    llm = found.llm
+    cost = "price unknown" if llm.cost_usd is None else f"{llm.cost_usd:.2f} USD"
+    lines: list[tuple[str, object]] = [
+        ("documents", _counts(vars_of(found.documents)) or "none"),
+        ("chunks", _counts(vars_of(found.chunks)) or "none"),
+        ("to extract", f"{found.extracted:,} chunks, by {found.model or 'rules'}"),
+    ]
+    if found.model:
+        tokens = f"about {llm.in_tokens or 0:,} + {llm.out_tokens or 0:,} tokens"
+        lines.append(("model", f"{llm.calls:,} calls, {tokens}, {cost}"))
+    say("Nothing was written. This would be done:")
+    pairs(lines, indent="  ")
+    _list_rest(found.failures, found.skipped, found.missing)

@@ -1,0 +1,84 @@
+"""`llm`: what was asked of models, and what they answered, word for word."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.output import format_option, safe, say, styled
+from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.rdf.terms import text_of, to_python
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.store.base import Row
+
+
+@click.group(cls=Group, examples=["graphrag-rdf llm log --limit 3"])
+def llm_command() -> None:
+    """Calls to language models."""
+
+
+@llm_command.command(
+    "log", examples=["graphrag-rdf llm log --limit 3", "graphrag-rdf llm log --format jsonl | jq .completion"]
+)
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many calls.")
+@click.option("--trace", "session", metavar="IRI", help="Only calls of this session or question.")
+@format_option("text", "json", "jsonl")
+def log(limit: int, session: str | None, form: str) -> None:
+    """Show prompts and raw answers of the recorded traces, newest first."""
+    with open_engine() as engine:
+        calls = _calls(engine, limit, session)
+        if form == "json":
+            output.write_json(calls)
+        elif form == "jsonl":
+            output.write_jsonl(calls)
+        else:
+            for call in calls:
+                _show(call)
+            if not calls:
+                say("no calls to a model were recorded")
+
+
+def _calls(engine: Engine, limit: int, session: str | None) -> list[dict[str, Any]]:
+    rows = engine.store.select("trace/llm-calls", of=session or "", limit=limit)
+    return [_call(engine, row) for row in rows]
+
+
+def _call(engine: Engine, row: Row) -> dict[str, Any]:
+    def value(name: str) -> Any:
+        return to_python(row[name]) if name in row else None
+
+    def stored(name: str) -> str | None:
+        return engine.librarian.text(text_of(row[name])) if name in row else None
+
+    return {
+        "call": text_of(row["call"]),
+        "session": text_of(row["session"]),
+        "question": value("query"),
+        "step": value("step_label"),
+        "purpose": value("purpose"),
+        "model": value("model"),
+        "time": value("started").isoformat(),
+        "in_tokens": value("in_tokens"),
+        "out_tokens": value("out_tokens"),
+        "milliseconds": value("milliseconds"),
+        "cached": value("cached"),
+        "prompt": stored("prompt"),
+        "completion": stored("completion"),
+    }
+
+
+def _show(call: dict[str, Any]) -> None:
+    tokens = f"{call['in_tokens']} + {call['out_tokens']} tokens" if call["in_tokens"] is not None else ""
+    took = "cached" if call["cached"] else f"{call['milliseconds']} ms"
+    head = [call["time"], call["purpose"], call["model"], tokens, took]
+    say(styled(safe(" · ".join(str(part) for part in head if part)), bold=True))
+    for title, key in (("prompt", "prompt"), ("answer", "completion")):
+        say(styled(f"{title}:", fg="cyan"))
+        text = call[key]
+        say(safe(text) if text is not None else "(not kept, or forgotten)")
+    say()

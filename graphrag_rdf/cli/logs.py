@@ -1,0 +1,44 @@
+"""The program's log on stderr, in words for people."""
+
+from __future__ import annotations
+
+import logging
+from typing import ClassVar
+
+import click
+
+_LEVELS = {0: logging.WARNING, 1: logging.INFO}
+
+
+class _Terminal(logging.Handler):
+    """Writes `warning: …` to stderr; names the logger only when debugging."""
+
+    colours: ClassVar[dict[int, str]] = {logging.ERROR: "red", logging.WARNING: "yellow"}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from graphrag_rdf.cli.output import safe, styled
+
+        try:
+            level = styled(f"{record.levelname.lower()}:", fg=self.colours.get(record.levelno), err=True)
+            where = f"{record.name}: " if self.level <= logging.DEBUG else ""
+            click.echo(f"{level} {where}{safe(record.getMessage())}", err=True)
+        except (OSError, ValueError):  # stderr is gone: there is nobody to tell
+            return
+
+
+def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:
+    """Show the program's log.
+
+    Args:
+        verbose: 0 warnings, 1 what is going on, 2 everything.
+        quiet: errors only; wins.
+    """
+    level = logging.ERROR if quiet else _LEVELS.get(verbose, logging.DEBUG)
+    logger = logging.getLogger("graphrag_rdf")
+    handler = next((h for h in logger.handlers if isinstance(h, _Terminal)), None)
+    if handler is None:
+        handler = _Terminal()
+        logger.addHandler(handler)
+    handler.setLevel(level)
+    logger.setLevel(level)
+    logger.propagate = verbose > 1

@@ -1,0 +1,220 @@
+"""Printing: machine output as it is, people's output with everything that came from outside made harmless.
+
+Texts of documents and models are data: control sequences in them must never reach a terminal.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+
+WIDTH = 80
+"""Columns that running text is wrapped to."""
+
+_NO_SMALLER_THAN = 40
+_JSON_ESCAPED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""What JSON may hold and a terminal would obey: C1 controls, and marks that reorder text."""
+
+
+def safe(value: object) -> str:
+    """A text that a terminal shows and does not obey."""
+    from graphrag_rdf.trace.text import printable
+
+    return printable(str(value))
+
+
+def one_line(value: object) -> str:
+    """A text on one line, safe to print."""
+    return safe(" ".join(str(value).split()))
+
+
+# --- people --------------------------------------------------------------------------------------
+
+
+def say(text: str = "", *, newline: bool = True) -> None:
+    """A line of people's output; the text must be safe."""
+    click.echo(text, nl=newline)
+
+
+def note(text: str) -> None:
+    """A line on stderr, beside the output; silent with -q."""
+    if not is_quiet():
+        click.echo(safe(text), err=True)
+
+
+def warn(text: str) -> None:
+    """A warning on stderr; silent with -q."""
+    if is_quiet():
+        return
+    click.echo(f"{styled('warning:', fg='yellow', err=True)} {safe(text)}", err=True)
+
+
+def is_quiet() -> bool:
+    """Whether -q was given."""
+    from graphrag_rdf.cli.command import KEY
+
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(KEY, {}).get("quiet"))
+
+
+def styled(text: str, *, err: bool = False, **style: Any) -> str:
+    """A text in colour, if its stream is a terminal and NO_COLOR is not set."""
+    return click.style(text, **style) if colours(err=err) else text
+
+
+def colours(*, err: bool = False) -> bool:
+    """Whether a stream takes colours."""
+    return on_terminal(err=err) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def on_terminal(*, err: bool = False) -> bool:
+    """Whether stdout (or stderr) is a terminal."""
+    stream = sys.stderr if err else sys.stdout
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal; None when stdout is not one, so that nothing need be cut."""
+    if not on_terminal():
+        return None
+    return max(_NO_SMALLER_THAN, shutil.get_terminal_size().columns)
+
+
+def wrapped(text: object, *, indent: str = "", first: str | None = None, width: int = WIDTH) -> str:
+    """Running text in lines of at most `width` columns, safe to print.
+
+    Args:
+        indent: before each line.
+        first: before the first line instead.
+    """
+    from rich.cells import cell_len
+    from rich.text import Text
+
+    lead = indent if first is None else first
+    room = width - max(cell_len(lead), cell_len(indent))
+    lines = Text(one_line(text)).wrap(_console(width), room)
+    return "\n".join((indent if number else lead) + line.plain.rstrip() for number, line in enumerate(lines))
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table of one-line cells; on a terminal cut to its width."""
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold" if colours() else "")
+    for column in columns:
+        drawn.add_column(Text(one_line(column)), overflow="ellipsis", no_wrap=True)
+    for row in rows:
+        drawn.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row))
+    console = _console(terminal_width())
+    with console.capture() as captured:
+        console.print(drawn)
+    for line in captured.get().splitlines():
+        say(line.rstrip())
+
+
+def pairs(items: Iterable[tuple[str, object]], *, indent: str = "") -> None:
+    """Names and values, one pair a line."""
+    listed = list(items)
+    longest = max((len(name) for name, _ in listed), default=0)
+    for name, value in listed:
+        say(f"{indent}{safe(name).ljust(longest)}  {one_line(value)}".rstrip())
+
+
+def _console(width: int | None) -> Any:
+    from rich.console import Console
+
+    return Console(
+        file=io.StringIO(),
+        width=width or 100_000,
+        color_system="standard" if colours() else None,
+        force_terminal=colours(),
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+
+
+def human_size(count: int) -> str:
+    """Bytes in words."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
+
+
+# --- machines ------------------------------------------------------------------------------------
+
+
+def json_text(data: object, *, indent: int | None = None) -> str:
+    """JSON that is also harmless when it is looked at."""
+    text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
+    return _JSON_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", _encodable(text))
+
+
+def write_json(data: object) -> None:
+    """One JSON document."""
+    click.echo(json_text(data, indent=2))
+
+
+def write_jsonl(items: Iterable[object]) -> None:
+    """One line an item, each as soon as it is there."""
+    for item in items:
+        click.echo(json_text(item))
+        sys.stdout.flush()
+
+
+def write_text(text: str) -> None:
+    """A file's worth of text: as it is, unless a terminal would read it."""
+    click.echo(safe(text) if on_terminal() else _encodable(text), nl=not text.endswith("\n"))
+
+
+def read_stdin() -> str:
+    """All of standard input as UTF-8 text."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+@contextmanager
+def binary_output() -> Iterator[IO[bytes]]:
+    """Where to write bytes to stdout; on a terminal they are made harmless first."""
+    if on_terminal():
+        buffer = io.BytesIO()
+        yield buffer
+        write_text(buffer.getvalue().decode("utf-8", "replace"))
+    else:
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+FORMATS = ("text", "json", "jsonl")
+
+
+def format_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`--format`, passed on as `form`; the first name is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(names or ("text", "json")),
+        default=(names or ("text",))[0],
+        show_default=True,
+        help="What to print.",
+    )

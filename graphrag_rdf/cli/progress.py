@@ -1,0 +1,77 @@
+"""How far an ingest is: a bar on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from graphrag_rdf.cli.output import is_quiet, note, on_terminal, one_line
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.budget import Budget
+
+_EVERY = 10.0
+"""Seconds between lines where there is no terminal."""
+
+
+class IngestProgress:
+    """See `ingest.run.Progress`; shows chunks, time left, tokens and cost on stderr.
+
+    Args:
+        budget: knows what model calls took so far.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._bar: Any = None
+        self._task: Any = None
+        self._said = time.monotonic()
+
+    def __enter__(self) -> Self:
+        if on_terminal(err=True) and not is_quiet():
+            self._bar = _bar()
+            self._task = self._bar.add_task("reading", total=None, used="")
+            self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, done: int, total: int, path: str) -> None:
+        """See `ingest.run.Progress`."""
+        total = max(done, total)
+        if self._bar is not None:
+            name = one_line(path).rsplit("/", 1)[-1][:30]
+            self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
+        elif time.monotonic() - self._said >= _EVERY:
+            self._said = time.monotonic()
+            note(" ".join(f"{done} chunks done, {total} known; {path} {self._used()}".split()))
+
+    def _used(self) -> str:
+        usage = self._budget.usage
+        parts = []
+        if usage.in_tokens is not None:
+            parts.append(f"{usage.in_tokens + (usage.out_tokens or 0):,} tokens")
+        if usage.cost_usd is not None:
+            parts.append(f"{usage.cost_usd:.4f} USD")
+        return ", ".join(parts)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("chunks"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[used]}", markup=False),
+        console=Console(stderr=True),
+        transient=True,
+    )

@@ -1,0 +1,151 @@
+"""`retrieve`: the passages and facts for a question, without an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.options import embedding_option, entity_options, key_values, model_option, set_option
+from graphrag_rdf.cli.output import format_option, one_line, say, styled
+from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.errors import UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_PATHS = 3
+"""Paths shown for a passage; `--format json` has all."""
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        'graphrag-rdf retrieve --top 5 "Who founded the company?"',
+        "graphrag-rdf retrieve --questions questions.jsonl --format jsonl > ranked.jsonl",
+    ],
+)
+@click.argument("question", required=False)
+@click.option(
+    "--questions",
+    type=click.Path(path_type=Path),
+    metavar="FILE.jsonl",
+    help='Many questions, one a line: {"id": "1", "q": "…"}.',
+)
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many.")
+@click.option("--preview", is_flag=True, help="Show all parts of the scores, and the paths that led there.")
+@click.option("--trace", is_flag=True, help="Keep a trace of it.")
+@click.option("--pipeline", default="graph_rag", show_default=True, help="How to retrieve.")
+@model_option
+@embedding_option
+@set_option
+@entity_options
+@format_option("text", "json", "jsonl")
+def retrieve_command(
+    question: str | None,
+    questions: Path | None,
+    top: int,
+    preview: bool,
+    trace: bool,
+    pipeline: str,
+    model: str | None,
+    embedding_model: str | None,
+    settings: tuple[str, ...],
+    include: tuple[str, ...],
+    exclude: tuple[str, ...],
+    form: str,
+) -> None:
+    """Rank passages and facts for a QUESTION without answering it. Writes no trace unless asked to."""
+    if (question is None) == (questions is None):
+        raise UsageError("give a question or --questions FILE.jsonl")
+    asked: list[tuple[str | None, str]] = (
+        [(None, question)] if question is not None else _questions(questions)
+    )
+    options: dict[str, Any] = {
+        "k": top,
+        "pipeline": pipeline,
+        "settings": key_values(settings),
+        "include": include,
+        "exclude": exclude,
+        "preview": preview,
+        "stored": trace,
+    }
+    with open_engine({"llm.model": model, "embedding.model": embedding_model}) as engine:
+        found = _retrieve(engine, asked, options)
+        if form == "jsonl":
+            output.write_jsonl(found)
+        elif form == "json":
+            output.write_json(next(found) if question is not None else list(found))
+        else:
+            for result in found:
+                _show(result, preview=preview)
+
+
+def _retrieve(
+    engine: Engine, asked: list[tuple[str | None, str]], options: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for identifier, question in asked:
+        yield {"id": identifier, **engine.retrieve(question, **options)}
+
+
+def _questions(path: Path | None) -> list[tuple[str | None, str]]:
+    """(id, question) of each line.
+
+    Raises:
+        UsageError: when the file is missing, or a line is not a question.
+    """
+    assert path is not None  # noqa: S101 - the caller checked
+    try:
+        text = output.read_stdin() if str(path) == "-" else path.read_text("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8 text") from error
+    found: list[tuple[str | None, str]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            item = json.loads(line)
+            found.append((str(item["id"]), str(item["q"])))
+        except (ValueError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{path}, line {number}: not a question", hint='a line is {"id": "1", "q": "Who …?"}'
+            ) from error
+    return found
+
+
+def _show(result: dict[str, Any], *, preview: bool) -> None:
+    say(styled(one_line(result["question"]), bold=True))
+    for item in result["results"]:
+        say(f"{item['rank']:3}. {item['score']:.3f}  {one_line(item['title'])}")
+        say(output.wrapped(_shortened(item["text"]), indent="     "))
+        if preview:
+            parts = ", ".join(f"{name} {_number(value)}" for name, value in item["signals"].items())
+            say(output.wrapped(f"signals: {parts}", indent="       ", first="     "))
+            for path in item["paths"][:_PATHS]:
+                via = ", ".join(path["entities"]) or "its words"
+                line = f"path: {_number(path['score'])} {path['sentence']} by {via}"
+                say(output.wrapped(line, indent="       ", first="     "))
+    if result["edges"]:
+        say(styled("Facts", bold=True))
+    for edge in result["edges"]:
+        fact = f"{edge['s_label']} — {edge['p_label']} — {edge['o_label']}"
+        say(output.wrapped(fact, indent="            ", first=f"     {edge['score']:.3f}  "))
+    for warning in result.get("warnings", ()):
+        output.warn(f"{warning['detail']} ({warning['type']})")
+    say()
+
+
+def _shortened(text: str, length: int = 240) -> str:
+    flat = one_line(text)
+    return flat if len(flat) <= length else flat[: length - 1].rstrip() + "…"
+
+
+def _number(value: object) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

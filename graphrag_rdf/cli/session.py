@@ -1,0 +1,79 @@
+"""What a command works with: its settings, and the store it names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli.command import KEY
+from graphrag_rdf.errors import UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Loaded
+    from graphrag_rdf.engine import Engine
+
+
+def common() -> dict[str, Any]:
+    """The common options as they were given."""
+    found: dict[str, Any] = click.get_current_context().meta.get(KEY, {})
+    return found
+
+
+def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
+    """The settings in force.
+
+    Args:
+        overrides: dotted key → value of the command's own options; None does not count.
+
+    Raises:
+        ConfigError: see `config.load_settings`.
+        UsageError: when the store is named by an address.
+    """
+    from graphrag_rdf.config import load_settings
+
+    given = common()
+    named = {"store": given.get("store"), "collection": given.get("collection")}
+    loaded = load_settings(given.get("config"), {**named, **(overrides or {})})
+    if "://" in loaded.settings.store:
+        raise UsageError(
+            f"{loaded.settings.store} is an address, and this release works on stores in folders only",
+            hint="name a folder with --store",
+        )
+    return loaded
+
+
+def open_engine(
+    overrides: Mapping[str, Any] | None = None, *, create: bool = False, read_only: bool = False
+) -> Engine:
+    """Open the store that the options name.
+
+    Args:
+        create: make it when it is missing.
+        read_only: never write anything, not even a lock.
+
+    Raises:
+        UsageError: when the collection is unknown.
+        StoreError: see `Engine.open`.
+    """
+    settings = load(overrides).settings
+    if not create and settings.store != ":memory:":
+        _require_collection(Path(settings.store), settings.collection)
+    from graphrag_rdf.engine import Engine
+
+    return Engine.open(config=settings, create=create, read_only=read_only)
+
+
+def _require_collection(store: Path, name: str) -> None:
+    """Say which collections there are, rather than that a folder is missing."""
+    from graphrag_rdf.store.folder import StoreFolder, collections
+
+    if StoreFolder.of_collection(store, name).exists:
+        return
+    known = collections(store)
+    if known:
+        raise UsageError(
+            f"there is no collection {name!r} in {store}", hint=f"known: {', '.join(known)}; see --collection"
+        )

@@ -1,0 +1,44 @@
+"""Ctrl-C and SIGTERM during long work: first a request, then an order."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from graphrag_rdf.cli.failures import INTERRUPTED
+from graphrag_rdf.cli.output import note
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C or SIGTERM into a request to stop; the second ends the process at once.
+
+    Ending it at once is safe: the store keeps whole chunks, and the next run goes on from there.
+
+    Yields:
+        whether stopping was requested.
+    """
+    requested = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield requested.is_set
+        return
+
+    def request(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if requested.is_set():
+            os._exit(INTERRUPTED)
+        requested.set()
+        note("stopping when the chunk in hand is finished; once more to stop at once")
+
+    before = {number: signal.signal(number, request) for number in _SIGNALS}
+    try:
+        yield requested.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

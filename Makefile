@@ -1,0 +1,68 @@
+# Without variables everything runs on the sample documents. Variables:
+#   DOCS=…   files, folders or globs to ingest          Q="…"     the question
+#   MODEL=…  a litellm model name, e.g. openai/gpt-4.1   STORE=…   folder of the store
+#   EMBEDDING_MODEL=…   PYTHON=…   VENV=…
+# `make ingest` and `make ask` set themselves up. Beside make, `pip install graphrag-rdf` gives the same commands.
+
+PYTHON ?= python3
+VENV ?= .venv
+STAMPS ?= .stamps
+STORE ?= graphrag-store
+DOCS ?= examples/documents
+Q ?= Who designed the Skell Tidal Station?
+MODEL ?=
+EMBEDDING_MODEL ?=
+
+BIN := $(VENV)/bin
+PROGRAM := $(BIN)/graphrag-rdf --store "$(STORE)"
+MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")
+# through the environment, so that quotes in a question are the question's
+export QUESTION = $(Q)
+
+.PHONY: help setup ingest ask test lint format bench ontology clean
+
+help:
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | test | lint | bench | ontology | clean'
+
+setup: $(STAMPS)/setup
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/setup: pyproject.toml $(BIN)/python
+	@mkdir -p $(STAMPS)
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(STAMPS)/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --requirement $(STAMPS)/dev.txt
+	@touch $@
+
+ingest: setup
+	$(PROGRAM) ingest $(MODELS) $(DOCS)
+
+ask: setup
+	@test -e "$(STORE)/oxigraph/CURRENT" || $(PROGRAM) ingest $(MODELS) examples/documents
+	@$(PROGRAM) ask --explain $(MODELS) "$$QUESTION"
+
+test: setup
+	$(BIN)/python -m pytest $(if $(SLOW),-m "slow or not slow") $(TESTS)
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: setup
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: setup
+	$(BIN)/python -m benchmarks.run
+
+ontology: setup
+	$(BIN)/python -m graphrag_rdf.rdf.vocabulary_page > $(STAMPS)/vocabulary.md
+	mv $(STAMPS)/vocabulary.md docs/vocabulary.md
+
+# the store holds your work: it is never cleaned away
+clean:
+	rm -rf $(STAMPS) $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
+	@echo 'The store $(STORE)/ is left alone; delete it yourself to begin anew.'

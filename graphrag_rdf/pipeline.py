@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.steps import explore, focus, ground, synthesise
+from graphrag_rdf.steps import activate, explore, focus, ground, synthesise
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -25,7 +25,7 @@ StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphR
 
 STEPS: Mapping[str, Mapping[str, StepFunction]] = {
     "ground": {"rules": ground.by_rules, "llm": ground.by_model},
-    "explore": {"hops": explore.hops},
+    "explore": {"hops": explore.hops, "activation": activate.activation},
     "focus": {"rank": focus.rank, "llm": focus.by_model, "rank+llm": focus.rank_then_model},
     "synthesise": {"extractive": synthesise.extractive, "llm": synthesise.by_model},
 }

@@ -93,8 +93,10 @@ class FactWriter:
         subgraph: NamedNode,
         sentences: Sequence[Sentence],
         mentions: Iterable[Mention],
+        topic: str | None = None,
     ) -> tuple[Written, list[Quad]]:
-        """The names that the mention layer contains, and the sentences with what they mention.
+        """The names that the mention layer contains, and the sentences with what they mention; sentences that
+        do not name the topic are about it.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -102,6 +104,9 @@ class FactWriter:
         out = Written()
         kept = [m for m in mentions if self._unfit(m.name) is None]
         nodes = {m.name: self._mint.entity(m.name) for m in kept}
+        about = None
+        if topic is not None and self._unfit(topic) is None:
+            about = nodes[topic] = self._mint.entity(topic)
         self._names.load(nodes.values())
         by_sentence: dict[int, dict[str, NamedNode]] = {}
         position = 0
@@ -114,10 +119,13 @@ class FactWriter:
             out.named.add((node.value, name))
         sentence_quads: list[Quad] = []
         for number, sentence in enumerate(sentences):
-            mentioned = by_sentence.get(number, {}).values()
+            mentioned = by_sentence.get(number, {})
             sentence_quads += prov.sentence(
-                chunk, sentence.index, sentence.offset, sentence.length, mentioned
+                chunk, sentence.index, sentence.offset, sentence.length, mentioned.values()
             )
+            if about is not None and about.value not in mentioned:
+                node = iris.sentence(chunk, sentence.index)
+                sentence_quads.append(prov.source(node, RAG.about, about))
         return out, sentence_quads
 
     def extraction(

@@ -10,29 +10,19 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 from pyoxigraph import Triple as TripleTerm
-from rapidfuzz import fuzz
 
-from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.index.model import Kind
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, local_name, text_of
+from graphrag_rdf.rdf.terms import Term, double, integer, text_of
 from graphrag_rdf.steps.labels import edge_id
-from graphrag_rdf.steps.state import Context, Edge, Parameters, Seed, SentenceHit, State, Triple
-from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
+from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Vector: TypeAlias = NDArray[Any]
-
-_SEARCHED = 1000
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
@@ -51,94 +41,18 @@ class _Exploration:
         self.parameters = parameters
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
         context.recorder.say(self.step, RAG.mode, Literal("hops"))
-        self.words = QuestionWords.of(state.question, state.language, context.text_index)
+        self.search = QuestionSearch(context, state, parameters, self.step)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.hits: dict[str, SentenceHit] = {}
         self.considered = 0
-        self.lexical = self._search_words("sentence", state.question)
-        self.query_vector = self._embed(state.question)
-        self.vector = self._search_meaning("sentence")
-
-    # --- search ------------------------------------------------------------------------------------
-
-    def _search_words(self, kind: Kind, text: str) -> dict[str, float]:
-        """Sentences that share words with the question: BM25, as a share of the best."""
-        index = self.context.text_index
-        if index is None:
-            return {}
-        hits = index.search(text, kind=kind, k=_SEARCHED, language=self.state.language)
-        best = hits[0].score if hits else 1.0
-        return {hit.iri: hit.score / best for hit in hits}
-
-    def _embed(self, text: str) -> Vector | None:
-        embedder = self.context.embedder
-        if embedder is None or self.context.vectors is None:
-            return None
-        try:
-            vector: Vector = embedder.embed([text])[0]
-        except GraphRagError as error:
-            self.state.warn("embedding_failed", f"{error}; only words were searched")
-            return None
-        return vector
-
-    def _search_meaning(self, kind: Kind) -> dict[str, float]:
-        if self.query_vector is None or self.context.vectors is None:
-            return {}
-        hits = self.context.vectors.search(self.query_vector, kind=kind, k=_SEARCHED)
-        return {hit.iri: max(0.0, hit.score) for hit in hits}
-
-    # --- seeds -------------------------------------------------------------------------------------
+        self.lexical = self.search.lexical
+        self.vector = self.search.vector
 
     def find_seeds(self) -> None:
         """Entities that the concepts name: exactly, else by words, else by meaning."""
-        found: dict[str, tuple[float, str, str]] = {}
-        concepts = self.state.concepts
-        per_concept = max(1, self.parameters["entity_limit"] // max(1, len(concepts)))
-        per_concept = min(per_concept, self.parameters["seeds_per_concept"])
-        exact = self.context.text_index.exact(concepts) if self.context.text_index else {}
-        for concept in concepts:
-            for iri in exact.get(concept, [])[: self.parameters["entity_limit"]]:
-                _better(found, iri, 1.0, "exact", concept)
-            if concept not in exact:
-                for iri, score, how in self._similar(concept)[:per_concept]:
-                    _better(found, iri, score, how, concept)
-        for node in self.state.include:
-            _better(found, node.value, 1.0, "exact", "--include-entity")
-        rows = self._rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
-        excluded = {node.value for node in self.state.exclude}
-        seeds: dict[str, Seed] = {}
-        for row in rows:
-            entity, canonical = _node(row["entity"]), _node(row["canonical"])
-            score, how, concept = found[entity.value]
-            if canonical.value in excluded:
-                continue
-            if canonical.value not in seeds or seeds[canonical.value].score < score:
-                label = _label(row.get("label"), canonical)
-                seeds[canonical.value] = Seed(canonical, label, score, how, concept)  # type: ignore[arg-type]
-        ordered = sorted(seeds.values(), key=lambda seed: (-seed.score, seed.entity.value))
-        self.state.seeds = ordered[: self.parameters["entity_limit"]]
+        self.state.seeds = self.search.find_seeds()
         self.reached = {seed.entity.value: seed.score for seed in self.state.seeds}
-
-    def _similar(self, concept: str) -> list[tuple[str, float, str]]:
-        least = self.parameters["min_similarity"]
-        found: dict[str, tuple[float, str]] = {}
-        index = self.context.text_index
-        hits = index.search(concept, kind="entity", k=20, language=self.state.language) if index else []
-        if hits:
-            rows = self._rows("retrieval/canonical", entities=[NamedNode(hit.iri) for hit in hits])
-            for row in rows:
-                label = _label(row.get("label"), _node(row["entity"]))
-                score = fuzz.token_sort_ratio(concept.lower(), label.lower()) / 100
-                if score >= least:
-                    found[_node(row["entity"]).value] = (score, "text")
-        if self.query_vector is not None and self.context.embedder and self.context.vectors:
-            vector = self.context.embedder.embed([concept])[0]
-            for hit in self.context.vectors.search(vector, kind="entity", k=20):
-                if hit.score >= least and hit.score > found.get(hit.iri, (0.0, ""))[0]:
-                    found[hit.iri] = (hit.score, "vector")
-        ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
-        return [(iri, score, how) for iri, (score, how) in ranked]
 
     # --- hops --------------------------------------------------------------------------------------
 
@@ -165,7 +79,7 @@ class _Exploration:
         self._sentences()
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
-        rows = self._rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
+        rows = self.search.rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
         excluded = {node.value for node in self.state.exclude}
         fresh: dict[Triple, Edge] = {}
         for row in rows:
@@ -191,16 +105,16 @@ class _Exploration:
         if not edges:
             return
         by_triple = {edge.triple: edge for edge in edges}
-        rows = self._rows("retrieval/evidence-sentences", edges=list(by_triple))
+        rows = self.search.rows("retrieval/evidence-sentences", edges=list(by_triple))
         for row in rows:
-            edge = by_triple.get((_node(row["s"]), _node(row["p"]), row["o"]))  # type: ignore[arg-type]
+            edge = by_triple.get((node_of(row["s"]), node_of(row["p"]), row["o"]))  # type: ignore[arg-type]
             if edge is not None:
-                sentence = _node(row["sentence"])
+                sentence = node_of(row["sentence"])
                 if sentence not in edge.sentences:
                     edge.sentences = (*edge.sentences, sentence)
 
     def _overlap(self, edge: Edge) -> float:
-        return self.words.coverage(edge.text)
+        return self.search.words.coverage(edge.text)
 
     def _score_edge(self, edge: Edge) -> None:
         by_evidence = max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)
@@ -228,13 +142,13 @@ class _Exploration:
             return
         mentioned: dict[str, list[NamedNode]] = {iri: [] for iri in best}
         if self.reached:
-            rows = self._rows(
+            rows = self.search.rows(
                 "retrieval/mentioning-sentences",
                 sentences=[NamedNode(iri) for iri in sorted(best)],
                 entities=[NamedNode(iri) for iri in sorted(self.reached)],
             )
             for row in rows:
-                mentioned[_node(row["sentence"]).value].append(_node(row["entity"]))
+                mentioned[node_of(row["sentence"]).value].append(node_of(row["entity"]))
         for iri, entities in mentioned.items():
             graph = max((self.reached[entity.value] for entity in entities), default=0.0)
             lexical = self.lexical.get(iri, 0.0)
@@ -249,10 +163,12 @@ class _Exploration:
         best = {hit.sentence.value: hit for hit in anchored[:_CARRIERS]}
         if not best:
             return
-        rows = self._rows("retrieval/mentioned-entities", sentences=[hit.sentence for hit in best.values()])
+        rows = self.search.rows(
+            "retrieval/mentioned-entities", sentences=[hit.sentence for hit in best.values()]
+        )
         for row in rows:
-            score = best[_node(row["sentence"]).value].score
-            entity = _node(row["entity"]).value
+            score = best[node_of(row["sentence"]).value].score
+            entity = node_of(row["entity"]).value
             reached[entity] = max(reached.get(entity, 0.0), score)
 
     # --- record ------------------------------------------------------------------------------------
@@ -263,42 +179,44 @@ class _Exploration:
         state.edges = sorted(self.edges.values(), key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
-        recorder.say(step, TG.edgeCount, integer(len(state.edges)))
-        recorder.say(step, RAG.candidateCount, integer(self.considered))
-        for index, seed in enumerate(state.seeds):
-            recorder.say(step, TG.entity, seed.entity)
-            recorder.item(
-                step,
-                RAG.seed,
-                "seed",
-                index,
-                (RDF.type, RAG.Seed),
-                (TG.entity, seed.entity),
-                (TG.score, double(seed.score)),
-                (RAG.matchedBy, Literal(seed.matched_by)),
-                (RAG.matchedText, Literal(seed.matched_text)),
-                (RAG.index, integer(index)),
-            )
-        for index, edge in enumerate(state.edges[: self.parameters["considered_limit"]]):
-            node = recorder.item(
-                step,
-                RAG.consideredEdge,
-                "considered",
-                index,
-                (RDF.type, RAG.ConsideredEdge),
-                (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label))),
-                *score_facts(edge),
-                (RAG.hop, integer(edge.hop)),
-                (RAG.direction, Literal(edge.direction)),
-                (RAG.rank, integer(index + 1)),
-            )
-            step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
+        record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
         return recorder.finish(step)
 
-    def _rows(self, template: str, **values: object) -> list[Row]:
-        run = self.context.store.run(template, **values)
-        self.context.recorder.queried(self.step, run)
-        return run.rows
+
+def record_exploration(
+    recorder: TraceRecorder, step: Step, state: State, candidates: int, considered_limit: int
+) -> None:
+    """What every exploration writes: counts, seeds with how they matched, the best considered edges."""
+    recorder.say(step, TG.edgeCount, integer(len(state.edges)))
+    recorder.say(step, RAG.candidateCount, integer(candidates))
+    for index, seed in enumerate(state.seeds):
+        recorder.say(step, TG.entity, seed.entity)
+        recorder.item(
+            step,
+            RAG.seed,
+            "seed",
+            index,
+            (RDF.type, RAG.Seed),
+            (TG.entity, seed.entity),
+            (TG.score, double(seed.score)),
+            (RAG.matchedBy, Literal(seed.matched_by)),
+            (RAG.matchedText, Literal(seed.matched_text)),
+            (RAG.index, integer(index)),
+        )
+    for index, edge in enumerate(state.edges[:considered_limit]):
+        node = recorder.item(
+            step,
+            RAG.consideredEdge,
+            "considered",
+            index,
+            (RDF.type, RAG.ConsideredEdge),
+            (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label))),
+            *score_facts(edge),
+            (RAG.hop, integer(edge.hop)),
+            (RAG.direction, Literal(edge.direction)),
+            (RAG.rank, integer(index + 1)),
+        )
+        step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
 
 
 def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | None]]:
@@ -317,35 +235,19 @@ def edge_term(edge: Edge) -> Term:
 
 
 def _edge(row: Row, hop: int) -> Edge:
-    s, p, o = _node(row["s"]), _node(row["p"]), row["o"]
-    ends = tuple(_node(row[name]) for name in ("s_canonical", "o_canonical") if name in row)
+    s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
+    ends = tuple(node_of(row[name]) for name in ("s_canonical", "o_canonical") if name in row)
     return Edge(
         triple=(s, p, o),  # type: ignore[arg-type]
-        s_label=_label(row.get("s_label"), s),
-        p_label=_label(row.get("p_label"), p),
-        o_label=_label(row.get("o_label"), o),
+        s_label=label_of(row.get("s_label"), s),
+        p_label=label_of(row.get("p_label"), p),
+        o_label=label_of(row.get("o_label"), o),
         hop=hop,
         direction=text_of(row["direction"]),
-        origin=_node(row["from"]),
+        origin=node_of(row["from"]),
         ends=ends,
     )
 
 
-def _label(label: Term | None, term: Term) -> str:
-    if label is not None:
-        return text_of(label)
-    return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
-
-
-def _better(found: dict[str, tuple[float, str, str]], iri: str, score: float, how: str, concept: str) -> None:
-    if iri not in found or found[iri][0] < score:
-        found[iri] = (score, how, concept)
-
-
 def _top(scores: dict[str, float], limit: int) -> list[str]:
     return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -32,6 +32,24 @@ def rank_passages(context: Context, state: State, k: int) -> list[RankedPassage]
 
     Ties are broken by IRI, so that the ranking is deterministic.
     """
+    if state.passages:  # the exploration ranked them itself
+        hits = {hit.sentence.value: hit for hit in state.hits}
+        return [
+            RankedPassage(
+                passage.chunk,
+                passage.score,
+                passage.signals,
+                [
+                    (
+                        node,
+                        hits[node.value].entities if node.value in hits else (),
+                        passage.signals["carrier"],
+                    )
+                    for node in passage.carriers
+                ],
+            )
+            for passage in state.passages[:k]
+        ]
     found: dict[str, RankedPassage] = {}
     sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
     for edge in state.edges:
@@ -43,9 +61,9 @@ def rank_passages(context: Context, state: State, k: int) -> list[RankedPassage]
         passage = found.setdefault(chunk, RankedPassage(NamedNode(chunk)))
         passage.paths.append((NamedNode(iri), entities.get(iri, ()), score))
     if context.text_index is not None:
-        hits = context.text_index.search(state.question, kind="chunk", k=200, language=state.language)
-        best = hits[0].score if hits else 1.0
-        for hit in hits:
+        chunks = context.text_index.search(state.question, kind="chunk", k=200, language=state.language)
+        best = chunks[0].score if chunks else 1.0
+        for hit in chunks:
             passage = found.setdefault(hit.iri, RankedPassage(NamedNode(hit.iri)))
             passage.signals["words"] = hit.score / best
     for passage in found.values():

@@ -107,6 +107,21 @@ class SentenceHit:
     score: float = 0.0
 
 
+@dataclass(slots=True)
+class PassageHit:
+    """A chunk with its score and what that is made of.
+
+    Attributes:
+        signals: the parts of the score, by name, before their weights.
+        carriers: its sentences that passed activation on.
+    """
+
+    chunk: NamedNode
+    score: float = 0.0
+    signals: dict[str, float] = field(default_factory=dict)
+    carriers: list[NamedNode] = field(default_factory=list)
+
+
 @dataclass(frozen=True, slots=True)
 class SourceQuote:
     """Where a selection is supported: the exact characters.
@@ -172,6 +187,7 @@ class State:
     seeds: list[Seed] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
+    passages: list[PassageHit] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     answer: str = ""
     empty: bool = False

@@ -1,6 +1,6 @@
 # name: ingest/entomb-chunks
 # kind: update
-# summary: Retire chunks that a stored trace rests on - text and evidence stay, their facts no longer count.
+# summary: Retire chunks that a stored trace rests on - text, sentences and evidence stay, their facts and mentions no longer count.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
@@ -20,11 +20,17 @@ INSERT { GRAPH <urn:graph:source> { ?subgraph prov:invalidatedAtTime {{ now }} }
       rag:extractor ?extractor .
   }
 } ;
-DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
+DELETE { GRAPH <urn:graph:source> { ?sentence rag:mentions ?entity } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
-    VALUES ?link { rag:sentenceOf rag:failureOf }
-    ?item ?link ?chunk ;
+    ?sentence rag:sentenceOf ?chunk ;
+      rag:mentions ?entity .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?failure rag:failureOf ?chunk ;
       ?p ?o .
   }
 } ;

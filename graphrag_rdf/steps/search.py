@@ -1,0 +1,165 @@
+"""What both indexes say of a question, and the seeds that its concepts name.
+
+Shared by the ways of exploring: similarities of sentences by words and by meaning, each 0 to 1, and seed
+entities - matched exactly, else by words, else by meaning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pyoxigraph import NamedNode
+from rapidfuzz import fuzz
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.steps.state import Context, Parameters, Seed, State
+from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.recorder import Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[Any]
+
+_SEARCHED = 1000
+_TRIED = 20  # entities looked at for a concept that no name matches exactly
+
+Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
+
+
+class QuestionSearch:
+    """The indexes, asked about one question; queries are recorded with a step.
+
+    Attributes:
+        words: the question's content words, weighed.
+        lexical: sentence → BM25 as a share of the best.
+        vector: sentence → cosine, empty without embeddings.
+    """
+
+    def __init__(self, context: Context, state: State, parameters: Parameters, step: Step) -> None:
+        self.context = context
+        self.state = state
+        self.parameters = parameters
+        self.step = step
+        self.words = QuestionWords.of(state.question, state.language, context.text_index)
+        self.lexical = self.search_words(state.question)
+        self._query_vector = self._embed(state.question)
+        self.vector = self._search_meaning()
+
+    def rows(self, template: str, **values: object) -> list[Row]:
+        """Run a template and record it."""
+        run = self.context.store.run(template, **values)
+        self.context.recorder.queried(self.step, run)
+        return run.rows
+
+    # --- sentences ---------------------------------------------------------------------------------
+
+    def search_words(self, text: str) -> dict[str, float]:
+        """Sentences that share words with a text: BM25, as a share of the best."""
+        index = self.context.text_index
+        if index is None:
+            return {}
+        hits = index.search(text, kind="sentence", k=_SEARCHED, language=self.state.language)
+        best = hits[0].score if hits else 1.0
+        return {hit.iri: hit.score / best for hit in hits}
+
+    def _embed(self, text: str) -> Vector | None:
+        embedder = self.context.embedder
+        if embedder is None or self.context.vectors is None:
+            return None
+        try:
+            vector: Vector = embedder.embed([text])[0]
+        except GraphRagError as error:
+            self.state.warn("embedding_failed", f"{error}; only words were searched")
+            return None
+        return vector
+
+    def _search_meaning(self) -> dict[str, float]:
+        if self._query_vector is None or self.context.vectors is None:
+            return {}
+        hits = self.context.vectors.search(self._query_vector, kind="sentence", k=_SEARCHED)
+        return {hit.iri: max(0.0, hit.score) for hit in hits}
+
+    def similar_passages(self, k: int) -> list[tuple[str, float]]:
+        """The k chunks that mean most like the question, with their cosine as a share of the best."""
+        if self._query_vector is None or self.context.vectors is None:
+            return []
+        hits = self.context.vectors.search(self._query_vector, kind="chunk", k=k)
+        best = hits[0].score if hits else 1.0
+        return [(hit.iri, max(0.0, hit.score) / best) for hit in hits] if best > 0 else []
+
+    # --- seeds -------------------------------------------------------------------------------------
+
+    def find_seeds(self) -> list[Seed]:
+        """Entities that the concepts name, best first; ties by IRI."""
+        found = self._matches()
+        for node in self.state.include:
+            _better(found, node.value, (1.0, "exact", "--include-entity"))
+        rows = self.rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
+        excluded = {node.value for node in self.state.exclude}
+        seeds: dict[str, Seed] = {}
+        for row in rows:
+            canonical = node_of(row["canonical"])
+            score, how, concept = found[node_of(row["entity"]).value]
+            if canonical.value in excluded:
+                continue
+            if canonical.value not in seeds or seeds[canonical.value].score < score:
+                label = label_of(row.get("label"), canonical)
+                seeds[canonical.value] = Seed(canonical, label, score, how, concept)
+        ordered = sorted(seeds.values(), key=lambda seed: (-seed.score, seed.entity.value))
+        return ordered[: self.parameters["entity_limit"]]
+
+    def _matches(self) -> dict[str, Match]:
+        concepts, index = self.state.concepts, self.context.text_index
+        limit = self.parameters["entity_limit"]
+        per_concept = min(max(1, limit // max(1, len(concepts))), self.parameters["seeds_per_concept"])
+        exact = index.exact(concepts) if index else {}
+        found: dict[str, Match] = {}
+        for concept in concepts:
+            if concept in exact:
+                for iri in exact[concept][:limit]:
+                    _better(found, iri, (1.0, "exact", concept))
+            else:
+                for iri, match in self._similar(concept)[:per_concept]:
+                    _better(found, iri, match)
+        return found
+
+    def _similar(self, concept: str) -> list[tuple[str, Match]]:
+        """Entities whose names look or mean like a concept, best first."""
+        least = self.parameters["min_similarity"]
+        found: dict[str, Match] = {}
+        index = self.context.text_index
+        hits = index.search(concept, kind="entity", k=_TRIED, language=self.state.language) if index else []
+        if hits:
+            for row in self.rows("retrieval/canonical", entities=[NamedNode(hit.iri) for hit in hits]):
+                entity = node_of(row["entity"])
+                label = label_of(row.get("label"), entity)
+                score = fuzz.token_sort_ratio(concept.lower(), label.lower()) / 100
+                if score >= least:
+                    _better(found, entity.value, (score, "text", concept))
+        if self._query_vector is not None and self.context.embedder and self.context.vectors:
+            vector = self.context.embedder.embed([concept])[0]
+            for hit in self.context.vectors.search(vector, kind="entity", k=_TRIED):
+                if hit.score >= least:
+                    _better(found, hit.iri, (hit.score, "vector", concept))
+        return sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+
+
+def _better(found: dict[str, Match], iri: str, match: Match) -> None:
+    if iri not in found or found[iri][0] < match[0]:
+        found[iri] = match
+
+
+def label_of(label: Term | None, term: Term) -> str:
+    """A label, or where there is none the readable end of the IRI, or the literal's text."""
+    if label is not None:
+        return text_of(label)
+    return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
+
+
+def node_of(term: Term) -> NamedNode:
+    """A term that is known to be an IRI."""
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

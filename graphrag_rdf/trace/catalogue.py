@@ -1,0 +1,140 @@
+"""Which traces there are: the list, newest first, and finding one by what people call it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.model import iso
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class TraceSummary:
+    """A line of `trace list`.
+
+    Attributes:
+        iri: the session.
+        kind: the pipeline.
+        steps: how many steps were recorded, the question not counted.
+        seconds: wall time; None when the run was never closed.
+        outcome: completed, failed or cancelled; None when it was never closed.
+        parent: the session of which this is a sub-trace.
+    """
+
+    iri: str
+    kind: str | None
+    question: str
+    time: datetime | None
+    steps: int
+    seconds: float | None
+    outcome: str | None
+    parent: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `trace list --format json`."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "time": iso(self.time)}
+
+
+def list_traces(store: Store, limit: int, kind: str | None = None) -> list[TraceSummary]:
+    """The newest traces, newest first; sub-traces follow their parent in the order in which they ran.
+
+    Args:
+        limit: how many. Without `kind`, sub-traces come with their parents and do not count; with it, every
+            trace of that kind counts.
+        kind: only traces of this pipeline.
+    """
+    pipelines = [kind] if kind else []
+    found: list[TraceSummary] = []
+    tops = offset = 0
+    while tops < limit:
+        page = store.select("trace/list", pipelines=pipelines, limit=limit, offset=offset)
+        for summary in map(_summary, page):
+            if tops == limit:
+                break
+            found.append(summary)
+            tops += summary.parent is None or kind is not None
+        if len(page) < limit:
+            break
+        offset += limit
+    return _nested(found)
+
+
+def find_trace(store: Store, text: str) -> NamedNode:
+    """The session that a text names.
+
+    Args:
+        text: the IRI of a session, question or step; a run's UUID or an unambiguous beginning of it (4
+            characters or more); or `last`.
+
+    Raises:
+        UsageError: when nothing, or more than one trace, is called so.
+    """
+    name = text.strip().strip("<>")
+    unknown = UsageError(f"there is no trace {name!r}", hint="graphrag-rdf trace list shows what is stored")
+    if name == "last":
+        newest = store.select("trace/find", prefix="", limit=1)
+        if not newest:
+            raise UsageError("there is no trace yet", hint='graphrag-rdf ask "…" makes one')
+        return rows.node(newest[0], "session")
+    uuid = _UUID.search(name.lower())
+    if ":" in name and not uuid:
+        try:
+            owners = store.select("trace/session-of", node=NamedNode(name))
+        except ValueError:
+            raise unknown from None
+        if len(owners) != 1:
+            raise unknown
+        return rows.node(owners[0], "session")
+    prefix = uuid[0] if uuid else name.lower()
+    if not _PREFIX.match(prefix):
+        raise unknown
+    matches = store.select("trace/find", prefix=prefix, limit=5)
+    if not matches:
+        raise unknown
+    if len(matches) > 1:
+        listed = ", ".join(rows.must(row, "session").rsplit(":", 1)[-1] for row in matches)
+        raise UsageError(f"{name!r} begins several traces: {listed}", hint="give more of the UUID")
+    return rows.node(matches[0], "session")
+
+
+def _summary(row: Row) -> TraceSummary:
+    ms = rows.whole(row, "ms")
+    return TraceSummary(
+        iri=rows.must(row, "session"),
+        kind=rows.text(row, "pipeline"),
+        question=rows.text(row, "question") or "",
+        time=rows.moment(row, "started"),
+        steps=max(0, (rows.whole(row, "nodes") or 0) - 1),
+        seconds=None if ms is None else ms / 1000,
+        outcome=rows.text(row, "outcome"),
+        parent=rows.text(row, "parent") or None,
+    )
+
+
+def _nested(newest_first: list[TraceSummary]) -> list[TraceSummary]:
+    known = {summary.iri for summary in newest_first}
+    children: dict[str, list[TraceSummary]] = {}
+    for summary in reversed(newest_first):
+        if summary.parent in known:
+            children.setdefault(str(summary.parent), []).append(summary)
+    out: list[TraceSummary] = []
+
+    def add(summary: TraceSummary) -> None:
+        out.append(summary)
+        for child in children.get(summary.iri, []):
+            add(child)
+
+    for summary in newest_first:
+        if summary.parent not in known:
+            add(summary)
+    return out

@@ -1,0 +1,373 @@
+"""A trace as it is read back: plain data, with the JSON that `trace show --format json` prints.
+
+All keys of a kind of object are always there; what is unknown is null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from pyoxigraph import Literal as RdfLiteral
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import text_of
+
+SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
+"""Retired: the document was edited and no longer holds the chunk, whose text is kept for the trace."""
+
+
+def iso(moment: datetime | None) -> str | None:
+    """A moment as JSON has it."""
+    return None if moment is None else moment.isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact with its labels; terms are None when it was erased with its document."""
+
+    s: NamedNode
+    p: NamedNode
+    o: NamedNode | RdfLiteral
+    s_label: str
+    p_label: str
+    o_label: str
+
+    def as_json(self) -> dict[str, str]:
+        """`s` `p` `o` `s_label` `p_label` `o_label`, as in `citations[].edge`."""
+        return {
+            "s": self.s.value,
+            "p": self.p.value,
+            "o": text_of(self.o),
+            "s_label": self.s_label,
+            "p_label": self.p_label,
+            "o_label": self.o_label,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A place that supports a fact or sentence.
+
+    Attributes:
+        uri: where the document was read from.
+        page_number: 1-based; None in documents without pages.
+        chunk_number: 1-based position in the document.
+        char_offset: code points into the document's text; None when the quote was never located, or is gone.
+        quote: the words; empty where a whole chunk is the source.
+        verified: whether the quote was located in its chunk.
+        retired: since when the document no longer holds the chunk.
+    """
+
+    chunk: str
+    document: str | None = None
+    title: str | None = None
+    uri: str | None = None
+    page: str | None = None
+    page_number: int | None = None
+    page_label: str | None = None
+    chunk_number: int | None = None
+    chunk_label: str | None = None
+    char_offset: int | None = None
+    char_length: int | None = None
+    quote: str = ""
+    verified: bool = False
+    evidence: str | None = None
+    subgraph: str | None = None
+    activity: str | None = None
+    state: SourceState = "current"
+    retired: datetime | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `citations[].sources[]` and more."""
+        out = {name: getattr(self, name) for name in self.__slots__}
+        return {**out, "retired": iso(self.retired)}
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score and its parts, 0 to 1; parts that did not count are None."""
+
+    total: float | None
+    lexical: float | None
+    vector: float | None
+    graph: float | None
+
+    def as_json(self) -> dict[str, float | None]:
+        """`score` and `score_parts`."""
+        return {"lexical": self.lexical, "vector": self.vector, "graph": self.graph}
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """An entity from which exploration started."""
+
+    entity: str
+    label: str
+    score: float | None
+    matched_by: str | None
+    matched_text: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """An edge that exploration met; `fact` is None when it was erased."""
+
+    iri: str
+    fact: Fact | None
+    score: Score
+    rank: int | None
+    hop: int | None
+    direction: str | None
+    edge_id: str | None
+    selected: bool
+
+    def as_json(self) -> dict[str, Any]:
+        """The fact, its score and parts, and how it was met."""
+        return {
+            "iri": self.iri,
+            "edge": self.fact.as_json() if self.fact else None,
+            "score": self.score.total,
+            "score_parts": self.score.as_json(),
+            "rank": self.rank,
+            "hop": self.hop,
+            "direction": self.direction,
+            "edge_id": self.edge_id,
+            "selected": self.selected,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What the answer may rest on: a fact (`fact`) or a sentence of a chunk (`chunk`).
+
+    Attributes:
+        marker: its number in the answer; None when it is not cited.
+    """
+
+    iri: str
+    fact: Fact | None
+    chunk: str | None
+    sentence: str | None
+    score: Score
+    rank: int | None
+    hop: int | None
+    edge_id: str | None
+    concept: str | None
+    reasoning: str | None
+    marker: int | None
+    sources: tuple[Source, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """What was selected, why, and all its sources."""
+        return {
+            "iri": self.iri,
+            "edge": self.fact.as_json() if self.fact else None,
+            "chunk": self.chunk,
+            "sentence": self.sentence,
+            "score": self.score.total,
+            "score_parts": self.score.as_json(),
+            "rank": self.rank,
+            "hop": self.hop,
+            "edge_id": self.edge_id,
+            "concept": self.concept,
+            "reasoning": self.reasoning,
+            "marker": self.marker,
+            "sources": [source.as_json() for source in self.sources],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSentence:
+    """A sentence of the answer; offset and length in the answer's text; `cites` are IRIs of selections."""
+
+    iri: str
+    text: str | None
+    offset: int
+    length: int
+    cites: tuple[str, ...]
+    markers: tuple[int, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {
+            "iri": self.iri,
+            "text": self.text,
+            "offset": self.offset,
+            "length": self.length,
+            "cites": list(self.cites),
+            "markers": list(self.markers),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the librarian."""
+
+    iri: str
+    kind: str
+    template: str | None
+    rows: int | None
+    purpose: str | None
+    model: str | None
+    in_tokens: int | None
+    out_tokens: int | None
+    ms: int | None
+    cached: bool | None
+    sparql: str | None
+    prompt: str | None
+    completion: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class TraceStep:
+    """A step; only the fields of its kind are filled.
+
+    Attributes:
+        kind: question, grounding, exploration, focus, synthesis, error …
+        mode: how it worked: rules, llm, rank …
+        candidates, edges: of an exploration: edges met, edges kept.
+        coverage: of a focus: share of the question's words that the selection speaks of.
+        answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
+        reason, stage: of an error.
+    """
+
+    iri: str
+    kind: str
+    before: str | None
+    started: datetime | None
+    ended: datetime | None
+    ms: int | None
+    mode: str | None
+    model: str | None
+    in_tokens: int | None
+    out_tokens: int | None
+    concepts: tuple[str, ...] = ()
+    seeds: tuple[Seed, ...] = ()
+    candidates: int | None = None
+    edges: int | None = None
+    considered: tuple[Considered, ...] = ()
+    coverage: float | None = None
+    selections: tuple[Selection, ...] = ()
+    answer: str | None = None
+    stored: str | None = None
+    sentences: tuple[AnswerSentence, ...] = ()
+    warnings: tuple[dict[str, str], ...] = ()
+    reason: str | None = None
+    stage: str | None = None
+    calls: tuple[Call, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of every step, then those of its kind."""
+        details: dict[str, dict[str, Any]] = {
+            "grounding": {"concepts": list(self.concepts)},
+            "exploration": {
+                "seeds": [seed.as_json() for seed in self.seeds],
+                "candidates": self.candidates,
+                "edges": self.edges,
+                "considered": [edge.as_json() for edge in self.considered],
+            },
+            "focus": {
+                "coverage": self.coverage,
+                "selections": [selection.as_json() for selection in self.selections],
+            },
+            "synthesis": {
+                "answer": self.answer,
+                "stored": self.stored,
+                "sentences": [sentence.as_json() for sentence in self.sentences],
+            },
+            "error": {"reason": self.reason, "stage": self.stage},
+        }
+        return {
+            "iri": self.iri,
+            "type": self.kind,
+            "derived_from": self.before,
+            "started": iso(self.started),
+            "ended": iso(self.ended),
+            "ms": self.ms,
+            "mode": self.mode,
+            "model": self.model,
+            "in_tokens": self.in_tokens,
+            "out_tokens": self.out_tokens,
+            **details.get(self.kind, {}),
+            "warnings": list(self.warnings),
+            "calls": [call.as_json() for call in self.calls],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run that answered a question, with all its steps.
+
+    Attributes:
+        iri: the session.
+        kind: the pipeline.
+        commit: number of the newest commit when the run began.
+        outcome: completed, failed or cancelled; None while it runs, or if the process was stopped.
+        forgotten: whether words of it were erased with a document.
+        steps: in order, the question first.
+    """
+
+    iri: str
+    kind: str | None
+    label: str | None
+    question: str
+    question_iri: str | None
+    started: datetime | None
+    ended: datetime | None
+    ms: int | None
+    outcome: str | None
+    model: str | None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    commit: int | None = None
+    forgotten: bool = False
+    steps: tuple[TraceStep, ...] = ()
+
+    def step(self, iri: str) -> TraceStep | None:
+        """The step of an IRI."""
+        return next((step for step in self.steps if step.iri == iri), None)
+
+    @property
+    def answer(self) -> str | None:
+        """The text of the answer."""
+        return next((step.answer for step in reversed(self.steps) if step.answer is not None), None)
+
+    @property
+    def selections(self) -> tuple[Selection, ...]:
+        """What was selected, over all steps."""
+        return tuple(selection for step in self.steps for selection in step.selections)
+
+    @property
+    def warnings(self) -> tuple[dict[str, str], ...]:
+        """What the reader of the answer ought to know."""
+        return tuple(warning for step in self.steps for warning in step.warnings)
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `trace show --format json` prints."""
+        return {
+            "iri": self.iri,
+            "kind": self.kind,
+            "label": self.label,
+            "question": self.question,
+            "question_iri": self.question_iri,
+            "started": iso(self.started),
+            "ended": iso(self.ended),
+            "seconds": None if self.ms is None else self.ms / 1000,
+            "outcome": self.outcome,
+            "model": self.model,
+            "parameters": self.parameters,
+            "commit": self.commit,
+            "source_forgotten": self.forgotten,
+            "answer": self.answer,
+            "steps": [step.as_json() for step in self.steps],
+            "warnings": list(self.warnings),
+        }

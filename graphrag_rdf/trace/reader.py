@@ -1,0 +1,292 @@
+"""Reading a trace back: one query per kind of thing that a trace holds, each from the session's IRI."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.model import (
+    AnswerSentence,
+    Call,
+    Considered,
+    Fact,
+    Score,
+    Seed,
+    Selection,
+    Source,
+    Trace,
+    TraceStep,
+)
+
+_T = TypeVar("_T")
+
+
+def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None = None) -> Trace:
+    """A trace with all its steps, selections and sources.
+
+    Args:
+        iri: its session (see `catalogue.find_trace` for other names of a trace).
+        librarian: where answers are that are too long for the graph; without it they are None.
+
+    Raises:
+        UsageError: when there is no such session.
+    """
+    session = NamedNode(iri) if isinstance(iri, str) else iri
+    found = store.select("trace/session", session=session)
+    if not found:
+        raise UsageError(
+            f"there is no trace {session.value}", hint="graphrag-rdf trace list shows what is stored"
+        )
+    row = found[0]
+    steps = _Steps(store, session, librarian).read()
+    return Trace(
+        iri=session.value,
+        kind=rows.text(row, "pipeline"),
+        label=rows.text(row, "label"),
+        question=rows.text(row, "question") or "",
+        question_iri=next((step.iri for step in steps if step.kind == "question"), None),
+        started=rows.moment(row, "started"),
+        ended=rows.moment(row, "ended"),
+        ms=rows.whole(row, "ms"),
+        outcome=rows.text(row, "outcome"),
+        model=rows.text(row, "model"),
+        parameters=json.loads(rows.text(row, "parameters") or "{}"),
+        commit=rows.whole(row, "commit"),
+        forgotten=rows.truth(row, "forgotten"),
+        steps=steps,
+    )
+
+
+class _Steps:
+    def __init__(self, store: Store, session: NamedNode, librarian: Librarian | None) -> None:
+        self._store = store
+        self._session = session
+        self._librarian = librarian
+
+    def read(self) -> tuple[TraceStep, ...]:
+        edges = {rows.must(row, "item"): row for row in self._select("edges")}
+        seeds = self._select("seeds")
+        self._labels = read_labels(
+            self._store, [*(row["entity"] for row in seeds), *(r[x] for r in edges.values() for x in "spo")]
+        )
+        self._facts = {item: self._fact(row) for item, row in edges.items()}
+        self._sources = self._read_sources()
+        concepts = self._by_step("concepts", lambda row: rows.must(row, "concept"))
+        warnings = self._by_step("warnings", _warning)
+        calls = self._by_step("calls", _call)
+        selections = self._by_step("selections", self._selection)
+        chosen = {item.fact for group in selections.values() for item in group if item.fact}
+        considered = self._by_step("considered", lambda row: self._considered(row, chosen))
+        sentences = _sentences(self._select("sentences"))
+        by_step = _grouped(seeds, self._seed)
+        return tuple(
+            self._step(
+                row,
+                concepts=concepts[rows.must(row, "step")],
+                seeds=by_step[rows.must(row, "step")],
+                considered=considered[rows.must(row, "step")],
+                selections=selections[rows.must(row, "step")],
+                sentences=sentences[rows.must(row, "step")],
+                warnings=warnings[rows.must(row, "step")],
+                calls=calls[rows.must(row, "step")],
+            )
+            for row in self._select("steps")
+        )
+
+    def _select(self, name: str) -> list[Row]:
+        return self._store.select(f"trace/{name}", session=self._session)
+
+    def _by_step(self, name: str, make: Callable[[Row], _T]) -> defaultdict[str, tuple[_T, ...]]:
+        return _grouped(self._select(name), make)
+
+    def _step(self, row: Row, **details: Any) -> TraceStep:
+        return TraceStep(
+            iri=rows.must(row, "step"),
+            kind=rows.text(row, "kind") or "step",
+            before=rows.text(row, "before"),
+            started=rows.moment(row, "started"),
+            ended=rows.moment(row, "ended"),
+            ms=rows.whole(row, "ms"),
+            mode=rows.text(row, "mode"),
+            model=rows.text(row, "model"),
+            in_tokens=rows.whole(row, "in_tokens"),
+            out_tokens=rows.whole(row, "out_tokens"),
+            candidates=rows.whole(row, "candidates"),
+            edges=rows.whole(row, "edges"),
+            coverage=rows.number(row, "coverage"),
+            answer=self._answer(row),
+            stored=rows.text(row, "stored"),
+            reason=rows.text(row, "reason"),
+            stage=rows.text(row, "stage"),
+            **details,
+        )
+
+    def _answer(self, row: Row) -> str | None:
+        inline, stored = rows.text(row, "text"), rows.text(row, "stored")
+        if inline is not None or stored is None or self._librarian is None:
+            return inline
+        return self._librarian.text(stored)
+
+    def _fact(self, row: Row) -> Fact:
+        s, p, o = row["s"], row["p"], row["o"]
+        assert isinstance(s, NamedNode) and isinstance(p, NamedNode)  # noqa: S101, PT018
+        assert isinstance(o, NamedNode | Literal)  # noqa: S101
+        return Fact(s, p, o, *(label_of(term, self._labels) for term in (s, p, o)))
+
+    def _seed(self, row: Row) -> Seed:
+        return Seed(
+            entity=rows.must(row, "entity"),
+            label=label_of(row["entity"], self._labels),
+            score=rows.number(row, "score"),
+            matched_by=rows.text(row, "matched_by"),
+            matched_text=rows.text(row, "matched_text"),
+        )
+
+    def _considered(self, row: Row, chosen: set[Fact]) -> Considered:
+        fact = self._facts.get(rows.must(row, "item"))
+        return Considered(
+            iri=rows.must(row, "item"),
+            fact=fact,
+            score=_score(row),
+            rank=rows.whole(row, "rank"),
+            hop=rows.whole(row, "hop"),
+            direction=rows.text(row, "direction"),
+            edge_id=rows.text(row, "edge_id"),
+            selected=fact in chosen,
+        )
+
+    def _selection(self, row: Row) -> Selection:
+        item = rows.must(row, "item")
+        return Selection(
+            iri=item,
+            fact=self._facts.get(item),
+            chunk=rows.text(row, "chunk"),
+            sentence=rows.text(row, "sentence"),
+            score=_score(row),
+            rank=rows.whole(row, "rank"),
+            hop=rows.whole(row, "hop"),
+            edge_id=rows.text(row, "edge_id"),
+            concept=rows.text(row, "concept"),
+            reasoning=rows.text(row, "reasoning"),
+            marker=rows.whole(row, "marker"),
+            sources=tuple(self._sources[item]),
+        )
+
+    def _read_sources(self) -> defaultdict[str, list[Source]]:
+        """Quotes of facts, sentences, whole chunks where neither says which part, chunks that are gone."""
+        found: defaultdict[str, list[Source]] = defaultdict(list)
+        for name in ("evidence", "sentence-sources", "chunk-sources"):
+            for row in self._select(name):
+                source = read_source(row)
+                if source not in found[rows.must(row, "item")]:
+                    found[rows.must(row, "item")].append(source)
+        for row in self._select("lost-sources"):
+            found[rows.must(row, "item")].append(Source(rows.must(row, "chunk"), state="forgotten"))
+        return found
+
+
+def read_source(row: Row) -> Source:
+    """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
+    quote = rows.text(row, "quote")
+    base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
+    located = quote is not None and offset is not None
+    whole_chunk = quote is None
+    retired = rows.moment(row, "retired")
+    return Source(
+        chunk=rows.must(row, "chunk"),
+        document=rows.text(row, "document"),
+        title=rows.text(row, "title"),
+        uri=rows.text(row, "location"),
+        page=rows.text(row, "page"),
+        page_number=rows.whole(row, "page_number"),
+        page_label=rows.text(row, "page_label"),
+        chunk_number=rows.whole(row, "chunk_number"),
+        chunk_label=rows.text(row, "chunk_label"),
+        char_offset=(base or 0) + (offset or 0) if located or whole_chunk else None,
+        char_length=rows.whole(row, "length") if located or whole_chunk else None,
+        quote=quote or "",
+        verified=located,
+        evidence=rows.text(row, "evidence"),
+        subgraph=rows.text(row, "subgraph"),
+        activity=rows.text(row, "activity"),
+        state="retired" if retired else "current",
+        retired=retired,
+    )
+
+
+def read_labels(store: Store, terms: Iterable[Term]) -> dict[str, str]:
+    """The label of each IRI among terms, where it has one."""
+    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
+    if not things:
+        return {}
+    found = store.select("trace/labels", things=things)
+    return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
+
+
+def label_of(term: Term, labels: dict[str, str]) -> str:
+    """A term for people: its label, else the end of its IRI, or a literal's text."""
+    if not isinstance(term, NamedNode):
+        return text_of(term)
+    return labels.get(term.value) or local_name(term.value).replace("-", " ")
+
+
+def _grouped(found: Iterable[Row], make: Callable[[Row], _T]) -> defaultdict[str, tuple[_T, ...]]:
+    groups: defaultdict[str, tuple[_T, ...]] = defaultdict(tuple)
+    for row in found:
+        groups[rows.must(row, "step")] += (make(row),)
+    return groups
+
+
+def _score(row: Row) -> Score:
+    total, lexical, vector, graph = (rows.number(row, x) for x in ("score", "lexical", "vector", "graph"))
+    return Score(total, lexical, vector, graph)
+
+
+def _warning(row: Row) -> dict[str, str]:
+    return {"type": rows.must(row, "type"), "detail": rows.text(row, "detail") or ""}
+
+
+def _sentences(found: Iterable[Row]) -> defaultdict[str, tuple[AnswerSentence, ...]]:
+    by_sentence: dict[str, list[Row]] = {}
+    for row in found:
+        by_sentence.setdefault(rows.must(row, "sentence"), []).append(row)
+    groups: defaultdict[str, tuple[AnswerSentence, ...]] = defaultdict(tuple)
+    for iri, same in by_sentence.items():
+        first = same[0]
+        sentence = AnswerSentence(
+            iri=iri,
+            text=rows.text(first, "text"),
+            offset=rows.whole(first, "offset") or 0,
+            length=rows.whole(first, "length") or 0,
+            cites=tuple(rows.must(row, "cited") for row in same if "cited" in row),
+            markers=tuple(number for row in same if (number := rows.whole(row, "marker")) is not None),
+        )
+        groups[rows.must(first, "step")] += (sentence,)
+    return groups
+
+
+def _call(row: Row) -> Call:
+    return Call(
+        iri=rows.must(row, "call"),
+        kind=rows.must(row, "kind"),
+        template=rows.text(row, "template"),
+        rows=rows.whole(row, "rows"),
+        purpose=rows.text(row, "purpose"),
+        model=rows.text(row, "model"),
+        in_tokens=rows.whole(row, "in_tokens"),
+        out_tokens=rows.whole(row, "out_tokens"),
+        ms=rows.whole(row, "ms"),
+        cached=rows.truth(row, "cached") if "cached" in row else None,
+        sparql=rows.text(row, "sparql"),
+        prompt=rows.text(row, "prompt"),
+        completion=rows.text(row, "completion"),
+    )

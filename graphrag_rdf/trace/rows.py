@@ -1,0 +1,52 @@
+"""Cells of query results as Python values; None where a variable is unbound."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.store.base import Row
+
+
+def text(row: Row, name: str) -> str | None:
+    """An IRI or a literal's lexical form."""
+    term = row.get(name)
+    return None if term is None else text_of(term)
+
+
+def must(row: Row, name: str) -> str:
+    """The text of a variable that the template always binds."""
+    return text_of(row[name])
+
+
+def node(row: Row, name: str) -> NamedNode:
+    """The IRI of a variable that the template always binds to one."""
+    term = row[name]
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term
+
+
+def whole(row: Row, name: str) -> int | None:
+    """A whole number."""
+    term = row.get(name)
+    return None if term is None else int(to_python(term))  # type: ignore[arg-type]
+
+
+def number(row: Row, name: str) -> float | None:
+    """A number."""
+    term = row.get(name)
+    return None if term is None else float(to_python(term))  # type: ignore[arg-type]
+
+
+def moment(row: Row, name: str) -> datetime | None:
+    """A date and time; None also where a foreign trace has something else there."""
+    value = None if row.get(name) is None else to_python(row[name])
+    return value if isinstance(value, datetime) else None
+
+
+def truth(row: Row, name: str) -> bool:
+    """A boolean; unbound is False."""
+    term = row.get(name)
+    return term is not None and to_python(term) is True

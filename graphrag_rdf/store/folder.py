@@ -93,13 +93,13 @@ class StoreFolder:
             StoreError: when it is missing and not to be made, damaged, or from a newer program.
             StoreLockedError: when another process holds it; the message names that process.
         """
+        if self.root.exists() and not self.root.is_dir():
+            raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
         if not create and not self.exists:
             raise StoreError(
                 f"there is no store at {self.root}",
                 hint="run: graphrag-rdf ingest DOCUMENTS (or name another folder with --store)",
             )
-        if self.root.exists() and not self.root.is_dir():
-            raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
         # Closing a lock file gives up this process's own lock on it, so it is never tried by its holder.
         if read_only and (self._noted().get("pid") == os.getpid() or _is_locked(self.database / "LOCK")):
             raise self._locked()

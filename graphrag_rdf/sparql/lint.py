@@ -7,6 +7,7 @@
 | no triple term inside OPTIONAL, UNION or MINUS | the engine scans every reifier |
 | no `{| |}` and no `~` | inside GRAPH they also assert the fact |
 | no SERVICE, no LOAD | they call out |
+| no VALUES for a predicate alone: FILTER IN | the engine pairs each with every triple of the graph |
 | a triple term's container is bound elsewhere, or all its variables | an open term is a scan of all of them |
 
 A variable is bound by a pattern, VALUES, BIND or an inner SELECT's projection; neither the projection of the
@@ -48,6 +49,8 @@ class _Scope:
         optionals, inner: scopes inside this one; of the latter, EXISTS sees what this one binds.
         ends: the variables at the subject and the object of each pattern of which neither is a term.
         patterns: how many triple patterns there are.
+        listed: variables that a VALUES of one column binds.
+        predicates: variables that stand as predicates.
     """
 
     bound: set[str] = field(default_factory=set)
@@ -55,6 +58,8 @@ class _Scope:
     optionals: list[_Scope] = field(default_factory=list)
     inner: list[_Scope] = field(default_factory=list)
     ends: list[set[str]] = field(default_factory=list)
+    listed: set[str] = field(default_factory=set)
+    predicates: set[str] = field(default_factory=set)
     patterns: int = 0
 
 
@@ -82,6 +87,8 @@ def _judge(scope: _Scope, outer: frozenset[str]) -> Iterator[str]:
     for container, variables in scope.terms:
         if container not in bound and (loose := sorted(variables - bound)):
             yield f"the triple term of {', '.join(loose)} is open: bind its container or join the fact"
+    for predicate in sorted(scope.predicates & scope.listed):
+        yield f"VALUES {predicate} for a predicate pairs it with every triple: FILTER({predicate} IN (…))"
     for optional in scope.optionals:
         if optional.patterns != 1:
             yield f"OPTIONAL holds {optional.patterns} triple patterns, not one"
@@ -217,6 +224,9 @@ class _Walk:
             self._group(group)
 
     def _values(self) -> None:
+        variable = self._items[self._at] if self._at < len(self._items) else None
+        if isinstance(variable, Token) and variable.kind == "variable":
+            self._scope.listed.add(variable.text)
         self._next_group()
 
     def _bind(self) -> None:
@@ -273,6 +283,8 @@ def _read_statement(statement: Sequence[Token], scope: _Scope) -> None:
             if not container or subject[0].kind == "variable":
                 scope.terms.append((container, _variables(pair)))
             continue
+        if pair[0].kind == "variable":
+            scope.predicates.add(pair[0].text)
         scope.bound |= _variables(pair) | (_variables(subject) if container else set())
         scope.ends += [
             {subject[0].text, found[-1].text}

@@ -8,8 +8,8 @@ DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace ;
       tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:sentence|rag:warning ?item .
-    VALUES ?property { tg:edge tg:reasoning tg:content rag:detail rdf:subject rdf:predicate rdf:object }
     ?item ?property ?value .
+    FILTER(?property IN (tg:edge, tg:reasoning, tg:content, rag:detail, rdf:subject, rdf:predicate, rdf:object))
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?step tg:content ?text } }

@@ -21,9 +21,9 @@ DELETE { GRAPH <urn:graph:source> { ?activity ?p ?o } } WHERE {
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
-    VALUES ?link { prov:wasDerivedFrom rag:sentenceOf rag:failureOf }
-    ?item ?link ?chunk ;
-      ?p ?o .
+    ?item ?link ?chunk .
+    FILTER(?link IN (prov:wasDerivedFrom, rag:sentenceOf, rag:failureOf))
+    ?item ?p ?o .
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?chunk ?p ?o } } WHERE {

@@ -149,7 +149,7 @@ def _scopes(tree: Sequence[_Item]) -> Iterator[_Scope]:
 
 def _group_scope(items: Sequence[_Item]) -> _Scope:
     scope = _Scope()
-    _Walk(scope, items).run()
+    _Walk(scope, [_Group(list(items))]).run()
     return scope
 
 

@@ -34,7 +34,9 @@ def topic_of(title: str | None, text: str, mentions: Sequence[Mention]) -> str |
         return None
     name = _BRACKETED.sub("", title).strip()
     words = set(_WORD.findall(fold(name)))
-    opening = set(_WORD.findall(fold(text[:_OPENING])))
+    first, _, rest = text.lstrip("# ").partition("\n")
+    body = rest if fold(first) == fold(title) else text  # the heading itself does not count
+    opening = set(_WORD.findall(fold(body[:_OPENING])))
     if words and len(words) <= _LONGEST and words <= opening:
         return name
     flat = f" {' '.join(_WORD.findall(fold(title)))} "

@@ -24,6 +24,7 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _BASE = 0.3  # similarity of a sentence that shares nothing with the question
+_SURE = 0.5  # seeds below it do not spread where there are surer ones
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words
 
 
@@ -75,7 +76,6 @@ class _Activation:
         self.lexical = self._lexical()
         self.active: dict[str, Activated] = {}
         self.carriers: dict[str, Carrier] = {}
-        self.strength: dict[str, float] = {}
 
     def _lexical(self) -> dict[str, float]:
         """BM25 of the question, and of its words outside names, which say what is asked of them."""
@@ -104,9 +104,10 @@ class _Activation:
     def spread(self) -> None:
         """Pass activation on for some rounds; each entity keeps the most it received."""
         self.state.seeds = self.search.find_seeds()
-        for seed in self.state.seeds:
+        sure = [seed for seed in self.state.seeds if seed.score >= _SURE] or self.state.seeds
+        for seed in sure:
             self.active[seed.entity.value] = Activated(seed.entity, seed.score, 1)
-        frontier = [seed.entity for seed in self.state.seeds]
+        frontier = [seed.entity for seed in sure]
         excluded = {node.value for node in self.state.exclude}
         for number in range(1, self.parameters["rounds"] + 1):
             best = self._best_carriers(frontier, number)
@@ -138,10 +139,6 @@ class _Activation:
             mentioning = sentences.get(entity.value, [])
             if not mentioning or (len(mentioning) > limit and number > 1):
                 continue
-            for node in mentioning:
-                strength = self.active[entity.value].value * self.similarity(node.value) / number
-                if strength > self.strength.get(node.value, 0.0):
-                    self.strength[node.value] = strength
             best = min(mentioning, key=lambda node: (-self.similarity(node.value), node.value))
             value = self.active[entity.value].value * self.similarity(best.value)
             found.append(Carrier(best, entity, value))
@@ -190,12 +187,11 @@ class _Activation:
                 chunk = node_of(row["chunk"])
                 total = float(to_python(row["activation"]))  # type: ignore[arg-type]
                 found[chunk.value] = PassageHit(chunk, signals={"entities": total / (1 + total)})
-        for sentence, strength in self.strength.items():
-            iri = sentence.partition("#")[0]
+        for carrier in self.carriers.values():
+            iri = carrier.sentence.value.partition("#")[0]
             hit = found.setdefault(iri, PassageHit(NamedNode(iri)))
-            if strength > hit.signals.get("carrier", 0.0):
-                hit.signals["carrier"] = strength
-                hit.carriers = [NamedNode(sentence)]
+            hit.signals["carrier"] = max(hit.signals.get("carrier", 0.0), carrier.strength)
+            hit.carriers.append(carrier.sentence)
         own = {
             "words": self._words(),
             "meaning": self.search.similar_passages(self.parameters["passage_limit"]),

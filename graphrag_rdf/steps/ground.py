@@ -66,8 +66,6 @@ def _concepts(context: Context, state: State) -> list[str]:
     sentences = split_sentences(question, state.language)
     named = [m.name for m in find_mentions(question, sentences, language=state.language)]
     known = _known_names(context, question)
-    if named:  # a common word that happens to be an entity is no name where the question has names
-        known = [name for name in known if " " in name or not name.islower()]
     concepts = list(dict.fromkeys([*known, *named]))
     # a name inside a longer one is not looked for on its own
     concepts = [c for c in concepts if not any(c != other and c.lower() in other.lower() for other in known)]

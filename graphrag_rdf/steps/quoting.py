@@ -25,6 +25,7 @@ _ALIKE = 90  # percent of equal characters at which two sentences say the same
 _SHOWN = 1.25  # a sentence that shows the kind of thing asked for counts so much more
 _TITLE = 0.8  # a word of the question that only the title has counts so much
 _APART = 0.25  # a further sentence that is not connected with those before counts so little
+_BESIDE = 400  # characters between two sentences of a chunk that stand beside one another
 _LINE = 0.7  # a heading or table row counts so much of what a sentence of prose counts
 _ENDS = frozenset(".!?。！？…\"”’'»)]")
 _PARALLEL = 0.8  # of the first sentence's value, for one that says no more
@@ -65,9 +66,8 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         if shows_what_is_asked(state.question, candidate.text):
             candidate.score *= _SHOWN
     picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
-    together = _component(picked)
-    spoken = frozenset[str]().union(*(c.spoken | c.titled for c in together))
-    if words.weight(spoken) < parameters["min_coverage"]:
+    picked, spoken = _best_component(picked, words)
+    if spoken < parameters["min_coverage"]:
         return []
     rank = {candidate.source.document: n for n, candidate in reversed(list(enumerate(picked)))}
     picked.sort(key=lambda c: (rank[c.source.document], c.source.char_offset or 0))
@@ -80,20 +80,25 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
 
 def _about_seeds(candidates: Sequence[Candidate], state: State) -> Sequence[Candidate]:
     """Candidates that mention what the question names; all, where it names nothing that is known."""
-    named = {seed.entity.value for seed in state.seeds if seed.matched_by == "exact"}
+    sure = max((seed.score for seed in state.seeds if seed.matched_by == "exact"), default=1.0)
+    named = {s.entity.value for s in state.seeds if s.matched_by == "exact" and s.score >= sure}
     return [candidate for candidate in candidates if candidate.entities & named] or candidates
 
 
-def _component(picked: Sequence[Candidate]) -> list[Candidate]:
-    """The first sentence and what is connected with it, directly or by others."""
-    together: list[Candidate] = []
-    waiting = list(picked[:1])
-    while waiting:
-        candidate = waiting.pop()
-        together.append(candidate)
-        fresh = [c for c in picked if all(c is not other for other in (*together, *waiting))]
-        waiting += [c for c in fresh if _connected(c, candidate)]
-    return together
+def _best_component(picked: Sequence[Candidate], words: QuestionWords) -> tuple[list[Candidate], float]:
+    """Of the sentences those that hang together and speak of most of the question, and of how much."""
+    best: tuple[list[Candidate], float] = ([], 0.0)
+    left = list(picked)
+    while left:
+        together = [left.pop(0)]
+        for candidate in together:  # grows while it is read
+            joined = [c for c in left if _connected(c, candidate)]
+            left = [c for c in left if all(c is not other for other in joined)]
+            together += joined
+        spoken = words.weight(frozenset[str]().union(*(c.spoken | c.titled for c in together)))
+        if spoken > best[1]:
+            best = ([c for c in picked if any(c is other for other in together)], spoken)
+    return best
 
 
 def _chain(
@@ -136,7 +141,8 @@ def _value(
 def _connected(one: Candidate, other: Candidate) -> bool:
     if one.entities & other.entities:
         return True
-    return one.source.chunk == other.source.chunk
+    apart = abs((one.source.char_offset or 0) - (other.source.char_offset or 0))
+    return one.source.chunk == other.source.chunk and apart <= _BESIDE
 
 
 def _parallel(

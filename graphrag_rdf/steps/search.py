@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[Any]
 
 _SEARCHED = 1000
+_COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
 Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
@@ -116,11 +117,13 @@ class QuestionSearch:
         limit = self.parameters["entity_limit"]
         per_concept = min(max(1, limit // max(1, len(concepts))), self.parameters["seeds_per_concept"])
         exact = index.exact(concepts) if index else {}
+        named = any(looks_like_name(concept) for concept in concepts)
         found: dict[str, Match] = {}
         for concept in concepts:
             if concept in exact:
+                score = 1.0 if looks_like_name(concept) or not named else _COMMON
                 for iri in exact[concept][:limit]:
-                    _better(found, iri, (1.0, "exact", concept))
+                    _better(found, iri, (score, "exact", concept))
             else:
                 for iri, match in self._similar(concept)[:per_concept]:
                     _better(found, iri, match)
@@ -150,6 +153,11 @@ class QuestionSearch:
 def _better(found: dict[str, Match], iri: str, match: Match) -> None:
     if iri not in found or found[iri][0] < match[0]:
         found[iri] = match
+
+
+def looks_like_name(concept: str) -> bool:
+    """Whether a concept is more than one lower-case word."""
+    return " " in concept or not concept.islower()
 
 
 def label_of(label: Term | None, term: Term) -> str:

@@ -25,9 +25,9 @@ from pyoxigraph import Literal, NamedNode, Quad, Triple
 from benchmarks.common import table
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PREFIXES, RAG, RDFS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
+from graphrag_rdf.store.base import Row
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 
@@ -44,7 +44,6 @@ BOUNDS: Mapping[str, float] = {
     "index/all-chunks": 1_000,
     "index/all-entities": 2_000,
     "ingest/extracted": 5_000,
-    "labels/ambiguous": 2_000,
     "system/chunk-documents": 2_000,
 }
 """Milliseconds at 200,000 facts, where the default does not fit; checks/ have no bound here."""
@@ -65,6 +64,14 @@ _DRAWN: Mapping[str, tuple[str, int]] = {
 }
 """Parameter → where its values come from, and how many. What is not here takes the header's sample."""
 
+_SHAPES: Mapping[str, Callable[[list[Row]], object]] = {
+    "iri": lambda rows: rows[0]["x"],
+    "string": lambda rows: rows[0]["x"],
+    "iri[]": lambda rows: [row["x"] for row in rows],
+    "(iri, double)[]": lambda rows: [(row["x"], 0.5) for row in rows],
+    "(iri, iri, term)[]": lambda rows: [(row["s"], row["p"], row["o"]) for row in rows],
+}
+"""Declared type → a value of it, from what was drawn."""
 _PREFIXES = "".join(f"PREFIX {prefix}: <{iri}>\n" for prefix, iri in PREFIXES.items())
 
 
@@ -180,12 +187,10 @@ def drawn(store: EmbeddedStore, template: QueryTemplate) -> dict[str, Any]:
         if name not in _DRAWN:
             continue
         sparql, count = _DRAWN[name]
-        found: list[Term | tuple[Term, ...]] = [
-            row["x"] if "x" in row else (row["s"], row["p"], row["o"])
-            for row in store.query(f"{_PREFIXES}{sparql} LIMIT {count}").rows or []
-        ]
-        if found:
-            values[name] = found if parameter.type.endswith("[]") else found[0]
+        rows = store.query(f"{_PREFIXES}{sparql} LIMIT {count}").rows or []
+        shape = _SHAPES.get(parameter.type)
+        if rows and shape is not None:
+            values[name] = shape(rows)
     return values
 
 

@@ -7,7 +7,7 @@
 | no triple term inside OPTIONAL, UNION or MINUS | the engine scans every reifier |
 | no `{| |}` and no `~` | inside GRAPH they also assert the fact |
 | no SERVICE, no LOAD | they call out |
-| no VALUES for a predicate alone: FILTER IN | the engine pairs each with every triple of the graph |
+| FILTER IN, not VALUES, for a predicate alone | the engine pairs each with every triple of the graph |
 | a triple term's container is bound elsewhere, or all its variables | an open term is a scan of all of them |
 
 A variable is bound by a pattern, VALUES, BIND or an inner SELECT's projection; neither the projection of the
@@ -46,7 +46,8 @@ class _Scope:
         bound: variables bound for sure; what only an OPTIONAL binds is not among them.
         terms: (container variable, variables) of each triple term whose container is one; a reifier
             without a name is an empty text, which nothing binds.
-        optionals, inner: scopes inside this one; of the latter, EXISTS sees what this one binds.
+        optionals, exists: groups that see what this scope binds.
+        inner: groups that do not: inner SELECTs and MINUS.
         ends: the variables at the subject and the object of each pattern of which neither is a term.
         patterns: how many triple patterns there are.
         listed: variables that a VALUES of one column binds.
@@ -56,6 +57,7 @@ class _Scope:
     bound: set[str] = field(default_factory=set)
     terms: list[tuple[str, set[str]]] = field(default_factory=list)
     optionals: list[_Scope] = field(default_factory=list)
+    exists: list[_Scope] = field(default_factory=list)
     inner: list[_Scope] = field(default_factory=list)
     ends: list[set[str]] = field(default_factory=list)
     listed: set[str] = field(default_factory=set)
@@ -69,7 +71,7 @@ def lint(query: str) -> list[str]:
     tree = _tree(iter(found))
     complaints = [*_forbidden(found), *_misplaced_terms(tree)]
     for scope in _scopes(tree):
-        complaints += _judge(scope, frozenset())
+        complaints += _judge(scope, set())
     return complaints
 
 
@@ -82,8 +84,11 @@ def _forbidden(found: Sequence[Token]) -> Iterator[str]:
             yield f"'{token.text}' also asserts the fact inside GRAPH: write the triple term out"
 
 
-def _judge(scope: _Scope, outer: frozenset[str]) -> Iterator[str]:
-    bound = frozenset(scope.bound | outer)
+def _judge(scope: _Scope, outer: set[str]) -> Iterator[str]:
+    bound = scope.bound | outer
+    for container, variables in scope.terms * 2:  # what a joined term binds may in turn bind another
+        if container in bound or variables <= bound:
+            bound = bound | variables | ({container} - {""})
     for container, variables in scope.terms:
         if container not in bound and (loose := sorted(variables - bound)):
             yield f"the triple term of {', '.join(loose)} is open: bind its container or join the fact"
@@ -95,10 +100,15 @@ def _judge(scope: _Scope, outer: frozenset[str]) -> Iterator[str]:
         for ends in optional.ends:
             if not ends & bound:
                 yield f"OPTIONAL joins on nothing that is bound outside of it: {', '.join(sorted(ends))}"
-        for inner in optional.inner:
-            yield from _judge(inner, bound)
-    for inner in scope.inner:
-        yield from _judge(inner, bound)
+        yield from _judge_groups(optional, bound)
+    yield from _judge_groups(scope, bound)
+
+
+def _judge_groups(scope: _Scope, bound: set[str]) -> Iterator[str]:
+    for seeing in scope.exists:
+        yield from _judge(seeing, bound)
+    for alone in scope.inner:
+        yield from _judge(alone, set())
 
 
 # --- groups --------------------------------------------------------------------------------------
@@ -241,7 +251,7 @@ class _Walk:
         while (item := self._next()) is not None:
             if isinstance(item, _Group):
                 if before == "EXISTS":
-                    self._scope.inner.append(_group_scope(item.items))
+                    self._scope.exists.append(_group_scope(item.items))
                 if depth == 0:
                     return
                 continue

@@ -1,0 +1,94 @@
+"""Each rule of the lint, broken and kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_rdf.sparql.lint import lint
+
+BROKEN = {
+    "an open triple term": "SELECT ?s WHERE { ?c tg:contains <<( ?s ?p ?o )>> }",
+    "open, though the projection and the order name its variables": (
+        "SELECT ?c ?s ?p ?o WHERE { GRAPH <urn:g> { ?c tg:contains <<( ?s ?p ?o )>> } } ORDER BY ?s ?p ?o ?c"
+    ),
+    "open, though a filter names its variables": (
+        "SELECT * WHERE { ?c tg:contains <<( ?s ?p ?o )>> FILTER(?s = <urn:a> && BOUND(?c)) }"
+    ),
+    "bound in part only": "SELECT * WHERE { ?s rdfs:label ?n . ?c tg:contains <<( ?s ?p ?o )>> }",
+    "bound outside of the inner SELECT only": (
+        "SELECT * WHERE { ?s ?p ?o { SELECT ?c WHERE { ?c tg:contains <<( ?s ?p ?o )>> } } }"
+    ),
+    "bound by an update's template only": (
+        "DELETE { ?s ?p ?o } WHERE { GRAPH <urn:g> { ?c tg:contains <<( ?s ?p ?o )>> } }"
+    ),
+    "open in EXISTS": "ASK { ?s ?p ?x FILTER NOT EXISTS { ?c tg:contains <<( ?s ?p ?o )>> } }",
+    "a reifier without a name": "SELECT * WHERE { << ?s ?p ?o >> rag:confidence ?n }",
+    "two patterns in OPTIONAL": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e . ?e <urn:f> ?g } }",
+    "two patterns by semicolon": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e ; <urn:f> ?g } }",
+    "two patterns by comma": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e , ?g } }",
+    "two patterns in OPTIONAL GRAPH": (
+        "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { GRAPH <urn:g> { ?c <urn:d> ?e . ?c <urn:f> ?g } } }"
+    ),
+    "an OPTIONAL that holds no pattern": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { BIND(1 AS ?d) } }",
+    "an OPTIONAL on what only an OPTIONAL binds": (
+        "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e } OPTIONAL { ?e <urn:f> ?g } }"
+    ),
+    "an OPTIONAL that joins on nothing": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?x <urn:d> ?y } }",
+    "a triple term in OPTIONAL": "SELECT * WHERE { ?s ?p ?o OPTIONAL { ?r rdf:reifies <<( ?s ?p ?o )>> } }",
+    "a triple term in MINUS": "SELECT * WHERE { ?s ?p ?o MINUS { ?r rdf:reifies <<( ?s ?p ?o )>> } }",
+    "a triple term after UNION": "SELECT * WHERE { { ?s ?p ?o } UNION { ?r rdf:reifies <<( ?s ?p ?o )>> } }",
+    "a triple term before UNION": "SELECT * WHERE { { ?r rdf:reifies <<( ?s ?p ?o )>> } UNION { ?s ?p ?o } }",
+    "a triple term deep in a UNION": (
+        "SELECT * WHERE { { GRAPH <urn:g> { ?r rdf:reifies << ?s ?p ?o >> } } UNION { ?s ?p ?o } }"
+    ),
+    "an annotation": "SELECT * WHERE { ?s ?p ?o {| rag:confidence ?c |} }",
+    "a named reifier": "SELECT * WHERE { ?s ?p ?o ~ ?r }",
+    "SERVICE": "SELECT * WHERE { SERVICE <http://example.org/> { ?s ?p ?o } }",
+    "LOAD, in any case": "load <http://example.org/>",
+    "VALUES for a predicate": "SELECT * WHERE { <urn:a> ?p ?o VALUES ?p { <urn:b> <urn:c> } }",
+}
+
+KEPT = {
+    "a container that is bound": "SELECT * WHERE { ?c a tg:Subgraph ; tg:contains <<( ?s ?p ?o )>> }",
+    "a container that is a term": "SELECT * WHERE { <urn:c> tg:contains <<( ?s ?p ?o )>> }",
+    "a container in VALUES": "SELECT * WHERE { VALUES ?c { <urn:c> } ?c tg:contains <<( ?s ?p ?o )>> }",
+    "the plain fact beside it": "SELECT * { ?s ?p ?o . GRAPH <urn:g> { ?c tg:contains <<( ?s ?p ?o )>> } }",
+    "rows of whole facts": (
+        "SELECT * WHERE { VALUES (?s ?p ?o) { (<urn:s> <urn:p> 1) } ?c tg:contains <<( ?s ?p ?o )>> }"
+    ),
+    "bound by BIND": ("SELECT * WHERE { ?s a ?o BIND(rdf:type AS ?p) ?c tg:contains <<( ?s ?p ?o )>> }"),
+    "bound by an inner SELECT": (
+        "SELECT * WHERE { { SELECT ?s ?p (MIN(?x) AS ?o) WHERE { ?s ?p ?x } GROUP BY ?s ?p } "
+        "?c tg:contains <<( ?s ?p ?o )>> }"
+    ),
+    "bound by another triple term": (
+        "SELECT * WHERE { ?e a tg:Selection ; tg:edge <<( ?s ?p ?o )>> . ?c tg:contains <<( ?s ?p ?o )>> }"
+    ),
+    "bound outside of EXISTS": (
+        "SELECT * WHERE { ?s ?p ?o FILTER NOT EXISTS { ?c tg:contains <<( ?s ?p ?o )>> } }"
+    ),
+    "one pattern with a filter": (
+        "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e FILTER(?e > 1) } }"
+    ),
+    "one pattern in its graph": "SELECT * { ?a <urn:b> ?c OPTIONAL { GRAPH <urn:g> { ?c <urn:d> ?e } } }",
+    "an OPTIONAL joined by its object": "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?e <urn:d> ?c } }",
+    "words and brackets in strings, IRIs and comments": (
+        'SELECT * WHERE { <urn:LOAD> <urn:x> "SERVICE { ?s ~ ?p {| <<( ?x ?y ?z )>>" } # OPTIONAL { LOAD ~'
+    ),
+    "a list of predicates in FILTER": "SELECT * WHERE { <urn:a> ?p ?o FILTER(?p IN (<urn:b>, <urn:c>)) }",
+    "rows that hold predicates": "SELECT * WHERE { VALUES (?s ?p) { (<urn:a> <urn:b>) } ?s ?p ?o }",
+    "data with triple terms": "INSERT DATA { <urn:c> <urn:contains> <<( <urn:s> <urn:p> <urn:o> )>> }",
+    "a template with triple terms": (
+        "INSERT { ?c <urn:was> <<( ?s ?p ?o )>> } WHERE { ?s ?p ?o . ?c a <urn:C> }"
+    ),
+}
+
+
+@pytest.mark.parametrize("query", BROKEN.values(), ids=BROKEN)
+def test_finds(query: str) -> None:
+    assert lint(query)
+
+
+@pytest.mark.parametrize("query", KEPT.values(), ids=KEPT)
+def test_lets_pass(query: str) -> None:
+    assert lint(query) == []

@@ -1,0 +1,103 @@
+"""Every template that is shipped: rendered, parsed and run in each dialect, linted, timed at scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyoxigraph as ox
+import pytest
+
+from benchmarks.templates import BOUNDS, DEFAULT_BOUND, build, drawn, milliseconds, runner
+from graphrag_rdf.resources import folder
+from graphrag_rdf.sparql.dialect import DIALECTS, Dialect
+from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
+from graphrag_rdf.sparql.lint import lint
+from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.store.embedded import EmbeddedStore
+
+TEMPLATES = TemplateLibrary(folder("queries"))
+SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]
+PHYSICAL = {"system/graph-sizes"}
+"""These count quads as they are stored."""
+OTHERS = [name for name, template in TEMPLATES.items() if template.header.kind != "select"]
+
+
+@pytest.fixture(params=sorted(TEMPLATES))
+def template(request: pytest.FixtureRequest) -> QueryTemplate:
+    return TEMPLATES[request.param]
+
+
+def test_the_header_agrees_with_the_file(template: QueryTemplate) -> None:
+    assert template.path.relative_to(folder("queries")).with_suffix("").as_posix() == template.name
+    assert template.header.summary.endswith(".")
+    assert (template.header.kind == "select") == bool(template.header.returns)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_renders_and_parses_with_its_samples(template: QueryTemplate, dialect: Dialect) -> None:
+    sparql = template.render(Renderer(dialect), **template.samples())
+    store = ox.Store()
+    if template.header.kind == "update":
+        store.update(sparql)
+    else:
+        found = store.query(sparql)
+        if isinstance(found, ox.QuerySolutions):
+            assert tuple(variable.value for variable in found.variables) == template.header.returns
+
+
+@pytest.mark.parametrize("dialect", ["rdf12", "rdf-star"])
+def test_avoids_what_the_engine_punishes(template: QueryTemplate, dialect: Dialect) -> None:
+    assert lint(template.render(Renderer(dialect), **template.samples())) == []
+
+
+def rows_of(store: EmbeddedStore, name: str, values: dict[str, Any]) -> list[str]:
+    return sorted(
+        " ".join(f"?{key}={term}" for key, term in sorted(row.items()))
+        for row in store.select(name, **values)
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(SELECTS) - PHYSICAL))
+def test_a_select_gives_the_same_in_rdf12_and_classic(
+    name: str, rdf12: EmbeddedStore, classic: EmbeddedStore
+) -> None:
+    values = drawn(rdf12, TEMPLATES[name])
+    assert rows_of(classic, name, values) == rows_of(rdf12, name, values)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_kinds_run_on_real_data_in_both(
+    name: str, rdf12: EmbeddedStore, classic: EmbeddedStore
+) -> None:
+    """Updates run on copies, and leave the same number of rows to the same question."""
+    values = drawn(rdf12, TEMPLATES[name])
+    if TEMPLATES[name].header.kind == "ask":
+        assert rdf12.ask(name, **values) == classic.ask(name, **values)
+        return
+    if TEMPLATES[name].header.kind == "construct":
+        assert bool(rdf12.construct(name, **values)) == bool(classic.construct(name, **values))
+        return
+    left = []
+    for store in (rdf12, classic):
+        copy = ox.Store()
+        copy.extend(store.quads())
+        copy.update(store.render(name, **values))
+        facts = store.renderer.facts_graph or ox.DefaultGraph()
+        left.append(len(list(copy.quads_for_pattern(None, None, None, facts))))
+    assert left[0] == left[1]
+
+
+@pytest.mark.slow
+def test_each_is_fast_enough_at_200000_facts(tmp_path: Path) -> None:
+    store = EmbeddedStore(TEMPLATES, tmp_path / "oxigraph")
+    build(store, 200_000)
+    slow = {}
+    for name, template in TEMPLATES.items():
+        if name.startswith(("migrations/", "checks/")):
+            continue
+        took = milliseconds(runner(store, template), 3)
+        if took > BOUNDS.get(name, DEFAULT_BOUND):
+            slow[name] = round(took)
+    store.close()
+    assert slow == {}

@@ -1,0 +1,49 @@
+"""Real stores to look at: two of the sample documents taken in, one question asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.resources import folder
+from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.embedded import EmbeddedStore
+
+DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"
+SAMPLES = (DOCUMENTS / "loss-of-the-petrel.txt", DOCUMENTS / "gate-four-inquiry.pdf")
+QUESTION = "Who owned the Petrel?"
+
+
+def sample_engine(place: Path | None = None) -> Engine:
+    """An engine over the sample documents, in memory or in a folder, with one trace."""
+    engine = Engine.open(place or ":memory:", config=Settings())
+    engine.ingest(SAMPLES)
+    for _ in engine.ask(QUESTION):
+        pass
+    return engine
+
+
+def store_of(quads: Iterable[Quad], dialect: Dialect = "rdf12") -> EmbeddedStore:
+    """A store in memory that holds these quads as its dialect writes them."""
+    store = EmbeddedStore(TemplateLibrary(folder("queries")), dialect=dialect)
+    store.commit(Changes(add=list(quads)))
+    return store
+
+
+def node(value: str) -> NamedNode:
+    """Short for a named node."""
+    return NamedNode(value)
+
+
+def where(quads: Iterable[Quad], test: Callable[[Quad], bool]) -> Quad:
+    """The first quad, in the order of its text, that fits."""
+    return min((quad for quad in quads if test(quad)), key=str)
+
+
+__all__ = ["DOCUMENTS", "QUESTION", "SAMPLES", "Literal", "node", "sample_engine", "store_of", "where"]

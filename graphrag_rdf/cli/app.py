@@ -18,6 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ingest": ("ingest", "Read documents and extract facts into the store."),
     "ask": ("ask", "Answer a question, with citations."),
     "retrieve": ("retrieve", "Rank passages and facts for a question without answering it."),
+    "trace": ("trace", "How answers came about: list, show, verify."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "queries": ("queries", "The query templates that the program itself works with."),
     "entities": ("entities", "The entities of the knowledge graph."),
@@ -55,7 +56,7 @@ class Root(Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command to run; an unknown one is named together with those that are spelt alike."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            near = difflib.get_close_matches(args[0], COMMANDS, n=3)
+            near = difflib.get_close_matches(args[0], COMMANDS, n=3, cutoff=0.7)
             meant = f" (did you mean {' or '.join(near)}?)" if near else ""
             ctx.fail(f"there is no command {args[0]!r}{meant}")
         return super().resolve_command(ctx, args)

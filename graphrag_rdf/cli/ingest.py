@@ -133,7 +133,7 @@ def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missin
             continue
         say(f"{title}:")
         for item in items[:_LISTED]:
-            say(output.wrapped(item, indent="    ", first="  "))
+            say(f"  {output.one_line(item)}")
         if len(items) > _LISTED:
             say(f"  … and {len(items) - _LISTED:,} more (--format json lists all)")
 

@@ -26,12 +26,12 @@ def llm_command() -> None:
     "log", examples=["graphrag-rdf llm log --limit 3", "graphrag-rdf llm log --format jsonl | jq .completion"]
 )
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many calls.")
-@click.option("--trace", "session", metavar="IRI", help="Only calls of this session or question.")
+@click.option("--trace", metavar="TRACE", help="Only calls of this trace: its IRI or UUID, or last.")
 @format_option("text", "json", "jsonl")
-def log(limit: int, session: str | None, form: str) -> None:
+def log(limit: int, trace: str | None, form: str) -> None:
     """Show prompts and raw answers of the recorded traces, newest first."""
     with open_engine() as engine:
-        calls = _calls(engine, limit, session)
+        calls = _calls(engine, limit, trace)
         if form == "json":
             output.write_json(calls)
         elif form == "jsonl":
@@ -43,8 +43,11 @@ def log(limit: int, session: str | None, form: str) -> None:
                 say("no calls to a model were recorded")
 
 
-def _calls(engine: Engine, limit: int, session: str | None) -> list[dict[str, Any]]:
-    rows = engine.store.select("trace/llm-calls", of=session or "", limit=limit)
+def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]]:
+    from graphrag_rdf.trace.catalogue import find_trace
+
+    sessions = [find_trace(engine.store, trace)] if trace else []
+    rows = engine.store.select("trace/llm-calls", sessions=sessions, limit=limit)
     return [_call(engine, row) for row in rows]
 
 

@@ -68,4 +68,7 @@ def damaged(path: Path, cause: object) -> SearchIndexError:
 def discard(folder: Path) -> None:
     """Removes an index, whatever its state, so that a new one can be built in its place."""
     with suppress(FileNotFoundError):
-        shutil.rmtree(folder)
+        if folder.is_dir() and not folder.is_symlink():
+            shutil.rmtree(folder)
+        else:
+            folder.unlink()

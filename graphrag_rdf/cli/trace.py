@@ -1,0 +1,102 @@
+"""`trace`: how answers came about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.failures import DONE, FAILED
+from graphrag_rdf.cli.output import colours, format_option, one_line, say, styled, terminal_width
+from graphrag_rdf.cli.session import open_engine
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_WIDTH = 100
+"""Columns at most: longer lines are hard to read."""
+
+
+@click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
+def trace_command() -> None:
+    """How answers came about.
+
+    A TRACE is named by the IRI of its session, question or a step, by its UUID or the beginning of it, or
+    last.
+    """
+
+
+@trace_command.command("list", examples=["graphrag-rdf trace list --limit 5"])
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("--pipeline", metavar="NAME", help="Only traces of this pipeline.")
+@format_option("text", "json", "jsonl")
+def list_(limit: int, pipeline: str | None, form: str) -> None:
+    """List traces, newest first; sub-traces stand indented under theirs."""
+    from graphrag_rdf.trace.catalogue import list_traces
+    from graphrag_rdf.trace.text import render_list
+
+    with open_engine() as engine:
+        found = list_traces(engine.store, limit, pipeline)
+    if form == "json":
+        output.write_json([summary.as_json() for summary in found])
+    elif form == "jsonl":
+        output.write_jsonl(summary.as_json() for summary in found)
+    elif found:
+        say(render_list(found, width=_width(), colour=colours()).rstrip("\n"))
+    else:
+        say("there is no trace yet")
+
+
+@trace_command.command(
+    "show", examples=["graphrag-rdf trace show last", "graphrag-rdf trace show --full 3fa9"]
+)
+@click.argument("trace")
+@click.option("--full", is_flag=True, help="Also parameters, considered edges and every call.")
+@format_option()
+def show(trace: str, full: bool, form: str) -> None:
+    """Show a trace step by step, each selection with the characters it rests on."""
+    from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.trace.reader import read_trace
+
+    with open_engine() as engine:
+        session = find_trace(engine.store, trace).value
+        if form == "json":
+            output.write_json(read_trace(engine.store, session, engine.librarian).as_json())
+        else:
+            say(trace_text(engine, session, full=full))
+
+
+@trace_command.command("verify", examples=["graphrag-rdf trace verify last"])
+@click.argument("trace")
+@format_option()
+def verify(trace: str, form: str) -> int:
+    """Check that every edge, quote, offset, hash and citation of a trace still holds; exit code 1 if not."""
+    from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.trace.verify import verify_trace
+
+    with open_engine() as engine:
+        session = find_trace(engine.store, trace)
+        checks = verify_trace(engine.store, engine.librarian, session)
+    ok = all(check.ok for check in checks)
+    if form == "json":
+        output.write_json({"trace": session.value, "ok": ok, "checks": [check.as_json() for check in checks]})
+    else:
+        for check in checks:
+            mark = styled("ok", fg="green") if check.ok else styled("FAILED", fg="red", bold=True)
+            say(f"{mark}  {check.check}: {one_line(check.detail)}")
+    return DONE if ok else FAILED
+
+
+def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
+    """A trace for people, safe to print."""
+    from graphrag_rdf.trace.reader import read_trace
+    from graphrag_rdf.trace.text import render_trace
+
+    trace = read_trace(engine.store, session, engine.librarian)
+    return render_trace(trace, width=_width(), colour=colours(), full=full).rstrip("\n")
+
+
+def _width() -> int:
+    return min(terminal_width() or output.WIDTH, _WIDTH)

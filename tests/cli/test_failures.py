@@ -1,0 +1,99 @@
+"""Every failure ends in one message and its exit code."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import click
+import pytest
+
+from graphrag_rdf.cli.failures import run_safely
+from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, StoreError, UsageError
+from tests.support.commands import Run
+
+
+def _raising(error: BaseException) -> int:
+    def work() -> None:
+        raise error
+
+    code = run_safely(work, exit_=False)
+    assert isinstance(code, int)
+    return code
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (GraphRagError("broken"), 1),
+        (StoreError("broken"), 1),
+        (LlmError("broken", "server"), 1),
+        (UsageError("broken"), 2),
+        (ConfigError("broken"), 2),
+        (click.UsageError("broken"), 2),
+        (click.BadParameter("broken"), 2),
+        (OSError(28, "broken", "file"), 1),
+        (RuntimeError("broken"), 1),
+        (KeyboardInterrupt(), 130),
+        (click.Abort(), 130),
+    ],
+)
+def test_exit_codes(error: BaseException, code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _raising(error) == code
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: ")
+    assert "Traceback" not in said.err
+
+
+def test_hint_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    _raising(StoreError("it is full", hint="make room"))
+    assert capsys.readouterr().err == "error: it is full\nhint: make room\n"
+
+
+def test_the_unexpected_asks_for_a_report(capsys: pytest.CaptureFixture[str]) -> None:
+    _raising(ZeroDivisionError("division by zero"))
+    err = capsys.readouterr().err
+    assert "unexpected error: ZeroDivisionError: division by zero" in err
+    assert "-vv" in err
+
+
+def test_traceback_with_vv_only(run: Run, folder: Path) -> None:
+    (folder / "graphrag-store").write_text("a file")
+    assert "Traceback" not in run("entities", "list").err
+    assert "Traceback" in run("-vv", "entities", "list").err
+    logging.getLogger("graphrag_rdf").setLevel(logging.WARNING)
+
+
+def test_what_errors_quote_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    _raising(GraphRagError("the file \x1b[2J\x07evil is broken", hint="\x9b31m"))
+    err = capsys.readouterr().err
+    assert not set("\x1b\x07\x9b") & set(err)
+
+
+def test_returned_number_is_the_exit_code() -> None:
+    assert run_safely(lambda: 3, exit_=False) == 3
+    assert run_safely(lambda: None, exit_=False) == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
+def test_reader_that_leaves_is_no_error(process: Run, store: Path, tmp_path: Path) -> None:
+    import subprocess
+
+    from tests.support.commands import environment, program
+
+    reading, writing = os.pipe()
+    os.close(reading)
+    found = subprocess.run(
+        program("entities", "list"),
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env=environment(),
+        check=False,
+    )
+    os.close(writing)
+    assert found.stderr == ""
+    assert found.returncode == 1

@@ -1,0 +1,192 @@
+"""`ingest`: what it does, what it would do, and how it ends."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run, documents_in
+from tests.support.scripted_server import Reply, ScriptedServer
+
+
+def _files(folder: Path) -> dict[str, int]:
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*")}
+
+
+def _model(server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
+    return ["--model", "openai/scripted"]
+
+
+def test_json_keys(run: Run, folder: Path) -> None:
+    found = run("ingest", documents_in(folder), "--format", "json")
+    assert found.code == 0
+    report = found.json
+    assert report["documents"] | {"added": 2, "failed": 0} == report["documents"]
+    assert report["chunks"]["added"] == 2
+    assert {"pages", "facts", "entities", "quads", "failures", "llm", "seconds"} <= report.keys()
+    assert {"calls", "cached", "in_tokens", "out_tokens", "cost_usd"} == report["llm"].keys()
+    assert report["facts"] > 0
+
+
+def test_summary_for_people_and_nothing_to_do_twice(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    first = run("ingest", documents)
+    assert "documents  2 added" in first.out
+    assert "by rules" in first.out
+    assert "documents  2 unchanged" in run("ingest", documents).out
+
+
+def test_in_memory_leaves_nothing(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    before = _files(folder)
+    assert run("ingest", documents, "--store", ":memory:").code == 0
+    assert _files(folder) == before
+
+
+@pytest.mark.parametrize("argument", ["nowhere", "*.md", "empty"])
+def test_nothing_to_read_is_wrong_usage_and_makes_no_store(run: Run, folder: Path, argument: str) -> None:
+    (folder / "empty").mkdir()
+    found = run("ingest", argument)
+    assert found.code == 2
+    assert argument in found.err
+    assert not (folder / "graphrag-store").exists()
+
+
+def test_what_fails_is_listed_while_the_rest_goes_on(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    (documents / "broken.pdf").write_bytes(b"not a PDF at all")
+    found = run("ingest", documents, "nowhere", "--format", "json")
+    assert found.code == 3
+    assert found.json["documents"]["added"] == 2
+    assert {Path(failure["path"]).name for failure in found.json["failures"]} == {"broken.pdf", "nowhere"}
+    again = run("ingest", documents)
+    assert again.code == 3
+    assert "broken.pdf" in again.out
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_unreadable_file(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    (documents / "company.txt").chmod(0)
+    found = run("ingest", documents, "--format", "json")
+    assert found.code == 3
+    assert found.json["failures"][0]["reason"] == "permission denied"
+
+
+def test_gone_documents_are_told_and_with_sync_forgotten(run: Run, folder: Path) -> None:
+    run("ingest", documents_in(folder))
+    (folder / "documents" / "company.txt").unlink()
+    assert "company.txt" in run("ingest", "documents").out
+    found = run("ingest", "--sync", "documents", "--format", "json")
+    assert found.json["documents"]["forgotten"] == 1
+    assert run("ingest", "documents", "--format", "json").json["missing"] == []
+
+
+# --- dry run -------------------------------------------------------------------------------------
+
+
+def test_dry_run_without_a_store_writes_nothing(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    before = _files(folder)
+    found = run("ingest", "--dry-run", documents, "--format", "json")
+    assert found.code == 0
+    assert found.json["documents"]["added"] == 2
+    assert found.json["extracted"] == 2
+    assert _files(folder) == before
+
+
+def test_dry_run_on_a_store_writes_nothing_and_sees_what_changed(run: Run, folder: Path) -> None:
+    run("ingest", documents_in(folder))
+    (folder / "documents" / "company.txt").write_text("Mona Kell founded the Lantern Society in 1901.")
+    (folder / "documents" / "new.txt").write_text("Mona Kell lived in Arnhythe.")
+    before = _files(folder)
+    found = run("ingest", "--dry-run", "documents", "--format", "json").json
+    assert _files(folder) == before
+    assert found["documents"] | {"added": 1, "updated": 1, "unchanged": 1} == found["documents"]
+    assert found["chunks"] == {"added": 2, "reused": 1, "removed": 1}
+    report = run("ingest", "documents", "--format", "json").json
+    assert report["documents"] == found["documents"]
+    assert report["chunks"] == found["chunks"]
+
+
+def test_dry_run_estimates_calls_tokens_and_cost(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    llm = run("ingest", "--dry-run", "--model", "openai/gpt-4.1", documents, "--format", "json").json["llm"]
+    assert llm["calls"] == 2
+    assert llm["in_tokens"] > 100
+    assert llm["cost_usd"] > 0
+    unknown = run("ingest", "--dry-run", "--model", "openai/nobody-knows-it", documents)
+    assert "price unknown" in unknown.out
+
+
+def test_dry_run_of_gleaning_counts_each_round(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = documents_in(folder)
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__GLEANING_ROUNDS", "2")
+    found = run("ingest", "--dry-run", "--model", "openai/gpt-4.1", documents, "--format", "json").json
+    assert found["llm"]["calls"] == 6
+
+
+def test_dry_run_lists_failures(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    (documents / "broken.pdf").write_bytes(b"not a PDF at all")
+    found = run("ingest", "--dry-run", documents)
+    assert found.code == 3
+    assert "failed:" in found.out
+
+
+# --- with a model --------------------------------------------------------------------------------
+
+
+def test_with_a_model(
+    run: Run, folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = run("ingest", documents_in(folder), *_model(scripted_server, monkeypatch), "--format", "json")
+    assert found.code == 0, found.err
+    assert found.json["llm"]["calls"] == 2
+    assert found.json["llm"]["in_tokens"] > 0
+    assert found.json["facts"] > 0
+
+
+def test_refused_key_ends_at_once_and_is_never_shown(
+    run: Run, folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted_server.answer_with(lambda _: Reply("wrong key sk-planted", status=401))
+    found = run("ingest", documents_in(folder), *_model(scripted_server, monkeypatch))
+    assert found.code == 1
+    assert "key" in found.err
+    assert "sk-planted" not in found.err + found.out
+    assert "Traceback" not in found.err
+
+
+def test_answers_that_make_no_sense_cost_their_chunk_only(
+    run: Run, folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents = documents_in(folder)
+    scripted_server.script("this is no JSON at all \x1b[2J")
+    found = run("ingest", documents, *_model(scripted_server, monkeypatch), "--jobs", "1")
+    assert found.code == 3
+    assert "\x1b" not in found.out + found.err
+    again = run("ingest", documents, *_model(scripted_server, monkeypatch), "--format", "json")
+    assert again.code == 0
+    assert again.json["failures"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--jobs", "0"], "jobs"),
+        (["--format", "yaml"], "format"),
+        ([], "PATH"),
+    ],
+)
+def test_wrong_usage(run: Run, folder: Path, arguments: list[str], told: str) -> None:
+    found = run("ingest", *arguments, *([] if not arguments else ["x"]))
+    assert found.code == 2
+    assert told.lower() in found.err.lower()

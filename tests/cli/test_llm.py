@@ -1,0 +1,66 @@
+"""`llm log` and `cache`: what was asked of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+from tests.support.scripted_server import Request, ScriptedServer
+
+QUESTION = "Who designed Drumlaw Head Lighthouse?"
+
+
+@pytest.fixture
+def asked(run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A question was answered by a model; the IRI of the question."""
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+
+    def answer(request: Request) -> str | None:
+        return "Andrew Orr \x1b[2Jdid. [1]" if request.body.get("stream") else None
+
+    scripted_server.answer_with(answer)
+    found = run("ask", "--model", "openai/scripted", "--format", "json", QUESTION)
+    assert found.code == 0, found.err
+    return str(found.json["question_iri"])
+
+
+def test_log_has_prompts_and_raw_answers(run: Run, asked: str) -> None:
+    calls = run("llm", "log", "--format", "jsonl").lines
+    answer = next(call for call in calls if call["purpose"] == "answer")
+    assert answer["completion"] == "Andrew Orr \x1b[2Jdid. [1]"
+    assert QUESTION in answer["prompt"]
+    assert answer["model"] == "openai/scripted"
+    assert answer["question"] == QUESTION
+    assert {"session", "step", "time", "in_tokens", "out_tokens", "cached"} <= answer.keys()
+    assert run("llm", "log", "--format", "json").json == calls
+    assert run("llm", "log", "--format", "json", "--trace", asked).json == calls
+    assert run("llm", "log", "--format", "json", "--trace", "last", "--limit", "1").json == calls[:1]
+    assert run("llm", "log", "--trace", "urn:other").code == 2
+
+
+def test_log_for_people_is_harmless(run: Run, asked: str) -> None:
+    found = run("llm", "log", "--limit", "1")
+    assert "Andrew Orr" in found.out
+    assert "\x1b" not in found.out
+
+
+def test_no_calls(run: Run, store: Path) -> None:
+    assert "no calls" in run("llm", "log").out
+    assert run("llm", "log", "--format", "jsonl").out == ""
+
+
+def test_cache(run: Run, asked: str) -> None:
+    stats = run("cache", "stats", "--format", "json").json
+    assert stats["entries"] > 0
+    assert "entries" in run("cache", "stats").out
+    assert run("cache", "clear", "--format", "json").json == {"erased": stats["entries"]}
+    assert run("cache", "stats", "--format", "json").json["entries"] == 0
+
+
+def test_cache_switched_off(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_CACHE__ENABLED", "false")
+    assert "switched off" in run("cache", "stats").out
+    assert run("cache", "clear", "--format", "json").json == {"erased": 0}

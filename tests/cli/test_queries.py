@@ -1,0 +1,73 @@
+"""`queries`: the templates, listed, shown and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+
+def test_list(run: Run) -> None:
+    found = run("queries", "list", "system")
+    assert "system/languages" in found.out
+    assert "retrieval/edges" not in found.out
+    listed = run("queries", "list", "--format", "json").json
+    assert {"name", "kind", "summary", "params", "returns"} <= listed[0].keys()
+    assert len(listed) > 30
+
+
+def test_show(run: Run) -> None:
+    found = run("queries", "show", "retrieval/labels")
+    assert "SELECT" in found.out
+    assert "-p " in found.out
+    assert run("queries", "show", "retrieval/labels", "--format", "json").json["kind"] == "select"
+
+
+def test_run(run: Run, store: Path) -> None:
+    assert "en" in run("queries", "run", "system/languages").out
+    found = run("queries", "run", "entities/list", "-p", "text=orr", "-p", "limit=3", "--format", "csv")
+    assert "Andrew Orr" in found.out
+
+
+def test_lists_and_rows_as_parameters(run: Run, store: Path) -> None:
+    """A list is a parameter given again; a row of terms has a blank between them."""
+    iri = "http://trustgraph.ai/e/andrew-orr"
+    found = run("queries", "run", "labels/known", "-p", f"things={iri}", "-p", f"things=<{iri}>")
+    assert "Andrew Orr" in found.out
+    edge = f"{iri} http://trustgraph.ai/r/designed http://trustgraph.ai/e/drumlaw-head-lighthouse"
+    found = run("queries", "run", "provenance/sources", "-p", f"edges={edge}", "--show")
+    assert "<http://trustgraph.ai/r/designed>" in found.out
+    quoted = run(
+        "queries", "run", "provenance/sources", "-p", "edges=" + " ".join(f"<{t}>" for t in edge.split())
+    )
+    assert "Andrew Orr designed Drumlaw Head Lighthouse" in quoted.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told", "code"),
+    [
+        (["nothing/here"], "nothing/here", 1),
+        (["entities/list"], "-p text=", 2),
+        (["entities/list", "-p", "nothing=1"], "text, limit", 2),
+        (["entities/list", "-p", "text=a", "-p", "limit=x"], "limit", 2),
+        (["entities/list", "-p", "limit"], "name=value", 2),
+        (["labels/known", "-p", "things=no iri"], "things", 2),
+        (["forget/documents", "-p", "documents=urn:a"], "changes the store", 2),
+    ],
+)
+def test_wrong_usage(run: Run, store: Path, arguments: list[str], told: str, code: int) -> None:
+    found = run("queries", "run", *arguments)
+    assert found.code == code
+    assert told in found.err
+
+
+def test_own_templates_override(run: Run, store: Path, folder: Path) -> None:
+    own = folder / "own" / "system"
+    own.mkdir(parents=True)
+    (own / "languages.rq").write_text(
+        "# name: system/languages\n# kind: ask\n# summary: Mine.\nASK { ?s ?p ?o }\n"
+    )
+    (folder / "graphrag.toml").write_text('queries = "own"\n')
+    assert run("queries", "run", "system/languages").out == "yes\n"

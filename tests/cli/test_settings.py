@@ -1,0 +1,75 @@
+"""`init` and `config`: where settings come from."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+
+def test_init_writes_settings_that_can_be_read(run: Run, folder: Path) -> None:
+    assert run("init").code == 0
+    text = (folder / "graphrag.toml").read_text()
+    assert tomllib.loads(text) in ({}, {name: {} for name in tomllib.loads(text)})
+    assert "# chunk_size = 2000" in text
+    uncommented = re.sub(r"^# ([a-z_]+ = )", r"\1", text, flags=re.MULTILINE)
+    (folder / "graphrag.toml").write_text(uncommented)
+    found = run("config", "list", "--format", "json")
+    assert found.code == 0, found.err
+
+
+def test_init_overwrites_only_when_told(run: Run, folder: Path) -> None:
+    (folder / "graphrag.toml").write_text('store = "mine"\n')
+    assert run("init").code == 2
+    assert "mine" in (folder / "graphrag.toml").read_text()
+    assert run("init", "--force").code == 0
+    assert "mine" not in (folder / "graphrag.toml").read_text()
+
+
+def test_init_with_pipelines_is_used(run: Run, folder: Path) -> None:
+    assert run("init", "--pipelines", "project").code == 0
+    assert (folder / "project" / "pipelines" / "graph_rag" / "pipeline.yaml").is_file()
+    found = run("config", "get", "pipelines", "--config", "project/graphrag.toml")
+    assert found.out == "pipelines\n"
+    assert run("init", "--pipelines", "project").code == 2
+
+
+def test_config_get(run: Run, folder: Path) -> None:
+    assert run("config", "get", "documents.chunk_size").out == "2000\n"
+    assert run("config", "get", "llm.model").out == "none\n"
+    found = run("config", "get", "documents.chunk_size", "--format", "json").json
+    assert found == {"key": "documents.chunk_size", "value": 2000, "origin": "default"}
+    unknown = run("config", "get", "llm.modl")
+    assert unknown.code == 2
+    assert "llm.model" in unknown.err
+
+
+def test_command_line_over_environment_over_file(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "graphrag.toml").write_text('store = "from-file"\n')
+    assert run("config", "get", "store").out == "from-file\n"
+    monkeypatch.setenv("GRAPHRAG_RDF_STORE", "from-environment")
+    assert run("config", "get", "store").out == "from-environment\n"
+    assert run("config", "get", "store", "--store", "from-line").out == "from-line\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nothing = 1", "nothing"),
+        ("[llm]\nmodle = 'x'", "llm.modle"),
+        ("[documents]\nchunk_size = 'many'", "documents.chunk_size"),
+        ("[documents", "TOML"),
+    ],
+)
+def test_wrong_settings_name_file_and_key(run: Run, folder: Path, text: str, told: str) -> None:
+    (folder / "graphrag.toml").write_text(text)
+    found = run("config", "list")
+    assert found.code == 2
+    assert "graphrag.toml" in found.err
+    assert told in found.err

@@ -1,0 +1,98 @@
+"""`sparql`: people's own queries, in every format."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+SELECT = "SELECT ?name { ?e rdfs:label ?name . FILTER(?name = 'Andrew Orr') }"
+CONSTRUCT = "CONSTRUCT { ?e rdfs:label ?n } WHERE { ?e rdfs:label ?n . FILTER(?n = 'Andrew Orr') }"
+CONTAINED = "SELECT ?t { GRAPH <urn:graph:source> { ?g tg:contains ?t } } LIMIT 1"
+
+
+def test_table(run: Run, store: Path) -> None:
+    assert run("sparql", SELECT).out.split() == ["?name", "Andrew", "Orr"]
+    assert run("sparql", "ASK { ?s ?p ?o }").out == "yes\n"
+    assert "rdfs:label" in run("sparql", CONSTRUCT).out
+
+
+def test_triple_terms_are_readable(run: Run, store: Path) -> None:
+    assert run("sparql", CONTAINED).out.splitlines()[1].startswith("<<( <http")
+
+
+@pytest.mark.parametrize("form", ["json", "xml", "csv", "tsv"])
+@pytest.mark.parametrize("query", [SELECT, "ASK { ?s ?p ?o }"])
+def test_result_formats(run: Run, store: Path, form: str, query: str) -> None:
+    found = run("sparql", "--format", form, query)
+    if query.startswith("ASK"):
+        assert "true" in found.out or found.code == 2
+    else:
+        assert "Andrew Orr" in found.out
+
+
+@pytest.mark.parametrize("form", ["turtle", "trig", "nquads"])
+def test_graph_formats(run: Run, store: Path, form: str) -> None:
+    assert '"Andrew Orr"' in run("sparql", "--format", form, CONSTRUCT).out
+
+
+@pytest.mark.parametrize(("query", "form"), [(SELECT, "turtle"), (CONSTRUCT, "csv")])
+def test_formats_that_do_not_fit(run: Run, store: Path, query: str, form: str) -> None:
+    found = run("sparql", "--format", form, query)
+    assert found.code == 2
+    assert "formats for it" in found.err
+
+
+def test_w3c_json(run: Run, store: Path) -> None:
+    found = json.loads(run("sparql", "--format", "json", SELECT).out)
+    assert found["results"]["bindings"][0]["name"] == {"type": "literal", "value": "Andrew Orr"}
+
+
+def test_from_file_and_standard_input(run: Run, store: Path, folder: Path) -> None:
+    (folder / "q.rq").write_text(SELECT)
+    assert "Andrew Orr" in run("sparql", "-f", "q.rq").out
+    assert "Andrew Orr" in run("sparql", "-f", "-", stdin=SELECT).out
+    assert "Andrew Orr" in run("sparql", "-", stdin=SELECT).out
+
+
+def test_own_prefixes_win(run: Run, store: Path) -> None:
+    query = "PREFIX rdfs: <urn:other:> ASK { ?s rdfs:label ?o }"
+    assert run("sparql", query).out == "no\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["SELECT"], "malformed"),
+        ([], "-f FILE"),
+        (["-f", "nowhere.rq"], "nowhere.rq"),
+        (["-f", "x.rq", "ASK {}"], "-f FILE"),
+        (["INSERT DATA { <urn:a> <urn:b> <urn:c> }"], "malformed"),
+        (["--update", "SELECT * {}"], "malformed"),
+    ],
+)
+def test_wrong_usage(run: Run, store: Path, arguments: list[str], told: str) -> None:
+    found = run("sparql", *arguments)
+    assert found.code == 2
+    assert told in found.err
+
+
+def test_errors_count_lines_as_written(run: Run, store: Path) -> None:
+    found = run("sparql", "SELECT ?x {\n ?x rdfs:label\n nonsense }")
+    assert "error at 3:" in found.err
+
+
+def test_update_changes_the_store_and_keeps_the_index_in_step(run: Run, store: Path) -> None:
+    found = run("sparql", "--update", 'INSERT DATA { <urn:a> rdfs:label "A new thing" }')
+    assert found.code == 0
+    assert found.out == "done: +1 quads\n"
+    assert run("sparql", 'ASK { <urn:a> rdfs:label "A new thing" }').out == "yes\n"
+    assert run("index", "status", "--format", "json").json["indexes"]["text"]["up_to_date"]
+
+
+def test_control_sequences_in_results(run: Run, store: Path) -> None:
+    found = run("sparql", 'SELECT ("a\\u001B[2Jb\\u009B" AS ?x) {}')
+    assert not set("\x1b\x9b") & set(found.out)

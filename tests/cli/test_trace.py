@@ -1,0 +1,73 @@
+"""`trace`, and `ask --explain`: how answers came about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run
+
+QUESTION = "Who designed Drumlaw Head Lighthouse?"
+
+
+@pytest.fixture
+def asked(run: Run, store: Path) -> str:
+    """A question was asked; its IRI."""
+    return str(run("ask", "--format", "json", QUESTION).json["question_iri"])
+
+
+@pytest.mark.parametrize("option", ["--explain", "--explainable"])
+def test_explained_answer(run: Run, store: Path, option: str) -> None:
+    found = run("ask", option, QUESTION)
+    assert found.code == 0
+    answer, sources, explained = found.out.split("\n\n", 2)
+    assert "Andrew Orr" in answer
+    assert sources.startswith("Sources\n")
+    for step in ("session", "question", "grounding", "exploration", "focus", "synthesis"):
+        assert f"[{step}] urn:trustgraph:" in explained
+    assert explained.rstrip("\n") == run("trace", "show", "last").out.rstrip("\n")
+
+
+def test_list(run: Run, asked: str) -> None:
+    run("ask", "Who founded the Tarnay Electric Light Company?")
+    found = run("trace", "list", "--format", "json").json
+    assert [trace["question"] for trace in found][1] == QUESTION
+    assert {"iri", "kind", "question", "time", "steps", "seconds"} <= found[0].keys()
+    assert run("trace", "list", "--format", "jsonl").lines == found
+    assert run("trace", "list", "--limit", "1", "--format", "json").json == found[:1]
+    assert QUESTION in run("trace", "list").out
+    assert run("trace", "list", "--pipeline", "other", "--format", "json").json == []
+
+
+def test_nothing_to_list(run: Run, store: Path) -> None:
+    assert "no trace yet" in run("trace", "list").out
+    assert run("trace", "show", "last").code == 2
+
+
+def test_show_by_any_name(run: Run, asked: str) -> None:
+    uuid = asked.rsplit(":", 1)[-1]
+    expected = run("trace", "show", asked, "--format", "json").json
+    assert expected["question"] == QUESTION
+    for name in (uuid, uuid[:8], "last", expected["iri"]):
+        assert run("trace", "show", name, "--format", "json").json == expected
+    assert "Call" in run("trace", "show", "--full", "last").out
+    unknown = run("trace", "show", "nothing")
+    assert unknown.code == 2
+    assert "trace list" in unknown.err
+
+
+def test_verify(run: Run, asked: str) -> None:
+    found = run("trace", "verify", asked, "--format", "json")
+    assert found.code == 0, found.out
+    assert found.json["ok"]
+    assert all(check.keys() == {"check", "ok", "detail"} for check in found.json["checks"])
+    update = """
+        DELETE { GRAPH <urn:graph:source> { ?chunk tg:content ?text } }
+        INSERT { GRAPH <urn:graph:source> { ?chunk tg:content "tampered with" } }
+        WHERE { GRAPH <urn:graph:source> { ?chunk tg:content ?text } }
+    """
+    assert run("sparql", "--update", update).code == 0
+    broken = run("trace", "verify", asked)
+    assert broken.code == 1
+    assert "FAILED" in broken.out

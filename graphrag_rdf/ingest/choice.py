@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
 
 
-def choose_extractor(settings: Settings, gateway: Callable[[], LlmGateway]) -> ChunkExtractor:
+def choose_extractor(
+    settings: Settings, gateway: Callable[[], LlmGateway], *, use_cache: bool = True
+) -> ChunkExtractor:
     """By rules, or by the model.
 
     Args:
         gateway: makes the way to models, called only if one is needed.
+        use_cache: whether answers that the model gave before will do.
 
     Raises:
         ConfigError: when a model is asked for and none is set.
@@ -44,4 +47,4 @@ def choose_extractor(settings: Settings, gateway: Callable[[], LlmGateway]) -> C
         entity_types=extract.entity_types,
         gleaning_rounds=extract.gleaning_rounds,
     )
-    return LlmComponent(extractor, gateway(), LLM_VERSION, model)
+    return LlmComponent(extractor, gateway(), LLM_VERSION, model, use_cache=use_cache)

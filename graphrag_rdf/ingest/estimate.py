@@ -117,7 +117,7 @@ def _add(
     extracted = {
         text_of(row["chunk"])
         for row in engine.store.select("ingest/chunk-extractors", document=plan.iri)
-        if to_python(row["extractor"]) == key
+        if "extractor" in row and text_of(row["extractor"]) == key
     }
     now = {chunk.iri.value: chunk for chunk in placed}
     out.chunks.added += len(now.keys() - stands)

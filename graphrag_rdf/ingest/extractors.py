@@ -57,7 +57,7 @@ class RulesComponent:
     """Extraction by rules, without a model."""
 
     component = "graphrag-rdf-rules"
-    model = None
+    model: str | None = None
     waits = False
 
     def __init__(self, extractor: RuleExtractor, version: str, key: str) -> None:
@@ -74,14 +74,27 @@ class RulesComponent:
 
 
 class LlmComponent:
-    """Extraction by a language model."""
+    """Extraction by a language model.
+
+    Args:
+        use_cache: False asks the model again, whatever it answered before.
+    """
 
     component = "graphrag-rdf-llm"
     waits = True
 
-    def __init__(self, extractor: LlmExtractor, gateway: LlmGateway, version: str, model: str) -> None:
+    def __init__(
+        self,
+        extractor: LlmExtractor,
+        gateway: LlmGateway,
+        version: str,
+        model: str,
+        *,
+        use_cache: bool = True,
+    ) -> None:
         self._extractor = extractor
         self._gateway = gateway
+        self._use_cache = use_cache
         self.version = version
         self.key = extractor.key
         self.model: str | None = model
@@ -90,8 +103,9 @@ class LlmComponent:
         self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
     ) -> Extracted:
         """See `ChunkExtractor`."""
+        del sentences  # a model reads the chunk as a whole
         found, completions = self._extractor.extract(
-            text, language=language, title=title, gateway=self._gateway
+            text, language=language, title=title, gateway=self._gateway, use_cache=self._use_cache
         )
         return Extracted(
             found,

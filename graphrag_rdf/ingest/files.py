@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graphrag_rdf.documents.discover import Discovery, discover
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, Planner, missing_documents, stored_documents
+from graphrag_rdf.ingest.forget import forget_documents, retire_documents
+from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, Planner, Stored, missing_documents
 from graphrag_rdf.ingest.report import IngestReport, LlmCounts
 from graphrag_rdf.ingest.run import Ingest, IngestSettings, Progress, Stop, incoming
+from graphrag_rdf.ingest.synonyms import apply_synonyms
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.llm.budget import LlmUsage
+
+N = TypeVar("N", int, float)
 
 
 def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSettings:
@@ -41,37 +46,76 @@ def ingest_files(
 ) -> IngestReport:
     """See `Engine.ingest`."""
     found = find(engine, paths)
+    spent = _usage(engine)
+    indexer = engine.indexer
+    indexer.recover()
+    apply_synonyms(engine.store, engine.settings.extract, indexer)
     run = Ingest(
         engine.store,
         engine.librarian,
-        engine.extractor(),
-        engine.indexer,
+        choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
+        indexer,
         ingest_settings(engine.settings, refresh=refresh),
         progress,
         stop,
     )
-    planner = run.planner(engine.settings.documents.max_bytes)
-    report = run.run(incoming(plans(planner, found)))
-    if engine.indexer.error:
-        report.warn("embedding_failed", engine.indexer.error)
-    report.skipped = [str(path) for path in found.skipped]
+    max_bytes = engine.settings.documents.max_bytes
+    planner = run.planner(max_bytes)
     roots = [Path(path) for path in paths if Path(path).is_dir()]
-    gone = missing_documents(stored_documents(engine.store).values(), found.sources, roots)
-    if sync and gone and report.stopped is None:
-        forgotten = forget_documents(engine, [stored.iri for stored in gone])
-        report.documents.forgotten = len(gone)
-        report.chunks.removed += forgotten.chunks
+    gone = missing_documents(planner.known.values(), found.sources, roots)
+    if sync:
+        planner.follow(gone)
+    report = run.run(incoming(plans(planner, found), max_bytes))
+    report.skipped = [str(path) for path in found.skipped]
+    if sync and report.stopped is None:
+        _let_go(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
-    if "gateway" in engine.__dict__:
-        usage = engine.gateway.usage
-        report.llm = LlmCounts(usage.calls, usage.cached, usage.in_tokens, usage.out_tokens, usage.cost_usd)
+    if indexer.error is not None:
+        report.warn("embedding_failed", indexer.error)
+    report.llm = _since(spent, _usage(engine))
     return report
+
+
+def _let_go(engine: Engine, gone: Sequence[Stored], report: IngestReport) -> None:
+    """Retire documents that live on under another path; forget the others."""
+    if not gone:
+        return
+    rows = engine.store.select("ingest/replaced", documents=[stored.iri for stored in gone])
+    moved = {row["document"] for row in rows}
+    retired = [stored.iri for stored in gone if stored.iri in moved]
+    vanished = [stored.iri for stored in gone if stored.iri not in moved]
+    if retired:
+        report.chunks.removed += retire_documents(engine.store, retired, engine.indexer)
+    if vanished:
+        report.chunks.removed += forget_documents(engine, vanished).chunks
+        report.documents.forgotten = len(vanished)
+
+
+def _usage(engine: Engine) -> LlmUsage:
+    return engine.budget.usage
+
+
+def _since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
+    """What was used between two looks."""
+    return LlmCounts(
+        calls=now.calls - before.calls,
+        cached=now.cached - before.cached,
+        in_tokens=_less(now.in_tokens, before.in_tokens),
+        out_tokens=_less(now.out_tokens, before.out_tokens),
+        cost_usd=_less(now.cost_usd, before.cost_usd),
+    )
+
+
+def _less(now: N | None, before: N | None) -> N | None:
+    return None if now is None else now if before is None else now - before
 
 
 def find(engine: Engine, paths: Sequence[str | Path]) -> Discovery:
     """The files that the arguments name, without the store's own folder."""
     exclude = [engine.place.root] if engine.place else []
+    if engine.place and engine.place.root.parent.name == "collections":
+        exclude.append(engine.place.root.parent.parent)
     return discover([str(path) for path in paths], exclude=exclude)
 
 

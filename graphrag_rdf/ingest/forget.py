@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import stored_documents
-from graphrag_rdf.ingest.retract import retract_chunks, settle_names
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.indexing import StoreIndexer
 
 _BATCH = 200
+_TELLING = 12  # characters: shorter sentences ("He left.") stand in too many texts to tell any of them
 
 
 @dataclass(slots=True)
@@ -77,60 +82,142 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
 
 
 def _same_file(name: str, location: str) -> bool:
-    from pathlib import Path
-
     return Path(name).exists() and Path(name).resolve().as_uri() == location
 
 
 def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run: bool = False) -> Forgotten:
-    """Forget documents: chunks, facts that only they support, and their text in traces, librarian, cache and
-    indexes. Hashes stay.
+    """Forget documents: chunks, facts that only they support, and their text in traces, librarian, cache,
+    indexes and the files of all of them. Hashes stay, and so does what other documents say too.
+
+    What the documents were before their files were moved is forgotten with them.
+
+    Raises:
+        StoreError: when something cannot be erased; forgetting again goes on with the rest.
     """
     store = engine.store
-    out = Forgotten(documents=len(documents))
-    rows = store.select("forget/chunks", documents=documents)
-    chunks = [node for row in rows if isinstance(node := row["chunk"], NamedNode)]
-    out.chunks = len(chunks)
-    supported = store.select("forget/facts", chunks=chunks) if chunks else []
-    for row in supported:
-        alone = bool(to_python(row["alone"]))
-        out.facts += alone
-        out.kept_facts += not alone
-    before = _entities(store)
-    if dry_run:
-        out.entities = len(store.select("forget/entities", chunks=chunks)) if chunks else 0
-        out.traces = len(store.select("forget/traces", chunks=chunks)) if chunks else 0
+    before = store.select("forget/predecessors", documents=documents) if documents else []
+    documents = [*documents, *(_node(row["document"]) for row in before)]
+    found = _find(store, documents)
+    out = found.counts
+    out.documents = len(documents) - len(before)
+    if dry_run or not documents:
         return out
-    texts = [text_of(row["text"]) for row in rows if "text" in row]
-    objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
-    sentences = store.select("ingest/sentences-of", chunks=chunks) if chunks else []
-    traces = [
-        node
-        for row in store.select("forget/traces", chunks=chunks)
-        if isinstance(node := row["trace"], NamedNode)
-    ]
-    quotes = [text_of(row["quote"]) for row in store.select("forget/quotes", chunks=chunks)] if chunks else []
+    engine.indexer.recover()
     changes = Changes()
-    if traces:
-        changes.updates.append(("forget/erase-traces", {"traces": traces}))
-    touched = retract_chunks(store, chunks, changes, erase=True)
-    changes.updates.append(("forget/documents", {"documents": documents}))
+    sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
+    words = _words(engine, documents, found)
+    objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
+    if found.traces:
+        linked = store.select("forget/trace-objects", traces=found.traces)
+        objects += [text_of(row["object"]) for row in linked]
+        changes.updates.append(("forget/erase-traces", {"traces": found.traces}))
+    retract_chunks(store, found.chunks, changes, erase=True)
+    changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
-    settle_names(store, touched)
-    out.traces = len(traces)
-    out.entities = before - _entities(store)
-    out.erased = sum(engine.librarian.delete(iri) for iri in objects)
-    out.erased += engine.librarian.erase_containing([*texts, *quotes])
-    if engine.response_cache is not None:
-        out.erased += engine.response_cache.forget([*texts, *quotes])
-    engine.indexer.removed(
-        [*chunks, *(n for row in sentences if isinstance(n := row["sentence"], NamedNode))]
-    )
-    engine.indexer.changed(entities=touched)
-    engine.indexer.flush(final=True)
-    store.optimize()
+    engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
+    engine.indexer.changed(entities=settle(store))
+    engine.indexer.flush(final=True, purge=True)
+    out.erased = _erase_objects(engine, objects, words) + _erase_answers(engine, words)
+    store.purge()
     return out
 
 
-def _entities(store: Store) -> int:
-    return len(store.select("index/all-entities"))
+def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: StoreIndexer) -> int:
+    """Take out documents whose files were moved and stand under another name.
+
+    Nothing is erased: chunks that a trace rests on stay as tombstones.
+
+    Returns:
+        how many chunks went.
+    """
+    rows = store.select("forget/chunks", documents=documents)
+    chunks = [_node(row["chunk"]) for row in rows]
+    sentences = store.select("ingest/sentences-of", chunks=chunks) if chunks else []
+    changes = Changes()
+    retract_chunks(store, chunks, changes)
+    changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
+    store.commit(changes)
+    indexer.removed([*chunks, *(_node(row["sentence"]) for row in sentences)])
+    indexer.changed(entities=settle(store))
+    indexer.flush(final=True)
+    return len(chunks)
+
+
+@dataclass(slots=True)
+class _Found:
+    """What there is of documents."""
+
+    chunks: list[NamedNode]
+    texts: list[str]
+    traces: list[NamedNode]
+    counts: Forgotten
+
+
+def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
+    rows = store.select("forget/chunks", documents=documents) if documents else []
+    chunks = [_node(row["chunk"]) for row in rows]
+    found = _Found(chunks, [text_of(row["text"]) for row in rows], [], Forgotten(chunks=len(chunks)))
+    if not chunks:
+        return found
+    lost = []
+    for row in store.select("forget/facts", chunks=chunks):
+        if bool(to_python(row["alone"])):
+            lost.append((row["s"], row["p"], row["o"]))
+        else:
+            found.counts.kept_facts += 1
+    traces = {_node(row["trace"]) for row in store.select("forget/traces", chunks=chunks)}
+    for start in range(0, len(lost), _BATCH):
+        rows = store.select("forget/traces-of-facts", edges=lost[start : start + _BATCH])
+        traces.update(_node(row["trace"]) for row in rows)
+    found.traces = sorted(traces, key=str)
+    found.counts.facts = len(lost)
+    found.counts.entities = len(store.select("forget/entities", chunks=chunks))
+    found.counts.traces = len(traces)
+    return found
+
+
+def _words(engine: Engine, documents: Sequence[NamedNode], found: _Found) -> list[str]:
+    """What must not be found any more: chunks and quotes, and the sentences of all versions."""
+    store = engine.store
+    kept = store.select("forget/texts", documents=documents)
+    texts = [*found.texts, *(engine.librarian.text(text_of(row["object"])) or "" for row in kept)]
+    words = dict.fromkeys(found.texts)
+    for text in texts:
+        words.update((text[s.offset : s.offset + s.length], None) for s in split_sentences(text, None))
+    if found.chunks:
+        words.update(
+            (text_of(row["quote"]), None) for row in store.select("forget/quotes", chunks=found.chunks)
+        )
+    return [text for text in words if len(text) >= _TELLING]
+
+
+def _erase_objects(engine: Engine, objects: Iterable[str], words: Sequence[str]) -> int:
+    """Erase objects by name, and every other that holds the words, except what documents still stand on."""
+    librarian = engine.librarian
+    kept = {text_of(row["object"]) for row in engine.store.select("forget/kept-objects")}
+    erased = sum(librarian.delete(iri) for iri in objects if iri not in kept)
+    needles = [word.encode() for word in words]
+    for iri in list(librarian.objects()):
+        if needles and iri.value not in kept:
+            data = librarian.get(iri) or b""
+            if any(needle in data for needle in needles):
+                erased += librarian.delete(iri)
+    return erased
+
+
+def _erase_answers(engine: Engine, words: Sequence[str]) -> int:
+    """Erase answers of models, also when the cache is switched off now."""
+    if engine.response_cache is not None:
+        return engine.response_cache.forget(words)
+    path = engine.place.cache / "llm.sqlite" if engine.place else None
+    if path is None or not path.exists():
+        return 0
+    from graphrag_rdf.llm.cache import ResponseCache
+
+    with ResponseCache(path, engine.settings.cache.max_bytes) as cache:
+        return cache.forget(words)
+
+
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

@@ -1,8 +1,9 @@
 """Keeps the search indexes in step with the store.
 
 The store is written first; the indexes carry the number of the commit that they reflect and are never
-ahead. What an index holds is read from the store by template, so it can be rebuilt from the store alone, and an
-index that fell behind (a killed process) is brought up by comparing hashes.
+ahead. What an index holds is read from the store by template, so it can be rebuilt from the store alone,
+and an index that fell behind (a killed process, an embedding model out of reach) is brought up by comparing
+hashes.
 """
 
 from __future__ import annotations
@@ -106,39 +107,55 @@ class StoreIndexer:
         """Note chunks and sentences that were taken out."""
         self._removed.update((node.value, node) for node in things)
 
-    def flush(self, *, final: bool = False) -> None:
-        """Index what was noted, once enough has gathered or the run ends."""
+    def flush(self, *, final: bool = False, purge: bool = False) -> None:
+        """Index what was noted, once enough has gathered or the run ends.
+
+        Args:
+            final: index it however little it is.
+            purge: also erase from the files what was removed.
+        """
         if not final and len(self._chunks) < _FLUSH_AT:
             return
         number = self._store.content_commit()
-        if not (self._chunks or self._entities or self._removed):
-            if final and self._text.commit_number != number:
-                self._text.commit(number)
-                if self._vectors is not None:
-                    self._vectors.commit(number)
-            return
         records = [*self._feed.chunks(self._chunks.values()), *self._feed.entities(self._entities.values())]
         named = {record.iri for record in records}
         gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
-        self._text.apply(records, gone)
-        self._embed(records, gone)
-        self._text.commit(number)
-        if self._vectors is not None:
-            self._vectors.commit(number)
+        if records or gone:
+            self._text.apply(records, gone)
+            self._embed(records, gone)
+        if purge or self._text.commit_number != number:
+            self._text.commit(number, purge=purge)
+        self._commit_vectors(number, purge=purge)
         self._chunks.clear()
         self._entities.clear()
         self._removed.clear()
 
+    def recover(self) -> None:
+        """Catch up, if an index is behind the store: after a kill, or when vectors could not be made."""
+        number = self._store.content_commit()
+        vectors = number if self._vectors is None else self._vectors.commit_number
+        if (self._text.commit_number, vectors) != (number, number):
+            self.catch_up()
+
     def catch_up(self) -> None:
         """Compare the indexes with the whole store and mend what differs."""
+        self.error = None
         number = self._store.content_commit()
         self._text.sync(self._feed.everything())
         if self._vectors is not None:
             self._vectors.retain(self._feed.everything())
             for batch in _batched_records(self._feed.everything()):
                 self._embed(batch, [])
-            self._vectors.commit(number)
+            self._commit_vectors(number)
         self._text.commit(number)
+
+    def _commit_vectors(self, number: int, *, purge: bool = False) -> None:
+        """Vectors that could not be made leave their index behind, so that another run tries again."""
+        if self._vectors is None:
+            return
+        if self.error is not None:
+            number = self._vectors.commit_number
+        self._vectors.commit(number, purge=purge)
 
     def _embed(self, records: list[Record], gone: list[str]) -> None:
         if self._vectors is None or self._embedder is None:
@@ -148,6 +165,9 @@ class StoreIndexer:
             vectors = self._embedder.embed([record.full_text for record in missing])
         except GraphRagError as error:
             self.error = str(error)
+            import numpy as np
+
+            self._vectors.apply([], np.empty((0, 0), np.float32), gone)
             return
         self._vectors.apply(missing, vectors, gone)
 

@@ -1,23 +1,29 @@
 """Names and IRIs: minting, the labels as they stand, and the election of labels.
 
-Every name that a text uses for a thing is contained as its `rdfs:label` in the subgraph of the text; the graph of
-facts asserts the most frequent one as label and the others as `skos:altLabel`. While a run goes on,
-whoever comes first is the label; the election at its end makes the result independent of order.
+Every name that a text uses for a thing is contained as its `rdfs:label` in the subgraph of the text; the
+graph of facts asserts the most frequent one as label and the others as `skos:altLabel`. While a run goes
+on, whoever comes first is the label. What has to be elected anew is marked in the same transaction that
+made it so (`rag:unsettled`) and settled at the end of the run, or of the next one after a kill; so the
+result depends neither on order nor on luck.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RDFS, SKOS
+from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.base import Changes, Store
 
 _BATCH = 500
+_REMEMBERED = 20_000  # things whose names are kept in memory: about 10 MB
+
+_slug = lru_cache(maxsize=_REMEMBERED)(slug)
 
 
 class Minter:
@@ -29,34 +35,28 @@ class Minter:
 
     def __init__(self, namespace: str = iris.DEFAULT_NAMESPACE) -> None:
         self._namespace = namespace
-        self._slugs: dict[str, str] = {}
-
-    def _slug(self, name: str) -> str:
-        found = self._slugs.get(name)
-        if found is None:
-            found = self._slugs[name] = slug(name)
-        return found
 
     def entity(self, name: str) -> NamedNode:
         """The IRI of an entity. Raises ValueError for a name with nothing in it."""
-        return iris.entity(self._slug(name), self._namespace)
+        return iris.entity(_slug(name), self._namespace)
 
     def relation(self, name: str) -> NamedNode:
         """The IRI of a relation. Raises ValueError for a name with nothing in it."""
-        return iris.relation(self._slug(name), self._namespace)
+        return iris.relation(_slug(name), self._namespace)
 
     def type(self, name: str) -> NamedNode:
         """The IRI of a type. Raises ValueError for a name with nothing in it."""
-        return iris.type_(self._slug(name), self._namespace)
+        return iris.type_(_slug(name), self._namespace)
 
 
 class KnownNames:
-    """The names in the graph of facts, looked up in batches and remembered for a run."""
+    """The names in the graph of facts, looked up in batches and remembered while they are few enough."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._names: dict[str, dict[str, bool]] = {}
-        self.contested: set[NamedNode] = set()
+        self._contested: dict[str, NamedNode] = {}
+        self._marked: set[str] = set()
 
     def load(self, things: Iterable[NamedNode]) -> None:
         """Look up what is not known yet, in one query."""
@@ -78,45 +78,70 @@ class KnownNames:
         labelled = any(names.values())
         if name in names:
             if not alias and not names[name]:
-                self.contested.add(thing)
+                self._contested[thing.value] = thing
             return None
         if not alias and labelled:
-            self.contested.add(thing)
+            self._contested[thing.value] = thing
         names[name] = not alias and not labelled
         return RDFS.label if names[name] else SKOS.altLabel
 
+    def take_contested(self) -> list[NamedNode]:
+        """What got a name that may win over its label, each thing once in a run; to be marked `unsettled`.
 
-def elect(store: Store, things: Iterable[NamedNode]) -> Changes:
-    """Make the most frequent name of each thing its label, and drop names that nothing contains.
+        Call it when a transaction is complete: what is remembered is then also cut back.
+        """
+        found = [thing for iri, thing in self._contested.items() if iri not in self._marked]
+        self._marked.update(thing.value for thing in found)
+        self._contested.clear()
+        if len(self._names) > _REMEMBERED:
+            self._names.clear()
+        return found
+
+
+def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of things whose names have to be settled."""
+    for thing in things:
+        yield Quad(STORE_NODE, RAG.unsettled, thing, Graphs.SYSTEM)
+
+
+def settle(store: Store) -> list[NamedNode]:
+    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities.
+
+    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
 
     Returns:
-        what to commit; empty when every label is right already.
+        what was settled: its records in the indexes may have changed.
     """
+    things = [_node(row["thing"]) for row in store.select("labels/unsettled")]
+    for batch in _batches(things):
+        store.commit(_drop_unsupported(store, batch))
+        store.commit(_elect(store, batch))
+        store.commit(
+            Changes(updates=[("ingest/retract-entities", {"entities": batch})], remove=[*unsettled(batch)])
+        )
+    return things
+
+
+def _elect(store: Store, things: list[NamedNode]) -> Changes:
+    """Make the most frequent name of each thing its label; empty when every label is right already."""
     changes = Changes()
-    for batch in _batches(sorted(set(things), key=str)):
-        for row in store.select("labels/elect", things=batch):
-            thing, new = _node(row["thing"]), _literal(row["new"])
-            if "old" in row:
-                old = _literal(row["old"])
-                changes.remove.append(_name(thing, RDFS.label, old))
-                changes.add.append(_name(thing, SKOS.altLabel, old))
-            changes.remove.append(_name(thing, SKOS.altLabel, new))
-            changes.add.append(_name(thing, RDFS.label, new))
+    for row in store.select("labels/elect", things=things):
+        thing, new = _node(row["thing"]), _literal(row["new"])
+        if "old" in row:
+            old = _literal(row["old"])
+            changes.remove.append(_name(thing, RDFS.label, old))
+            changes.add.append(_name(thing, SKOS.altLabel, old))
+        changes.remove.append(_name(thing, SKOS.altLabel, new))
+        changes.add.append(_name(thing, RDFS.label, new))
     return changes
 
 
-def drop_unsupported(store: Store, things: Iterable[NamedNode]) -> Changes:
+def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
     """Take out names that no subgraph contains any more."""
     changes = Changes()
-    for batch in _batches(sorted(set(things), key=str)):
-        for row in store.select("labels/unsupported", things=batch):
-            changes.remove.append(_name(_node(row["thing"]), _node(row["property"]), _literal(row["name"])))
+    for row in store.select("labels/unsupported", things=things):
+        changes.remove.append(_name(_node(row["thing"]), _node(row["property"]), _literal(row["name"])))
     return changes
-
-
-def ambiguous(store: Store) -> list[NamedNode]:
-    """Everything with more than one name."""
-    return [_node(row["thing"]) for row in store.select("labels/ambiguous")]
 
 
 def _batches(things: list[NamedNode]) -> Iterable[list[NamedNode]]:
@@ -146,4 +171,4 @@ def _text(term: Term) -> str:
     return _literal(term).value
 
 
-__all__ = ["KnownNames", "Minter", "Row", "ambiguous", "drop_unsupported", "elect"]
+__all__ = ["KnownNames", "Minter", "settle", "unsettled"]

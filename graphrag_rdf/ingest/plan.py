@@ -6,12 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.discover import Source
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, pages_of
+from graphrag_rdf.documents.readers import load_bytes
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import to_python
@@ -58,7 +61,12 @@ class PlacedChunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlan:
-    """A document to look at: where it is, what it is in the store, and whether its bytes changed."""
+    """A document to look at: where it is, what it is in the store, and whether its bytes changed.
+
+    Attributes:
+        stored: the document as it stands; None when it is new.
+        replaces: the document that this one was before its file was moved.
+    """
 
     source: Source
     iri: NamedNode
@@ -66,6 +74,12 @@ class DocumentPlan:
     content_hash: str
     stored: Stored | None
     fate: Fate
+    replaces: Stored | None = None
+
+    @property
+    def location(self) -> str:
+        """The file's IRI."""
+        return self.source.path.resolve().as_uri() if self.source.path != Path() else self.source.identity
 
 
 def stored_documents(store: Store) -> dict[str, Stored]:
@@ -106,6 +120,12 @@ class Planner:
         self._chunker = chunker
         self._max_bytes = max_bytes
         self._by_location = {stored.location: stored for stored in known.values()}
+        self._gone: dict[str, list[Stored]] = {}
+
+    def follow(self, gone: Iterable[Stored]) -> None:
+        """Take a new file with the content of one of these, which are gone from disk, for a moved one."""
+        for stored in gone:
+            self._gone.setdefault(stored.content_hash, []).append(stored)
 
     def plan(self, source: Source) -> DocumentPlan:
         """The plan for one file.
@@ -118,42 +138,27 @@ class Planner:
         iri = stored.iri if stored else iris.document(source.identity)
         if stored is None and (stored := self.known.get(iri.value)) is not None:
             self._check_same_source(source, stored)
-        data = self._read(source.path)
+        data = load_bytes(source.path, max_bytes=self._max_bytes)
         content_hash = iris.digest(data)
-        return DocumentPlan(source, iri, data, content_hash, stored, self._fate(stored, content_hash))
+        if stored is None and (moved := self._gone.get(content_hash)):
+            return DocumentPlan(source, iri, data, content_hash, None, "moved", moved.pop(0))
+        fate = self._fate(stored, content_hash, location)
+        return DocumentPlan(source, iri, data, content_hash, stored, fate)
 
-    def _fate(self, stored: Stored | None, content_hash: str) -> Fate:
+    def _fate(self, stored: Stored | None, content_hash: str, location: str) -> Fate:
         if stored is None:
             return "added"
         whole = self.done.get(stored.iri.value, 0) == stored.chunks
-        same = stored.content_hash == content_hash and stored.chunker == self._chunker
-        return "unchanged" if same and whole else "updated"
-
-    def _read(self, path: Path) -> bytes:
-        try:
-            if not path.is_file():
-                raise DocumentError(path, "not a regular file")
-            size = path.stat().st_size
-            if size > self._max_bytes:
-                raise DocumentError(
-                    path,
-                    f"the file has {size:,} bytes, more than {self._max_bytes:,}",
-                    hint="raise documents.max_bytes, or split the file",
-                )
-            return path.read_bytes()
-        except OSError as error:
-            raise DocumentError(path, error.strerror or str(error)) from error
+        same = (stored.content_hash, stored.chunker) == (content_hash, self._chunker)
+        return "unchanged" if same and whole and stored.location == location else "updated"
 
     @staticmethod
     def _check_same_source(source: Source, stored: Stored) -> None:
         """The same path under another root is the same document only if the first is gone."""
-        from urllib.request import url2pathname
-
-        old = Path(url2pathname(stored.location.removeprefix("file://")))
-        if stored.location.startswith("file:") and old.exists():
+        if is_there(stored.location):
             raise DocumentError(
                 source.path,
-                f"another file, {old}, is already in the store as {stored.identity}",
+                f"another file, {_path(stored.location)}, is already in the store as {stored.identity}",
                 hint="ingest the folder that holds both, so that their paths differ",
             )
 
@@ -181,11 +186,33 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
 def missing_documents(
     known: Iterable[Stored], sources: Sequence[Source], roots: Sequence[Path]
 ) -> list[Stored]:
-    """Documents of these root folders that the store has and the disk has no more."""
+    """Documents of these root folders that the store has and the disk has no more.
+
+    What is in a folder that cannot be read, or has become a link, is not gone.
+    """
     present = {source.path.resolve().as_uri() for source in sources}
     prefixes = [root.resolve().as_uri() + "/" for root in roots]
     return [
         stored
         for stored in known
-        if stored.location not in present and any(stored.location.startswith(prefix) for prefix in prefixes)
+        if stored.location not in present
+        and any(stored.location.startswith(prefix) for prefix in prefixes)
+        and not is_there(stored.location)
     ]
+
+
+def is_there(location: str) -> bool:
+    """Whether a file IRI may still be read one day: only a file that is surely missing is not there."""
+    if not location.startswith("file:"):
+        return False
+    try:
+        _path(location).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _path(location: str) -> Path:
+    return Path(url2pathname(urlparse(location).path))

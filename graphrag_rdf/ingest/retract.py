@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.ingest import names
+from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Row, Store
@@ -21,7 +21,7 @@ _NAMES = (RDFS.label, SKOS.altLabel)
 
 def retract_chunks(
     store: Store, chunks: Sequence[NamedNode], changes: Changes, *, erase: bool = False
-) -> list[NamedNode]:
+) -> None:
     """Add the removal of chunks, and of the facts that only they supported, to a transaction.
 
     Args:
@@ -29,11 +29,10 @@ def retract_chunks(
         changes: the transaction.
         erase: leave no tombstones (`forget`).
 
-    Returns:
-        the things whose names may change: give them to `settle_names` after the commit.
+    What loses a name is marked: call `names.settle` after the commit, sooner or later.
     """
     if not chunks:
-        return []
+        return
     candidates = store.select("ingest/contained-in-chunks", chunks=chunks)
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
@@ -42,31 +41,24 @@ def retract_chunks(
     if cited:
         retired = [chunk for chunk in chunks if chunk in cited]
         changes.updates.append(("ingest/entomb-chunks", {"chunks": retired, "now": now()}))
-    return _retract_facts(candidates, changes)
+    _retract_facts(candidates, changes)
 
 
-def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Changes) -> list[NamedNode]:
-    """Add the removal of subgraphs (an extraction that another replaces) to a transaction."""
+def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Changes) -> None:
+    """Add the removal of subgraphs (an extraction that another replaces) to a transaction.
+
+    What loses a name is marked, as by `retract_chunks`.
+    """
     if not subgraphs:
-        return []
+        return
     candidates = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     changes.updates.append(("ingest/retract-subgraphs", {"subgraphs": subgraphs}))
-    return _retract_facts(candidates, changes)
+    _retract_facts(candidates, changes)
 
 
-def _retract_facts(candidates: list[Row], changes: Changes) -> list[NamedNode]:
+def _retract_facts(candidates: list[Row], changes: Changes) -> None:
     facts = [(row["s"], row["p"], row["o"]) for row in candidates if row["p"] not in _NAMES]
     if facts:
         changes.updates.append(("ingest/retract-facts", {"candidates": facts}))
-    return [node for row in candidates if row["p"] in _NAMES and isinstance(node := row["s"], NamedNode)]
-
-
-def settle_names(store: Store, things: Sequence[NamedNode]) -> None:
-    """After a retraction: drop names that nothing contains, elect labels, forget nameless entities."""
-    things = sorted(set(things), key=str)
-    store.commit(names.drop_unsupported(store, things))
-    store.commit(names.elect(store, things))
-    for start in range(0, len(things), 500):
-        store.commit(
-            Changes(updates=[("ingest/retract-entities", {"entities": things[start : start + 500]})])
-        )
+    named = {row["s"] for row in candidates if row["p"] in _NAMES}
+    changes.add += unsettled(sorted((node for node in named if isinstance(node, NamedNode)), key=str))

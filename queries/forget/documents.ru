@@ -3,6 +3,7 @@
 # summary: Take out documents with their versions, pages and metadata; the hash of each content stays.
 # params:
 #   documents: {type: "iri[]", sample: ["https://trustgraph.ai/doc/docs/a.md"]}
+#   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
 DELETE { GRAPH <urn:graph:source> { ?page ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?document", documents) }}
@@ -14,9 +15,30 @@ DELETE { GRAPH <urn:graph:source> { ?page ?p ?o } } WHERE {
 DELETE { GRAPH <urn:graph:source> { ?version ?property ?value } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?document", documents) }}
-    VALUES ?property { rag:originalBytes rag:extractedText }
     ?version prov:specializationOf ?document ;
       ?property ?value .
+    FILTER(?property IN (rag:originalBytes, rag:extractedText))
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?version prov:invalidatedAtTime ?time } }
+INSERT { GRAPH <urn:graph:source> { ?version prov:invalidatedAtTime {{ now }} } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?document", documents) }}
+    ?document rag:currentVersion ?version .
+    OPTIONAL { ?version prov:invalidatedAtTime ?time }
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?document", documents) }}
+    ?failure rag:failureOf ?document ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?successor dcterms:replaces ?document } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?document", documents) }}
+    ?successor dcterms:replaces ?document .
   }
 } ;
 DELETE { {% call facts() %}?document ?p ?o .{% endcall %} } WHERE {

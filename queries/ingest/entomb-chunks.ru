@@ -20,11 +20,12 @@ INSERT { GRAPH <urn:graph:source> { ?subgraph prov:invalidatedAtTime {{ now }} }
       rag:extractor ?extractor .
   }
 } ;
-DELETE { GRAPH <urn:graph:source> { ?sentence rag:mentions ?entity } } WHERE {
+DELETE { GRAPH <urn:graph:source> { ?sentence ?names ?entity } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
     ?sentence rag:sentenceOf ?chunk ;
-      rag:mentions ?entity .
+      ?names ?entity .
+    FILTER(?names IN (rag:mentions, rag:about))
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {

@@ -1,0 +1,204 @@
+"""Synonyms: a file of names that people know to mean the same.
+
+Each line is `Preferred name = other name; other name`; what follows a `#` at the beginning of a line is a
+comment. A line becomes a decision (`rag:EntityMerge`) in the system graph, which can be undone by
+taking the line out: no fact is rewritten, `rag:canonicalEntity` is what changes. The names are contained in
+a subgraph of the decision, so that the preferred entity has a name whatever documents say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.ingest.names import KnownNames, Minter, settle, unsettled
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
+from graphrag_rdf.rdf.terms import Term, double
+from graphrag_rdf.store.base import Changes, Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import ExtractSection
+    from graphrag_rdf.ingest.indexing import StoreIndexer
+
+KEY = "synonyms/1"
+AGENT = iris.agent("graphrag-rdf-synonyms")
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """One entry: names that mean the same.
+
+    Attributes:
+        preferred: the name of the entity that stands for all.
+        others: the other names.
+    """
+
+    preferred: str
+    others: tuple[str, ...]
+
+
+def read_synonyms(path: Path) -> list[Synonyms]:
+    """The entries of a file; lines with the same preferred name are one entry.
+
+    Raises:
+        ConfigError: when the file cannot be read, or a line is malformed, names nothing, or contradicts
+            another; the message names the line.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"the synonyms file {path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"the synonyms file {path} is not UTF-8: {error.reason}") from error
+    mint = Minter()
+    spelling: dict[str, str] = {}
+    others: dict[str, dict[str, None]] = {}
+    owner: dict[str, str] = {}  # entity of another name -> the preferred one
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        place = f"{path}, line {number}"
+        preferred, names = _entry(line, place)
+        key = mint.entity(preferred).value
+        spelling.setdefault(key, preferred)
+        mine = others.setdefault(key, {})
+        for name in names:
+            other = mint.entity(name).value
+            if owner.setdefault(other, key) != key:
+                taken = spelling[owner[other]]
+                raise ConfigError(f"{place}: {name!r} already stands for {taken!r}")
+            mine[name] = None
+    for number, line in enumerate(text.split("\n"), start=1):
+        key = mint.entity(line.partition("=")[0].strip()).value if "=" in line else ""
+        if key in spelling and owner.get(key, key) != key:
+            raise ConfigError(
+                f"{path}, line {number}: {spelling[key]!r} is itself another name of "
+                f"{spelling[owner[key]]!r}",
+                hint="put all names that mean the same in one line",
+            )
+    return [Synonyms(spelling[key], tuple(names)) for key, names in others.items()]
+
+
+def _entry(line: str, place: str) -> tuple[str, list[str]]:
+    preferred, sign, rest = line.partition("=")
+    if not sign:
+        raise ConfigError(f"{place}: no '=' in it", hint="write: Preferred name = other name; other name")
+    names = [" ".join(name.split()) for name in (preferred, *rest.split(";"))]
+    wanted = [names[0], *filter(None, names[1:])]
+    if len(wanted) == 1:
+        raise ConfigError(f"{place}: no other name after '='")
+    for name in wanted:
+        if reason := reject_reason(name, min_length=1):
+            raise ConfigError(f"{place}: {name!r} cannot be a name ({reason.replace('_', ' ')})")
+    return wanted[0], wanted[1:]
+
+
+def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer) -> None:
+    """Bring the decisions in the store in line with the file of the settings; without one, they stay.
+
+    Raises:
+        ConfigError: see `read_synonyms`.
+    """
+    if settings.synonyms is None:
+        return
+    path = settings.synonyms
+    mint = Minter(settings.namespace)
+    wanted: list[Quad] = []
+    canonical: dict[NamedNode, NamedNode] = {}
+    names: list[tuple[NamedNode, NamedNode, str]] = []
+    for entry in read_synonyms(path):
+        node = mint.entity(entry.preferred)
+        canonical[node] = node
+        canonical.update((mint.entity(name), node) for name in entry.others)
+        names.append((node, RDFS.label, entry.preferred))
+        names += [(node, SKOS.altLabel, name) for name in entry.others if name != entry.preferred]
+        wanted += _decision(node, entry, mint, path)
+    stood = [_quad(row["graph"], row["s"], row["p"], row["o"]) for row in store.select("ingest/synonyms")]
+    new, old = set(wanted), set(stood)
+    if new == old:
+        return
+    changes = Changes(
+        remove=[quad for quad in stood if quad not in new], add=[quad for quad in wanted if quad not in old]
+    )
+    touched = {node for node, _, _ in names}
+    touched.update(_nodes(stood, RAG.canonicalEntity))
+    members = _nodes(stood, RAG.member)
+    _link(store, {*canonical, *members}, canonical, changes)
+    known = KnownNames(store)
+    known.load(canonical.values())
+    for node, prop, name in names:
+        if asserted := known.add(node, name, alias=prop == SKOS.altLabel):
+            changes.add.append(prov.fact(node, asserted, Literal(name)))
+    changes.add += unsettled(sorted(touched, key=str))
+    store.commit(changes)
+    indexer.changed(entities=settle(store))
+    indexer.flush(final=True)
+
+
+def _decision(node: NamedNode, entry: Synonyms, mint: Minter, path: Path) -> Iterator[Quad]:
+    """The decision in the system graph, and the subgraph that contains its names."""
+    merge = iris.merge(KEY, node)
+    members = dict.fromkeys([node, *map(mint.entity, entry.others)])
+    facts: list[tuple[NamedNode, Term]] = [
+        (RDF.type, RAG.EntityMerge),
+        (RAG.canonicalEntity, node),
+        (RAG.confidence, double(1.0)),
+        (PROV.wasAttributedTo, AGENT),
+        (PROV.hadPrimarySource, NamedNode(path.resolve().as_uri())),
+        *((RAG.member, member) for member in members),
+    ]
+    yield from (Quad(merge, prop, value, Graphs.SYSTEM) for prop, value in facts)
+    subgraph = iris.subgraph(merge, KEY)
+    yield prov.source(subgraph, RDF.type, TG.Subgraph)
+    yield prov.source(subgraph, PROV.wasDerivedFrom, merge)
+    yield prov.source(subgraph, PROV.wasAttributedTo, AGENT)
+    yield _contained(subgraph, node, RDFS.label, entry.preferred)
+    for name in entry.others:
+        if name != entry.preferred:
+            yield _contained(subgraph, node, SKOS.altLabel, name)
+
+
+def _contained(subgraph: NamedNode, node: NamedNode, prop: NamedNode, name: str) -> Quad:
+    return list(prov.contained(subgraph, node, prop, Literal(name)))[1]
+
+
+def _link(
+    store: Store, entities: set[NamedNode], canonical: dict[NamedNode, NamedNode], changes: Changes
+) -> None:
+    """Let the entities that exist, and the preferred ones, point at what stands for them now."""
+    ordered = sorted(entities, key=str)
+    have: dict[NamedNode, NamedNode] = {}
+    for row in store.select("ingest/canonical-links", entities=ordered):
+        have[row["entity"]] = row["canonical"]  # type: ignore[index,assignment]
+    for entity in ordered:
+        target = canonical.get(entity, entity)
+        if have.get(entity) == target or (entity not in have and entity != target):
+            continue
+        if entity in have:
+            changes.remove.append(_canonical(entity, have[entity]))
+        if entity in have or entity in canonical:
+            changes.add.append(_canonical(entity, target))
+
+
+def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
+    return Quad(entity, RAG.canonicalEntity, target, Graphs.DERIVED)
+
+
+def _nodes(quads: list[Quad], predicate: NamedNode) -> list[NamedNode]:
+    return [
+        node for quad in quads if quad.predicate == predicate and isinstance(node := quad.object, NamedNode)
+    ]
+
+
+def _quad(graph: Term, s: Term, p: Term, o: Term) -> Quad:
+    return Quad(s, p, o, graph)  # type: ignore[arg-type]
+
+
+__all__ = ["Synonyms", "apply_synonyms", "read_synonyms"]

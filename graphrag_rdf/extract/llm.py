@@ -245,7 +245,7 @@ class LlmExtractor:
         self._model = model
 
     def extract(
-        self, text: str, *, language: str | None, title: str, gateway: LlmGateway
+        self, text: str, *, language: str | None, title: str, gateway: LlmGateway, use_cache: bool = True
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
 
@@ -254,6 +254,7 @@ class LlmExtractor:
             language: BCP 47 tag of the text, None if unknown.
             title: of the document.
             gateway: the way to the model.
+            use_cache: False asks again, whatever was answered before.
 
         Returns:
             (what was found, the completions, in order).
@@ -265,7 +266,8 @@ class LlmExtractor:
         messages: list[Message] = [
             {"role": "user", "content": self.prompt(text, language=language, title=title)}
         ]
-        first = gateway.chat(messages, purpose="extract", json_mode=True, model=self._model)
+        asked: dict[str, Any] = {"json_mode": True, "model": self._model, "use_cache": use_cache}
+        first = gateway.chat(messages, purpose="extract", **asked)
         found = _Found(self._types)
         try:
             found.read(first)
@@ -279,7 +281,7 @@ class LlmExtractor:
                 {"role": "assistant", "content": completions[-1].text},
                 {"role": "user", "content": self._glean},
             ]
-            answer = gateway.chat(messages, purpose="glean", json_mode=True, model=self._model)
+            answer = gateway.chat(messages, purpose="glean", **asked)
             completions.append(answer)
             try:
                 found.read(answer)

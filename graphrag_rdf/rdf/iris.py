@@ -129,6 +129,11 @@ def type_(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
     return NamedNode(f"{namespace}type/{slug}")
 
 
+def merge(origin: str, canonical: NamedNode) -> NamedNode:
+    """The decision that entities are one, by where it comes from and the entity that stands for all."""
+    return NamedNode(f"urn:graphrag-rdf:merge:{name_uuid(origin, canonical.value)}")
+
+
 # --- traces ------------------------------------------------------------------------------------
 
 

@@ -126,6 +126,9 @@ class Store(Protocol):
     def optimize(self) -> None:
         """Compact the files after bulk work."""
 
+    def purge(self) -> None:
+        """Erase from the files what was removed, as forgetting demands."""
+
     def close(self) -> None:
         """Let go of files and locks."""
 

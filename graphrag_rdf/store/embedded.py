@@ -7,6 +7,7 @@ thread and function that asked for it, since a result touched by another thread 
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
+
+_FRESH, _FORMER = ".new", ".old"  # beside the database, while it is written anew
 
 
 class EmbeddedStore(TemplateStore):
@@ -173,6 +176,33 @@ class EmbeddedStore(TemplateStore):
         with self._write_lock:
             self._store.optimize()
 
+    def purge(self) -> None:
+        """Write the database anew, so that nothing that was removed is left in its files.
+
+        The engine keeps the text of every literal that it ever saw; `optimize` does not take it out.
+        Takes about as long as loading the store, and as much disk again while it does. A process that is
+        killed meanwhile leaves the old database or the new one, whole.
+
+        Raises:
+            StoreError: when the disk refuses; the store is then as before.
+        """
+        with self._write_lock, _write_errors(self.path):
+            if self.path is None:
+                fresh = ox.Store()
+                fresh.bulk_extend(self.quads())
+                self._store = fresh
+                return
+            place = self.path.with_name(f"{self.path.name}{_FRESH}")
+            shutil.rmtree(place, ignore_errors=True)
+            fresh = ox.Store(str(place))
+            fresh.bulk_extend(self.quads())
+            fresh.optimize()
+            fresh.flush()
+            del fresh, self._store
+            self.path.rename(self.path.with_name(f"{self.path.name}{_FORMER}"))
+            settle_purge(self.path)
+            self._store = _open(self.path, read_only=False)
+
     def flush(self) -> None:
         """Make sure that what was committed is on disk."""
         if self.path is not None and not self._read_only:
@@ -241,12 +271,22 @@ class EmbeddedStore(TemplateStore):
         return number
 
 
+def settle_purge(path: Path) -> None:
+    """Bring a purge to its end: the new database is whole once the old one has stepped aside."""
+    fresh, former = (path.with_name(f"{path.name}{suffix}") for suffix in (_FRESH, _FORMER))
+    if not path.exists() and former.exists():
+        (fresh if fresh.exists() else former).rename(path)
+    for leftover in (fresh, former):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
 def _open(path: Path | None, *, read_only: bool) -> ox.Store:
     if path is None:
         return ox.Store()
     try:
         if read_only:
             return ox.Store.read_only(str(path))
+        settle_purge(path)
         path.mkdir(parents=True, exist_ok=True)
         return ox.Store(str(path))
     except OSError as error:

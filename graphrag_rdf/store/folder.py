@@ -61,7 +61,8 @@ class StoreFolder:
     @property
     def exists(self) -> bool:
         """Whether there is a database in the folder."""
-        return (self.database / "CURRENT").exists()
+        former = self.database.with_name(f"{self.database.name}.old")  # see EmbeddedStore.purge
+        return any((place / "CURRENT").exists() for place in (self.database, former))
 
     @classmethod
     def of_collection(cls, store: Path, collection: str = DEFAULT_COLLECTION) -> StoreFolder:

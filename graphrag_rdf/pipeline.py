@@ -113,9 +113,9 @@ class Pipeline:
         """
         recorder = context.recorder
         steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
-        yield from self._begin(context, state, steps, model)
         ended = False
         try:
+            yield from self._begin(context, state, steps, model)
             yield from self._steps(context, state, steps)
             recorder.end()
             ended = True

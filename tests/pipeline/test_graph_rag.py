@@ -1,0 +1,202 @@
+"""The graph_rag pipeline on the sample documents, without a model."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+QUESTIONS = [
+    json.loads(line)
+    for line in (Path(__file__).resolve().parents[2] / "examples" / "questions.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+]
+# what rules and quoting do not reach; a model does
+BEYOND_RULES = {
+    "Who was the father of the woman who opened the Skell Tidal Station?",
+    "Which firm made the tide gauge whose readings Magnus Marwick laid before the Petrel Inquiry?",
+    "Who translated the paper of the chief engineer of the Skell Tidal Power Company into Chinese?",
+    "In which town is the maker of the broken hinge pin that the museum shows?",
+    "What did Beatrice Pennock study at university?",
+}
+
+
+def run(engine: Engine, question: str, **options: Any) -> list[GraphRagResponse]:
+    return list(engine.ask(question, **options))
+
+
+def final(engine: Engine, question: str, **options: Any) -> dict[str, Any]:
+    answer = run(engine, question, **options)[-1].answer
+    assert answer is not None
+    return answer
+
+
+@pytest.mark.parametrize("item", QUESTIONS, ids=lambda item: str(item["id"]))
+def test_sample_questions_are_answered_from_their_documents(samples: Engine, item: dict[str, Any]) -> None:
+    if item["q"] in BEYOND_RULES:
+        pytest.skip("needs a model: listed in examples/questions.md as hard")
+    answer = final(samples, item["q"])
+    quotes = " ".join(source["quote"] for c in answer["citations"] for source in c["sources"])
+    if not item["answers"]:
+        assert answer["citations"] == []
+        assert "no_relevant_facts" in {warning["type"] for warning in answer["warnings"]}
+    elif item["group"] == "contradiction":
+        assert all(wanted in quotes for wanted in item["answers"])
+    else:
+        assert any(wanted in quotes for wanted in item["answers"])
+
+
+def test_messages_come_in_their_order(samples: Engine) -> None:
+    messages = run(samples, "When was the Skell Tidal Station opened?")
+    kinds = [message.kind for message in messages]
+    assert kinds == [
+        "session",
+        "question",
+        "grounding",
+        "exploration",
+        "focus",
+        "answer",
+        "synthesis",
+        "final",
+    ]
+    assert [message.message_id for message in messages] == [str(n) for n in range(len(messages))]
+    assert messages[-1].end_of_session
+    assert all(message.message_type == "explain" for message in messages[:5])
+
+
+def test_triples_are_in_the_store_before_their_message_is_seen(samples: Engine) -> None:
+    for message in samples.ask("When was the Skell Tidal Station opened?"):
+        stored = set(samples.store.quads(Graphs.RETRIEVAL)) if message.explain_triples else set()
+        assert set(message.explain_triples) <= stored
+
+
+def test_every_quote_stands_at_its_offset(samples: Engine) -> None:
+    """Each citation can be checked against the document's kept text, character by character."""
+    for question in ("When was the Skell Tidal Station opened?", "What caused the failure of Gate 4?"):
+        answer = final(samples, question)
+        for citation in answer["citations"]:
+            for source in citation["sources"]:
+                text = _text_of(samples, source["document"])
+                start = source["char_offset"]
+                assert text[start : start + source["char_length"]] == source["quote"]
+                assert source["verified"]
+
+
+def test_pages_of_a_pdf_are_named(samples: Engine) -> None:
+    answer = final(samples, "What caused the failure of Gate 4?")
+    pages = {
+        s["page_number"] for c in answer["citations"] for s in c["sources"] if s["document"].endswith(".pdf")
+    }
+    assert pages
+    assert None not in pages
+
+
+def test_an_answer_is_repeatable(samples: Engine) -> None:
+    first, second = (final(samples, "On which date did the Petrel sink?") for _ in range(2))
+    volatile = {"question_iri", "steps", "seconds"}
+    assert {k: v for k, v in first.items() if k not in volatile} == {
+        k: v for k, v in second.items() if k not in volatile
+    }
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+def test_both_explorations_answer(samples: Engine, use: str) -> None:
+    answer = final(samples, "Who invented the reversing gear?", settings={"exploration.use": use})
+    assert "Rhoda Tennant" in answer["answer"]
+
+
+def test_an_unread_index_is_said_and_does_not_stop_the_answer(sample_folder: Path, tmp_path: Path) -> None:
+    """Without the text index the degraded path says so."""
+    damaged = tmp_path / "store"
+    shutil.copytree(sample_folder, damaged)
+    for file in (damaged / "index" / "text").rglob("*"):
+        if file.is_file() and file.suffix == ".json":
+            file.write_text("{broken")
+    with Engine.open(damaged, config=Settings()) as engine:
+        answer = final(engine, "Who invented the reversing gear?")
+    assert "index_missing" in {warning["type"] for warning in answer["warnings"]}
+
+
+@pytest.mark.parametrize("question", ["", "   \n", "x" * 100_000])
+def test_unfit_questions_are_refused(samples: Engine, question: str) -> None:
+    with pytest.raises(UsageError):
+        run(samples, question)
+
+
+def test_hostile_questions_are_data(samples: Engine) -> None:
+    hostile = "Who } DROP ALL ; INSERT DATA { <urn:x> <urn:y> <urn:z> } #\"'\\ \x1b[31m {{ 7*7 }} ?"
+    before = len(samples.store.query("SELECT * { ?s ?p ?o }").rows or [])
+    final(samples, hostile)
+    assert len(samples.store.query("SELECT * { ?s ?p ?o }").rows or []) == before
+
+
+def test_an_excluded_entity_is_not_followed(samples: Engine) -> None:
+    answer = final(samples, "Who invented the reversing gear?", exclude=["Rhoda Tennant"])
+    edges = [citation["edge"] for citation in answer["citations"] if "edge" in citation]
+    assert all("Rhoda Tennant" not in (edge["s_label"], edge["o_label"]) for edge in edges)
+
+
+def test_an_unknown_entity_is_an_error(samples: Engine) -> None:
+    with pytest.raises(UsageError, match="Nobody Atall"):
+        run(samples, "Who?", include=["Nobody Atall"])
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"nothing.x": "1"}, "no step"),
+        ({"focus.nothing": "1"}, "no parameter"),
+        ({"focus.edge_limit": "many"}, "whole number"),
+        ({"exploration.use": "magic"}, "cannot use"),
+    ],
+)
+def test_wrong_settings_of_a_pipeline_name_what_is_known(
+    samples: Engine, setting: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        run(samples, "Who?", settings=setting)
+
+
+def test_a_question_that_is_abandoned_closes_its_trace(samples: Engine) -> None:
+    messages = samples.ask("When was the Skell Tidal Station opened?")
+    session = next(messages).explain_id
+    next(messages)
+    messages.close()  # type: ignore[attr-defined]
+    outcome = "<https://w3id.org/graphrag-rdf/ns#outcome>"
+    found = samples.store.query(
+        f'ASK {{ GRAPH <urn:graph:retrieval> {{ <{session}> {outcome} "cancelled" }} }}'
+    )
+    assert found.boolean
+
+
+def test_retrieve_ranks_passages_and_writes_nothing(samples: Engine) -> None:
+    before = samples.store.commit_number()
+    found = samples.retrieve("Who invented the reversing gear?", k=5, preview=True)
+    assert samples.store.commit_number() == before
+    assert "reversing gear" in found["results"][0]["text"]
+    ranks = [result["rank"] for result in found["results"]]
+    assert 1 < len(ranks) <= 5
+    assert ranks == list(range(1, len(ranks) + 1))
+    assert found["edges"]
+
+
+def _text_of(engine: Engine, document: str) -> str:
+    rows = engine.store.query(
+        "SELECT ?text { GRAPH <urn:graph:source> {"
+        f" <{document}> <https://w3id.org/graphrag-rdf/ns#currentVersion>/"
+        "<https://w3id.org/graphrag-rdf/ns#extractedText> ?text } }"
+    ).rows
+    assert rows
+    text = engine.librarian.text(rows[0]["text"])  # type: ignore[arg-type]
+    assert text is not None
+    return text

@@ -1,0 +1,71 @@
+"""Markers, citations and warnings of an answer."""
+
+from __future__ import annotations
+
+import pytest
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.steps.answer import compose
+from graphrag_rdf.steps.state import Edge, Selection, SourceQuote, State
+
+
+def selection(marker: int, quote: str) -> Selection:
+    s, p, o = (NamedNode(f"http://example.org/{name}/{marker}") for name in "spo")
+    edge = Edge((s, p, o), f"s{marker}", "is", f"o{marker}", hop=1, direction="out", origin=s)
+    source = SourceQuote(
+        "urn:d", "Title", "file:///d", f"urn:chunk:{marker}", None, 10, len(quote), quote, True
+    )
+    return Selection(0.5, edge=edge, sources=(source,), marker=marker)
+
+
+def answered(text: str, *quotes: str) -> State:
+    state = State("?", "en")
+    state.selections = [selection(n, quote) for n, quote in enumerate(quotes, start=1)]
+    state.answer = text
+    compose(state)
+    return state
+
+
+def kinds(state: State) -> set[str]:
+    return {warning["type"] for warning in state.warnings}
+
+
+def test_each_marker_is_resolved_to_its_edge_and_sources() -> None:
+    state = answered("Ada wrote it [1]. Bob read it. [2]", "Ada wrote it", "Bob read it")
+    assert [(c["marker"], c["edge"]["s_label"]) for c in state.final["citations"]] == [
+        ("[1]", "s1"),
+        ("[2]", "s2"),
+    ]
+    assert state.final["references"] == [
+        {"label": "[1]", "source_id": "S1"},
+        {"label": "[2]", "source_id": "S2"},
+    ]
+    assert state.final["citations"][1]["sentence"] == "Bob read it. [2]"
+    assert not state.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Ada wrote it [7].", "invalid_citation"),
+        ("It was in 1843.", "unreferenced_numeric"),
+        ("It was in 1844 [1].", "unsupported_numeric"),
+        ("Ada wrote it [1].", "unused_sources"),
+    ],
+)
+def test_what_is_wrong_with_an_answer_is_warned_of(text: str, kind: str) -> None:
+    assert kind in kinds(answered(text, "It was in 1843", "Bob read it"))
+
+
+def test_a_number_that_the_cited_text_has_is_supported() -> None:
+    assert not kinds(answered("It was in 1843 [1].", "It was in 1843"))
+
+
+def test_general_knowledge_is_marked_and_cites_nothing() -> None:
+    state = answered("Steam is hot at 100 degrees. [general knowledge]", "Bob read it")
+    assert "unreferenced_numeric" not in kinds(state)
+    assert state.final["citations"] == []
+
+
+def test_the_seeds_spelling_of_markers_is_understood() -> None:
+    assert len(answered("Ada wrote it [S1].", "Ada wrote it").final["citations"]) == 1

@@ -110,7 +110,7 @@ def to_sparql_json(term: Term) -> dict[str, object]:
 
 def text_of(term: Term) -> str:
     """A term for people and JSON: an IRI or a literal's lexical form; a triple term in N-Triples."""
-    return str(term) if isinstance(term, Triple) else term.value
+    return f"<<( {term} )>>" if isinstance(term, Triple) else term.value
 
 
 def local_name(iri: str) -> str:

@@ -56,7 +56,9 @@ def _string(value: object) -> Slot:
 def _term(value: object) -> Slot:
     if _has_blank_node(value):
         raise TypeError("a blank node cannot be named in a query")
-    if isinstance(value, NamedNode | Literal | Triple):
+    if isinstance(value, Triple):
+        return Slot(f"<<( {value} )>>")  # a triple prints itself without brackets
+    if isinstance(value, NamedNode | Literal):
         return Slot(str(value))
     raise TypeError("an RDF term is needed")
 

@@ -123,7 +123,7 @@ class Renderer:
             if template is None:
                 template = self._compiled[body] = self._environment.from_string(body)
             text = template.render(context)
-        except JinjaError as error:
+        except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"query {name}: {error}") from error
         text = _BLANK_LINES.sub("", text).strip()
         return prologue(body) + text

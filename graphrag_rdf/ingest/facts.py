@@ -86,6 +86,7 @@ class FactWriter:
         self._settings = settings
         self._canonical = canonical
         self._mint = Minter(settings.namespace)
+        self._reasons: dict[str, str | None] = {}  # a text names the same things over and over
 
     def mentions(
         self,
@@ -115,8 +116,7 @@ class FactWriter:
                 position += 1
             by_sentence.setdefault(position, {})[nodes[mention.name].value] = nodes[mention.name]
         for name, node in nodes.items():
-            self._name(out, subgraph, node, name)
-            out.named.add((node.value, name))
+            self._name(out, subgraph, node, name, out.named)
         sentence_quads: list[Quad] = []
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
@@ -141,6 +141,7 @@ class FactWriter:
         """
         out = Written()
         out.rejected += [(item.reason, item.item) for item in found.rejected]
+        named = set(named)
         entities = self._fit_entities(found.entities, out)
         relations = self._fit_relations(found.relations, out)
         self._load(entities, relations)
@@ -155,11 +156,13 @@ class FactWriter:
     # --- what is fit -------------------------------------------------------------------------------
 
     def _unfit(self, name: str) -> str | None:
-        return reject_reason(
-            name,
-            min_length=self._settings.entity_min_length,
-            max_length=self._settings.entity_max_length,
-        )
+        if name not in self._reasons:
+            self._reasons[name] = reject_reason(
+                name,
+                min_length=self._settings.entity_min_length,
+                max_length=self._settings.entity_max_length,
+            )
+        return self._reasons[name]
 
     def _fit_entities(self, candidates: Iterable[EntityCandidate], out: Written) -> list[EntityCandidate]:
         fit = []
@@ -209,11 +212,11 @@ class FactWriter:
         subgraph: NamedNode,
         thing: NamedNode,
         name: str,
+        named: set[tuple[str, str]],
         *,
         entity: bool = True,
-        named: set[tuple[str, str]] | None = None,
     ) -> None:
-        """Contain a name of a thing, and assert it as label or alias if it is new."""
+        """Contain a name of a thing unless it is `named` already; assert it as label or alias if it is new."""
         if entity:
             out.entities.add(thing)
             if self._names.is_new(thing):
@@ -222,8 +225,9 @@ class FactWriter:
                 out.quads.append(Quad(thing, RAG.canonicalEntity, canonical, Graphs.DERIVED))
         if prop := self._names.add(thing, name):
             out.quads.append(prov.fact(thing, prop, Literal(name)))
-        if named is None or (thing.value, name) not in named:
-            out.quads.append(_contained_only(subgraph, thing, RDFS.label, Literal(name)))
+        if (thing.value, name) not in named:
+            named.add((thing.value, name))
+            out.quads.append(prov.contains(subgraph, thing, RDFS.label, Literal(name)))
 
     def _entity(
         self,
@@ -234,16 +238,16 @@ class FactWriter:
         named: set[tuple[str, str]],
     ) -> None:
         node = self._mint.entity(candidate.name)
-        self._name(out, subgraph, node, candidate.name, named=named)
+        self._name(out, subgraph, node, candidate.name, named)
         for alias in candidate.aliases:
             if alias == candidate.name or self._unfit(alias):
                 continue
             if prop := self._names.add(node, alias, alias=True):
                 out.quads.append(prov.fact(node, prop, Literal(alias)))
-            out.quads.append(_contained_only(subgraph, node, SKOS.altLabel, Literal(alias)))
+            out.quads.append(prov.contains(subgraph, node, SKOS.altLabel, Literal(alias)))
         if candidate.type:
             kind = self._mint.type(candidate.type)
-            self._name(out, subgraph, kind, candidate.type, entity=False)
+            self._name(out, subgraph, kind, candidate.type, named, entity=False)
             out.quads += prov.contained(subgraph, node, RDF.type, kind)
         if candidate.definition:
             triple = (node, SKOS.definition, Literal(candidate.definition))
@@ -263,11 +267,11 @@ class FactWriter:
         s = self._mint.entity(relation.subject)
         p = self._mint.relation(relation.predicate)
         o: NamedNode | Literal
-        self._name(out, subgraph, s, relation.subject, named=named)
-        self._name(out, subgraph, p, relation.predicate, entity=False)
+        self._name(out, subgraph, s, relation.subject, named)
+        self._name(out, subgraph, p, relation.predicate, named, entity=False)
         if relation.object_is_entity:
             o = self._mint.entity(relation.object)
-            self._name(out, subgraph, o, relation.object, named=named)
+            self._name(out, subgraph, o, relation.object, named)
         else:
             o = typed(relation.object, relation.datatype)
         out.quads += prov.contained(subgraph, s, p, o)
@@ -281,8 +285,3 @@ class FactWriter:
         if span is not None:
             out.verified += 1
             out.quads += passage.evidence(subgraph, (s, p, o), span, relation.confidence)
-
-
-def _contained_only(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: Literal) -> Quad:
-    """Containment without assertion: for names, of which the graph of facts asserts one as label."""
-    return list(prov.contained(subgraph, s, p, o))[1]

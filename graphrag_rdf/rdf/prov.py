@@ -197,7 +197,12 @@ def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extr
 def contained(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: NamedNode | Literal) -> Iterator[Quad]:
     """A fact, asserted plainly and contained in a subgraph."""
     yield fact(s, p, o)
-    yield source(subgraph, TG.contains, Triple(s, p, o))
+    yield contains(subgraph, s, p, o)
+
+
+def contains(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: NamedNode | Literal) -> Quad:
+    """Containment without assertion: for names, of which the graph of facts asserts one as label."""
+    return source(subgraph, TG.contains, Triple(s, p, o))
 
 
 def evidence(

@@ -216,7 +216,7 @@ class FactWriter:
         *,
         entity: bool = True,
     ) -> None:
-        """Contain a name of a thing unless it is `named` already; assert it as label or alias if it is new."""
+        """Contain a name of a thing unless it is `named` already; assert it, if new, as label or alias."""
         if entity:
             out.entities.add(thing)
             if self._names.is_new(thing):

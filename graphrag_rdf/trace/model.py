@@ -115,6 +115,22 @@ class Seed:
 
 
 @dataclass(frozen=True, slots=True)
+class Activated:
+    """An entity that activation reached: in which round, from where, through which sentence or fact."""
+
+    entity: str
+    label: str
+    activation: float | None
+    round: int | None
+    carrier: str | None
+    origin: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
 class Considered:
     """An edge that exploration met; `fact` is None when it was erased."""
 
@@ -235,6 +251,7 @@ class TraceStep:
     Attributes:
         kind: question, grounding, exploration, focus, synthesis, error …
         mode: how it worked: rules, llm, rank …
+        query: of a question: its words.
         candidates, edges: of an exploration: edges met, edges kept.
         coverage: of a focus: share of the question's words that the selection speaks of.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
@@ -251,8 +268,10 @@ class TraceStep:
     model: str | None
     in_tokens: int | None
     out_tokens: int | None
+    query: str | None = None
     concepts: tuple[str, ...] = ()
     seeds: tuple[Seed, ...] = ()
+    activated: tuple[Activated, ...] = ()
     candidates: int | None = None
     edges: int | None = None
     considered: tuple[Considered, ...] = ()
@@ -269,9 +288,11 @@ class TraceStep:
     def as_json(self) -> dict[str, Any]:
         """The keys of every step, then those of its kind."""
         details: dict[str, dict[str, Any]] = {
+            "question": {"query": self.query},
             "grounding": {"concepts": list(self.concepts)},
             "exploration": {
                 "seeds": [seed.as_json() for seed in self.seeds],
+                "activated": [active.as_json() for active in self.activated],
                 "candidates": self.candidates,
                 "edges": self.edges,
                 "considered": [edge.as_json() for edge in self.considered],

@@ -15,6 +15,7 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.model import (
+    Activated,
     AnswerSentence,
     Call,
     Considered,
@@ -74,10 +75,9 @@ class _Steps:
 
     def read(self) -> tuple[TraceStep, ...]:
         edges = {rows.must(row, "item"): row for row in self._select("edges")}
-        seeds = self._select("seeds")
-        self._labels = read_labels(
-            self._store, [*(row["entity"] for row in seeds), *(r[x] for r in edges.values() for x in "spo")]
-        )
+        seeds, activated = self._select("seeds"), self._select("activated")
+        entities = [row["entity"] for row in (*seeds, *activated)]
+        self._labels = read_labels(self._store, [*entities, *(r[x] for r in edges.values() for x in "spo")])
         self._facts = {item: self._fact(row) for item, row in edges.items()}
         self._sources = self._read_sources()
         concepts = self._by_step("concepts", lambda row: rows.must(row, "concept"))
@@ -87,12 +87,13 @@ class _Steps:
         chosen = {item.fact for group in selections.values() for item in group if item.fact}
         considered = self._by_step("considered", lambda row: self._considered(row, chosen))
         sentences = _sentences(self._select("sentences"))
-        by_step = _grouped(seeds, self._seed)
+        seeded, activations = _grouped(seeds, self._seed), _grouped(activated, self._activated)
         return tuple(
             self._step(
                 row,
                 concepts=concepts[rows.must(row, "step")],
-                seeds=by_step[rows.must(row, "step")],
+                seeds=seeded[rows.must(row, "step")],
+                activated=activations[rows.must(row, "step")],
                 considered=considered[rows.must(row, "step")],
                 selections=selections[rows.must(row, "step")],
                 sentences=sentences[rows.must(row, "step")],
@@ -120,6 +121,7 @@ class _Steps:
             model=rows.text(row, "model"),
             in_tokens=rows.whole(row, "in_tokens"),
             out_tokens=rows.whole(row, "out_tokens"),
+            query=rows.text(row, "query"),
             candidates=rows.whole(row, "candidates"),
             edges=rows.whole(row, "edges"),
             coverage=rows.number(row, "coverage"),
@@ -149,6 +151,16 @@ class _Steps:
             score=rows.number(row, "score"),
             matched_by=rows.text(row, "matched_by"),
             matched_text=rows.text(row, "matched_text"),
+        )
+
+    def _activated(self, row: Row) -> Activated:
+        return Activated(
+            entity=rows.must(row, "entity"),
+            label=label_of(row["entity"], self._labels),
+            activation=rows.number(row, "activation"),
+            round=rows.whole(row, "round"),
+            carrier=rows.text(row, "carrier"),
+            origin=rows.text(row, "origin"),
         )
 
     def _considered(self, row: Row, chosen: set[Fact]) -> Considered:

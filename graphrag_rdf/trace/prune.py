@@ -1,0 +1,113 @@
+"""Taking traces out: their quads, the librarian's objects that nothing else names, and the retired chunks
+that only they kept from being erased.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace import rows
+
+_BATCH = 50
+
+
+@dataclass(slots=True)
+class Pruned:
+    """What was taken out: traces (sub-traces counted), stored objects, chunks retired by earlier edits."""
+
+    traces: int = 0
+    objects: int = 0
+    chunks: int = 0
+
+    def as_json(self) -> dict[str, int]:
+        """The keys of `trace prune --format json`."""
+        return {"traces": self.traces, "objects": self.objects, "chunks": self.chunks}
+
+
+def delete_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> Pruned:
+    """Take out a trace and its sub-traces.
+
+    Args:
+        iri: the session.
+
+    Raises:
+        UsageError: when there is no such session.
+    """
+    session = NamedNode(iri) if isinstance(iri, str) else iri
+    if not store.select("trace/session", session=session):
+        raise UsageError(
+            f"there is no trace {session.value}", hint="graphrag-rdf trace list shows the traces"
+        )
+    return _delete(store, librarian, [session])
+
+
+def prune(
+    store: Store,
+    librarian: Librarian,
+    *,
+    keep: int | None = None,
+    older_than: datetime | timedelta | None = None,
+) -> Pruned:
+    """Take out old traces with their sub-traces.
+
+    Args:
+        keep: how many of the newest stay, sub-traces not counted.
+        older_than: what began before this moment, or so long ago, goes. With both, what either names goes.
+
+    Raises:
+        UsageError: when neither is given, or `keep` is negative.
+    """
+    if keep is None and older_than is None:
+        raise UsageError("nothing says which traces to take out", hint="use --keep N or --older-than DAYS")
+    sessions: dict[str, NamedNode] = {}
+    if keep is not None:
+        if keep < 0:
+            raise UsageError(f"{keep} traces cannot be kept", hint="use --keep 0 to take out all")
+        found = store.select("trace/beyond", keep=keep)
+        sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
+    if older_than is not None:
+        before = now() - older_than if isinstance(older_than, timedelta) else older_than
+        found = store.select("trace/older", before=before)
+        sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
+    return _delete(store, librarian, list(sessions.values()))
+
+
+def _delete(store: Store, librarian: Librarian, sessions: Sequence[NamedNode]) -> Pruned:
+    out = Pruned()
+    gone: set[NamedNode] = set()
+    for start in range(0, len(sessions), _BATCH):
+        batch = [session for session in sessions[start : start + _BATCH] if session not in gone]
+        if not batch:
+            continue
+        below = store.select("trace/sub-traces", sessions=batch)
+        batch += [rows.node(row, "session") for row in below]
+        _delete_batch(store, librarian, batch, out)
+        gone.update(batch)
+    out.traces = len(gone)
+    return out
+
+
+def _delete_batch(store: Store, librarian: Librarian, sessions: list[NamedNode], out: Pruned) -> None:
+    found = store.select("trace/objects", sessions=sessions)
+    objects = list({rows.must(row, "object"): rows.node(row, "object") for row in found}.values())
+    retired = [rows.node(row, "chunk") for row in store.select("trace/used-chunks", sessions=sessions)]
+    # the store first: an object that nothing names is litter, a name without its object is a broken trace
+    store.commit(Changes(updates=[("trace/delete", {"sessions": sessions})], content=False))
+    if objects:
+        shared = {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
+        out.objects += sum(librarian.delete(iri) for iri in objects if iri not in shared)
+    if retired:
+        cited = {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=retired)}
+        chunks = [chunk for chunk in retired if chunk not in cited]
+        if chunks:
+            changes = Changes(updates=[("ingest/retract-chunks", {"chunks": chunks})], content=False)
+            store.commit(changes)
+            out.chunks += len(chunks)

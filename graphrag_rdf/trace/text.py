@@ -1,0 +1,368 @@
+"""Traces as text, for `ask --explain` and `trace show`.
+
+Nothing that stands in a document, question or answer reaches the terminal as anything but letters: see
+`printable`. Lines are wrapped to the width, save for IRIs, which are never broken.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.catalogue import TraceSummary
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import Call, Fact, Score, Selection, Source, Trace, TraceStep
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.rows import node
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_REPLACEMENT = "\ufffd"
+_BLANKS = "\t\r\v\f\x85\u2028\u2029"
+# C0 and C1 controls (ECMA-48), bidirectional controls (UAX #9 §2), surrogates, tag characters, annotations
+_UNPRINTABLE = (
+    (0x00, 0x1F),
+    (0x7F, 0x9F),
+    (0x61C, 0x61C),
+    (0x200E, 0x200F),
+    (0x202A, 0x202E),
+    (0x2066, 0x2069),
+    (0xD800, 0xDFFF),
+    (0xFFF9, 0xFFFB),
+    (0xE0000, 0xE007F),
+)
+_TABLE = {
+    **{code: _REPLACEMENT for first, last in _UNPRINTABLE for code in range(first, last + 1)},
+    **dict.fromkeys(map(ord, _BLANKS), " "),
+    ord("\n"): "\n",
+}
+
+_BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+_STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
+
+
+def printable(text: str) -> str:
+    """A text that a terminal or page shows as it is: no control sequence, no reversed writing direction.
+
+    Line feeds stay; other blank controls become spaces; every other control becomes U+FFFD. Each character is
+    replaced by one, so offsets still hold.
+    """
+    return text.translate(_TABLE)
+
+
+def one_line(text: str) -> str:
+    """A printable text on one line, runs of white space as one space."""
+    return " ".join(printable(text).split())
+
+
+def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
+    """A whole trace.
+
+    Args:
+        width: cells per line (wide characters take two).
+        colour: bold headings and dim details by escape sequences.
+        full: also parameters, considered edges, activated entities and calls.
+    """
+    page = _Page(width, colour)
+    _session(page, trace, full)
+    for step in trace.steps:
+        page.line()
+        _step(page, step, full)
+    return page.text()
+
+
+def render_session(trace: Trace, *, width: int = 80, colour: bool = False) -> str:
+    """The head of a trace."""
+    page = _Page(width, colour)
+    _session(page, trace, full=False)
+    return page.text()
+
+
+def render_step(step: TraceStep, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
+    """One step of a trace."""
+    page = _Page(width, colour)
+    _step(page, step, full)
+    return page.text()
+
+
+def render_message(
+    store: Store,
+    librarian: Librarian,
+    message: GraphRagResponse,
+    *,
+    width: int = 80,
+    colour: bool = False,
+    full: bool = False,
+) -> str:
+    """What an explain message is about, read back from the store, in which it is before it is seen.
+
+    Messages of other types give an empty text, steps of a trace that is not stored a bare heading. The text
+    of the answer is left out: its chunks were seen before.
+    """
+    if message.message_type != "explain" or message.explain_id is None:
+        return ""
+    page = _Page(width, colour)
+    owners = store.select("trace/session-of", node=NamedNode(message.explain_id))
+    if not owners:
+        page.heading(message.kind, message.explain_id)
+        return page.text()
+    trace = read_trace(store, node(owners[0], "session"), librarian)
+    step = trace.step(message.explain_id)
+    if step is None:
+        _session(page, trace, full)
+    else:
+        _step(page, replace(step, answer=step.answer and ""), full)
+    return page.text()
+
+
+def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: bool = False) -> str:
+    """A table of traces, sub-traces indented under their parents."""
+    page = _Page(width, colour)
+    depths: dict[str, int] = {}
+    for summary in summaries:
+        depth = depths[summary.iri] = depths.get(summary.parent or "", -1) + 1
+        when = summary.time.strftime("%Y-%m-%d %H:%M:%S") if summary.time else "?" * 19
+        took = "unfinished" if summary.seconds is None else f"{summary.seconds:.2f} s"
+        ended = "" if summary.outcome in (None, "completed") else f"  {summary.outcome}"
+        uuid = summary.iri.rsplit(":", 1)[-1]
+        indent = "  " * depth
+        page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
+        page.paragraph(f"{summary.steps} steps  {took}{ended}  {summary.question}", f"{indent}  ")
+    return page.text()
+
+
+class _Page:
+    """Lines of a width; everything that is written passes through `printable`."""
+
+    def __init__(self, width: int, colour: bool) -> None:
+        self._width = max(width, 20)
+        self._colour = colour
+        self._lines: list[str] = []
+
+    def heading(self, name: str, iri: str) -> None:
+        self.line(f"[{name}] {iri}", bold=True)
+
+    def line(self, text: str = "", *, bold: bool = False) -> None:
+        shown = printable(text).replace("\n", " ").rstrip()
+        self._lines.append(f"{_BOLD}{shown}{_RESET}" if bold and self._colour and shown else shown)
+
+    def paragraph(self, text: str, indent: str, label: str = "", *, dim: bool = False) -> None:
+        """A wrapped text; lines after the first stand two cells deeper if it has a label."""
+        hang = indent + ("  " if label else "")
+        shown = one_line(f"{label}{text}")
+        for number, piece in enumerate(_wrap(shown, self._width - len(hang))):
+            lead = hang if number else indent
+            self._lines.append(f"{lead}{_DIM}{piece}{_RESET}" if dim and self._colour else lead + piece)
+
+    def prose(self, text: str, indent: str) -> None:
+        """A text whose own lines are kept."""
+        for line in printable(text).split("\n"):
+            if line.strip():
+                self.paragraph(line, indent)
+            else:
+                self.line()
+
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n" if self._lines else ""
+
+
+@cache
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(file=io.StringIO(), color_system=None, legacy_windows=False)
+
+
+def _wrap(text: str, width: int) -> Iterator[str]:
+    from rich.text import Text
+
+    for line in Text(text).wrap(_console(), max(width, 20), tab_size=1):
+        yield line.plain.rstrip()
+
+
+# --- sections --------------------------------------------------------------------------------------
+
+
+def _session(page: _Page, trace: Trace, full: bool) -> None:
+    page.heading("session", trace.iri)
+    facts = [
+        trace.kind or "unknown pipeline",
+        trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
+        "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
+        trace.outcome or "not finished",
+        f"model {trace.model}" if trace.model else "no model",
+        "" if trace.commit is None else f"commit {trace.commit}",
+    ]
+    page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
+    if trace.forgotten:
+        page.paragraph("Words of this trace were erased because a document was forgotten.", "    ")
+    if full:
+        for name, values in trace.parameters.items():
+            shown = values.items() if isinstance(values, Mapping) else [("", values)]
+            page.paragraph(" ".join(f"{key}={value}" for key, value in shown), "    ", f"{name}: ", dim=True)
+    if not any(step.kind == "question" for step in trace.steps):
+        page.prose(trace.question, "    ")
+
+
+def _step(page: _Page, step: TraceStep, full: bool) -> None:
+    page.heading(step.kind, step.iri)
+    facts = [
+        f"by {step.mode}" if step.mode else "",
+        "" if step.ms is None else f"{step.ms} ms",
+        _tokens(step.in_tokens, step.out_tokens),
+        step.model or "",
+    ]
+    if any(facts):
+        page.paragraph(" · ".join(fact for fact in facts if fact), "    ", dim=True)
+    section = _SECTIONS.get(step.kind)
+    if section:
+        section(page, step, full)
+    for warning in step.warnings:
+        page.paragraph(warning["detail"], "    ", f"Warning {warning['type']}: ")
+    if full:
+        for call in step.calls:
+            _call(page, call)
+
+
+def _question(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.prose(step.query or "", "    ")
+
+
+def _grounding(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.line(f"    {len(step.concepts)} concept(s)")
+    for concept in step.concepts:
+        page.paragraph(concept, "      ", "- ")
+
+
+def _exploration(page: _Page, step: TraceStep, full: bool) -> None:
+    if step.candidates is not None:
+        page.line(f"    Met {step.candidates} edge(s), kept {step.edges or 0}")
+    page.line(f"    {len(step.seeds)} seed entit{'y' if len(step.seeds) == 1 else 'ies'}")
+    for seed in step.seeds:
+        how = f" ({seed.matched_by}, {_number(seed.score)}: {seed.matched_text})" if seed.matched_by else ""
+        page.paragraph(f"{seed.label}{how}", "      ", "- ")
+    if not full:
+        return
+    for active in step.activated:
+        strength = f"round {active.round}, activation {_number(active.activation)}"
+        page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
+    for edge in step.considered:
+        mark = "*" if edge.selected else " "
+        about = f"{mark} {edge.rank}. {_fact(edge.fact)}  {_score(edge.score)}  hop {edge.hop}"
+        page.paragraph(about, "      ", "Considered: ", dim=True)
+
+
+def _focus(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    edges = [selection for selection in step.selections if selection.chunk is None]
+    chunks = [selection for selection in step.selections if selection.chunk is not None]
+    page.line(f"    Selected {len(edges)} edge(s)")
+    for selection in edges:
+        page.paragraph(_fact(selection.fact), "      ", "Edge: ")
+        _why(page, selection)
+    if chunks:
+        page.line(f"    Selected {len(chunks)} sentence(s)")
+    for selection in chunks:
+        quote = next((source.quote for source in selection.sources if source.quote), "")
+        page.paragraph(f"“{quote}”" if quote else str(selection.chunk), "      ", "Sentence: ")
+        _why(page, selection)
+
+
+def _why(page: _Page, selection: Selection) -> None:
+    if selection.reasoning:
+        page.paragraph(selection.reasoning, "        ", "Reason: ")
+    if selection.concept:
+        page.paragraph(selection.concept, "        ", "Concept: ")
+    hop = f"  hop {selection.hop}" if selection.hop is not None else ""
+    cited = f"  cited as [{selection.marker}]" if selection.marker is not None else ""
+    page.paragraph(f"{_score(selection.score)}{hop}{cited}", "        ", "Score: ")
+    for source in selection.sources:
+        page.paragraph(_place(source), "        ", "Source: ")
+        if selection.chunk is None and source.quote:
+            page.paragraph(f"“{source.quote}”", "          ")
+
+
+def _synthesis(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    if step.answer:
+        page.line()
+        page.prose(step.answer, "")
+    if step.answer is None:
+        kept = f"the text is kept as {step.stored}" if step.stored else "the text was erased"
+        page.paragraph(f"({kept})", "    ")
+    if step.answer and step.warnings:
+        page.line()
+
+
+def _error(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.paragraph(step.reason or "unknown", "    ", f"{step.stage or 'Error'}: ")
+
+
+_SECTIONS: dict[str, Callable[[_Page, TraceStep, bool], None]] = {
+    "question": _question,
+    "grounding": _grounding,
+    "exploration": _exploration,
+    "focus": _focus,
+    "synthesis": _synthesis,
+    "error": _error,
+}
+
+
+def _call(page: _Page, call: Call) -> None:
+    facts = [
+        call.template or call.purpose or "",
+        call.model or "",
+        "" if call.rows is None else f"{call.rows} row(s)",
+        _tokens(call.in_tokens, call.out_tokens),
+        "" if call.ms is None else f"{call.ms} ms",
+        "from cache" if call.cached else "",
+    ]
+    page.paragraph(" · ".join(fact for fact in facts if fact), "    ", f"Call {call.kind}: ", dim=True)
+    for name in ("sparql", "prompt", "completion"):
+        if kept := getattr(call, name):
+            page.line(f"      {name}: {kept}")
+
+
+def _fact(fact: Fact | None) -> str:
+    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else "(erased)"
+
+
+def _place(source: Source) -> str:
+    """`Chunk 1 → Page 2 → Title (characters 10–25)`."""
+    if source.state == "forgotten":
+        return f"{source.chunk} ({_STATES['forgotten']})"
+    page = f"Page {source.page_number}" if source.page_number is not None else ""
+    if page and source.page_label and source.page_label != page:
+        page += f" “{source.page_label}”"
+    path = " → ".join(part for part in (source.chunk_label, page, source.title) if part)
+    notes = []
+    if source.char_offset is not None and source.char_length is not None:
+        notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")
+    if source.quote and not source.verified:
+        notes.append("quote not found in the text")
+    if source.state != "current":
+        notes.append(_STATES[source.state])
+    return f"{path} ({'; '.join(notes)})" if notes else path
+
+
+def _score(score: Score) -> str:
+    parts = [("words", score.lexical), ("meaning", score.vector), ("graph", score.graph)]
+    shown = ", ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
+    return f"{_number(score.total)} ({shown})" if shown else _number(score.total)
+
+
+def _number(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.4f}"
+
+
+def _tokens(in_tokens: int | None, out_tokens: int | None) -> str:
+    if in_tokens is None and out_tokens is None:
+        return ""
+    known = ["?" if count is None else str(count) for count in (in_tokens, out_tokens)]
+    return f"tokens {known[0]} in, {known[1]} out"

@@ -1,0 +1,236 @@
+"""Whether a trace still holds: every edge, quote, offset, hash and citation, against the store as it is now.
+
+What can be asked in SPARQL is asked there (`queries/trace/check-*.rq`); hashes and the texts of documents are
+compared here, since the librarian has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.reader import read_trace
+
+_SHOWN = 5  # failures that a detail spells out
+_ENDS = {"completed": "answered", "failed": "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its name, whether it holds, and what was found, in words."""
+
+    check: str
+    ok: bool
+    detail: str
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `trace verify --format json`."""
+        return {"check": self.check, "ok": self.ok, "detail": self.detail}
+
+
+def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> list[Check]:
+    """All checks of a trace, failed ones too.
+
+    | check | holds when |
+    |---|---|
+    | session | the run was closed, with the question and last step that its outcome asks for |
+    | chain | every step derives from the one before it, back to the question |
+    | edges | every selected fact is asserted, and contained in what was extracted from a chunk |
+    | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
+    | sentences | every selected sentence lies within its chunk |
+    | chunks | the text of every chunk still gives the chunk's IRI |
+    | offsets | every chunk stands at its offset in the text of its document's current version |
+    | objects | answers, queries, prompts and completions are there and hash to their names |
+    | answer | every sentence stands at its offset in the answer |
+    | citations | every citation leads to a selection of this trace, and its mark stands in the sentence |
+    | sources | no source was retired by an edit or forgotten since |
+
+    Raises:
+        UsageError: when there is no such trace.
+    """
+    trace = read_trace(store, iri, librarian)
+    return list(_Verifier(store, librarian, trace).checks())
+
+
+class _Verifier:
+    def __init__(self, store: Store, librarian: Librarian, trace: Trace) -> None:
+        self._store = store
+        self._librarian = librarian
+        self._trace = trace
+        self._session = NamedNode(trace.iri)
+        self._names = {
+            selection.iri: f"({selection.fact.s_label}, {selection.fact.p_label}, {selection.fact.o_label})"
+            if selection.fact
+            else selection.iri
+            for selection in trace.selections
+        }
+
+    def checks(self) -> Iterator[Check]:
+        yield self._end()
+        yield self._chain()
+        yield self._edges()
+        yield self._quotes()
+        yield self._sentences()
+        chunks = self._select("check-chunks")
+        yield self._chunks(chunks)
+        yield self._offsets([row for row in chunks if "retired" not in row])
+        yield self._objects()
+        yield self._answer()
+        yield self._citations()
+        yield self._sources(chunks)
+
+    def _select(self, name: str) -> list[Row]:
+        return self._store.select(f"trace/{name}", session=self._session)
+
+    def _name(self, row: Row) -> str:
+        item = rows.must(row, "item")
+        return self._names.get(item, item)
+
+    def _end(self) -> Check:
+        row = self._select("check-end")[0]
+        outcome = rows.text(row, "outcome")
+        bad = []
+        if "ended" not in row or outcome is None:
+            bad.append("it was never closed: the process was stopped, or it still runs")
+        if not rows.truth(row, "asked"):
+            bad.append("it has no question")
+        if outcome in _ENDS and not rows.truth(row, _ENDS[outcome]):
+            bad.append(f"it is marked {outcome} but has no such step")
+        return Check("session", not bad, "; ".join(bad) or f"closed as {outcome}")
+
+    def _chain(self) -> Check:
+        bad = [
+            f"{rows.must(row, 'step')} derives from {rows.must(row, 'missing')}, which is not there"
+            if "missing" in row
+            else f"{rows.must(row, 'step')} does not lead back to the question"
+            for row in self._select("check-chain")
+        ]
+        return _check("chain", len(self._trace.steps), bad, "steps lead back to the question")
+
+    def _edges(self) -> Check:
+        found = self._select("check-edges")
+        known = {rows.must(row, "item") for row in found}
+        bad = [f"{iri}: its terms were erased" for iri in self._edge_items() if iri not in known]
+        for row in found:
+            asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
+            missing = [w for w, holds in (("asserted", asserted), ("contained", contained)) if not holds]
+            if missing:
+                bad.append(f"{self._name(row)} is no longer {' or '.join(missing)}")
+        return _check("edges", len(self._edge_items()), bad, "selected facts are asserted and contained")
+
+    def _edge_items(self) -> list[str]:
+        return [selection.iri for selection in self._trace.selections if selection.chunk is None]
+
+    def _quotes(self) -> Check:
+        found = self._select("check-quotes")
+        lost = [row for row in self._select("lost-evidence") if not rows.truth(row, "sentence")]
+        bad = [f"evidence {rows.must(row, 'lost')} of {self._name(row)} is gone" for row in lost]
+        for row in found:
+            if not rows.truth(row, "about"):
+                bad.append(f"evidence {rows.must(row, 'evidence')} does not speak of {self._name(row)}")
+            elif "offset" in row and not rows.truth(row, "holds"):
+                bad.append(f"“{_short(rows.must(row, 'quote'))}” is not at {rows.whole(row, 'offset')}")
+        located = sum("offset" in row for row in found)
+        note = f"; {len(found) - located} were never located and say so" if located < len(found) else ""
+        return _check("quotes", located + len(lost), bad, f"quotes stand at their offsets{note}")
+
+    def _sentences(self) -> Check:
+        found = self._select("check-sentences")
+        lost = [row for row in self._select("lost-evidence") if rows.truth(row, "sentence")]
+        bad = [f"sentence {rows.must(row, 'lost')} is gone" for row in lost]
+        bad += [
+            f"sentence {rows.must(row, 'sentence')} leaves its chunk"
+            for row in found
+            if not rows.truth(row, "holds")
+        ]
+        return _check("sentences", len(found) + len(lost), bad, "selected sentences lie within their chunks")
+
+    def _chunks(self, chunks: Sequence[Row]) -> Check:
+        bad = []
+        for row in chunks:
+            text_hash = iris.digest(rows.must(row, "content"))
+            known = range((rows.whole(row, "chunks") or 0) + 1)
+            document = rows.node(row, "document")
+            if rows.node(row, "chunk") not in (iris.chunk(document, text_hash, n) for n in known):
+                bad.append(f"{_place(row)}: its text is not the one that it is named after")
+        return _check("chunks", len(chunks), bad, "chunk texts give their chunk's IRI")
+
+    def _offsets(self, chunks: Sequence[Row]) -> Check:
+        texts: dict[str, str | None] = {}
+        bad = []
+        for row in chunks:
+            stored = rows.must(row, "text")
+            if stored not in texts:
+                texts[stored] = self._librarian.text(stored)
+            text, content = texts[stored], rows.must(row, "content")
+            offset = rows.whole(row, "offset") or 0
+            if text is None:
+                bad.append(f"{_place(row)}: the document's text {stored} is missing or damaged")
+            elif text[offset : offset + len(content)] != content:
+                bad.append(f"{_place(row)} does not stand at {offset} in its document")
+        return _check("offsets", len(chunks), bad, "chunks stand at their offsets in their documents")
+
+    def _objects(self) -> Check:
+        found = self._store.select("trace/objects", sessions=[self._session])
+        objects = sorted({rows.must(row, "object") for row in found})
+        bad = [f"{iri} is missing or damaged" for iri in objects if self._librarian.get(iri) is None]
+        return _check("objects", len(objects), bad, "stored texts hash to their names")
+
+    def _answer(self) -> Check:
+        bad = []
+        count = 0
+        for step in self._trace.steps:
+            if step.kind == "question" or (step.answer is None and not step.sentences):
+                continue
+            answer = step.answer or ""
+            if step.stored and iris.stored_object(iris.digest(answer)).value != step.stored:
+                bad.append(f"the text of {step.iri} is not the one that was stored, or was erased")
+            for sentence in step.sentences:
+                count += 1
+                if answer[sentence.offset : sentence.offset + sentence.length] != sentence.text:
+                    bad.append(f"sentence {sentence.iri} does not stand at {sentence.offset}")
+        return _check("answer", count, bad, "sentences stand at their offsets in the answer")
+
+    def _citations(self) -> Check:
+        found = self._select("check-citations")
+        bad = []
+        for row in found:
+            cited = rows.must(row, "cited")
+            if not rows.truth(row, "selected"):
+                bad.append(f"{cited} was not selected in this trace")
+            elif not rows.truth(row, "marked"):
+                bad.append(f"the mark of {cited} does not stand in the sentence that cites it")
+        return _check("citations", len(found), bad, "citations lead to selections")
+
+    def _sources(self, chunks: Sequence[Row]) -> Check:
+        retired = [row for row in chunks if "retired" in row]
+        bad = [
+            f"{_place(row)} was retired by an edit, {rows.must(row, 'retired')}; its text is kept"
+            for row in retired
+        ]
+        lost = sorted({rows.must(row, "chunk") for row in self._select("lost-sources")})
+        bad += [f"{chunk}: source forgotten" for chunk in lost]
+        return _check("sources", len(chunks) + len(lost), bad, "chunks are as their documents have them")
+
+
+def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
+    if not bad:
+        return Check(name, True, f"{count} of {count} {good}")
+    more = f"; and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+    return Check(name, False, "; ".join(bad[:_SHOWN]) + more)
+
+
+def _place(row: Row) -> str:
+    return f"{rows.must(row, 'label')} of “{rows.must(row, 'title')}”"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"

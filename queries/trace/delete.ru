@@ -1,0 +1,36 @@
+# name: trace/delete
+# kind: update
+# summary: Take out traces - sessions, questions and steps, and what hangs on them.
+# params:
+#   sessions: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
+{% for session in sessions %}
+DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    ?step prov:wasGeneratedBy {{ session }} ;
+      tg:selectedEdge|rag:consideredEdge ?item .
+    ?item tg:edge ?statement .
+    ?statement ?property ?value .
+    FILTER NOT EXISTS {
+      ?other tg:edge ?statement .
+      FILTER(!CONTAINS(STR(?other), STRAFTER(STR({{ session }}), "session:")))
+    }
+  }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    ?step prov:wasGeneratedBy {{ session }} ;
+      ?link ?node .
+    FILTER(CONTAINS(STR(?node), STRAFTER(STR({{ session }}), "session:")))
+    FILTER NOT EXISTS { ?node prov:wasGeneratedBy {{ session }} }
+    FILTER(?node != {{ session }})
+    ?node ?property ?value .
+  }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    ?node prov:wasGeneratedBy {{ session }} ;
+      ?property ?value .
+  }
+} ;
+DELETE WHERE { GRAPH <urn:graph:retrieval> { {{ session }} ?property ?value } } {% if not loop.last %};{% endif %}
+{% endfor %}

@@ -12,8 +12,8 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.lines import printable
 from graphrag_rdf.trace.model import Source, Trace
-from graphrag_rdf.trace.text import printable
 
 if TYPE_CHECKING:
     from jinja2 import Template

@@ -1,66 +1,27 @@
 """Traces as text, for `ask --explain` and `trace show`.
 
-Nothing that stands in a document, question or answer reaches the terminal as anything but letters: see
-`printable`. Lines are wrapped to the width, save for IRIs, which are never broken.
+Everything passes through `printable`. Lines are wrapped to the width, save for headings and IRIs, which are
+never broken.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.catalogue import TraceSummary
+from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Call, Fact, Score, Selection, Source, Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
+from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
-_REPLACEMENT = "\ufffd"
-_BLANKS = "\t\r\v\f\x85\u2028\u2029"
-# C0 and C1 controls (ECMA-48), bidirectional controls (UAX #9 §2), surrogates, tag characters, annotations
-_UNPRINTABLE = (
-    (0x00, 0x1F),
-    (0x7F, 0x9F),
-    (0x61C, 0x61C),
-    (0x200E, 0x200F),
-    (0x202A, 0x202E),
-    (0x2066, 0x2069),
-    (0xD800, 0xDFFF),
-    (0xFFF9, 0xFFFB),
-    (0xE0000, 0xE007F),
-)
-_TABLE = {
-    **{code: _REPLACEMENT for first, last in _UNPRINTABLE for code in range(first, last + 1)},
-    **dict.fromkeys(map(ord, _BLANKS), " "),
-    ord("\n"): "\n",
-}
-
-_BOLD, _DIM, _RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
-
-
-def printable(text: str) -> str:
-    """A text that a terminal or page shows as it is: no control sequence, no reversed writing direction.
-
-    Line feeds stay; other blank controls become spaces; every other control becomes U+FFFD. Each character is
-    replaced by one, so offsets still hold.
-    """
-    return text.translate(_TABLE)
-
-
-def one_line(text: str) -> str:
-    """A printable text on one line, runs of white space as one space."""
-    return " ".join(printable(text).split())
 
 
 def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
@@ -71,7 +32,7 @@ def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: b
         colour: bold headings and dim details by escape sequences.
         full: also parameters, considered edges, activated entities and calls.
     """
-    page = _Page(width, colour)
+    page = Lines(width, colour)
     _session(page, trace, full)
     for step in trace.steps:
         page.line()
@@ -81,14 +42,14 @@ def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: b
 
 def render_session(trace: Trace, *, width: int = 80, colour: bool = False) -> str:
     """The head of a trace."""
-    page = _Page(width, colour)
+    page = Lines(width, colour)
     _session(page, trace, full=False)
     return page.text()
 
 
 def render_step(step: TraceStep, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
     """One step of a trace."""
-    page = _Page(width, colour)
+    page = Lines(width, colour)
     _step(page, step, full)
     return page.text()
 
@@ -109,7 +70,7 @@ def render_message(
     """
     if message.message_type != "explain" or message.explain_id is None:
         return ""
-    page = _Page(width, colour)
+    page = Lines(width, colour)
     owners = store.select("trace/session-of", node=NamedNode(message.explain_id))
     if not owners:
         page.heading(message.kind, message.explain_id)
@@ -125,73 +86,24 @@ def render_message(
 
 def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: bool = False) -> str:
     """A table of traces, sub-traces indented under their parents."""
-    page = _Page(width, colour)
+    page = Lines(width, colour)
     depths: dict[str, int] = {}
     for summary in summaries:
         depth = depths[summary.iri] = depths.get(summary.parent or "", -1) + 1
         when = summary.time.strftime("%Y-%m-%d %H:%M:%S") if summary.time else "?" * 19
         took = "unfinished" if summary.seconds is None else f"{summary.seconds:.2f} s"
-        ended = "" if summary.outcome in (None, "completed") else f"  {summary.outcome}"
+        ended = "" if summary.outcome in (None, "completed") else f" · {summary.outcome}"
         uuid = summary.iri.rsplit(":", 1)[-1]
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
-        page.paragraph(f"{summary.steps} steps  {took}{ended}  {summary.question}", f"{indent}  ")
+        page.paragraph(f"{summary.steps} steps · {took}{ended} · {summary.question}", f"{indent}  ")
     return page.text()
-
-
-class _Page:
-    """Lines of a width; everything that is written passes through `printable`."""
-
-    def __init__(self, width: int, colour: bool) -> None:
-        self._width = max(width, 20)
-        self._colour = colour
-        self._lines: list[str] = []
-
-    def heading(self, name: str, iri: str) -> None:
-        self.line(f"[{name}] {iri}", bold=True)
-
-    def line(self, text: str = "", *, bold: bool = False) -> None:
-        shown = printable(text).replace("\n", " ").rstrip()
-        self._lines.append(f"{_BOLD}{shown}{_RESET}" if bold and self._colour and shown else shown)
-
-    def paragraph(self, text: str, indent: str, label: str = "", *, dim: bool = False) -> None:
-        """A wrapped text; lines after the first stand two cells deeper if it has a label."""
-        hang = indent + ("  " if label else "")
-        shown = one_line(f"{label}{text}")
-        for number, piece in enumerate(_wrap(shown, self._width - len(hang))):
-            lead = hang if number else indent
-            self._lines.append(f"{lead}{_DIM}{piece}{_RESET}" if dim and self._colour else lead + piece)
-
-    def prose(self, text: str, indent: str) -> None:
-        """A text whose own lines are kept."""
-        for line in printable(text).split("\n"):
-            if line.strip():
-                self.paragraph(line, indent)
-            else:
-                self.line()
-
-    def text(self) -> str:
-        return "\n".join(self._lines) + "\n" if self._lines else ""
-
-
-@cache
-def _console() -> Console:
-    from rich.console import Console
-
-    return Console(file=io.StringIO(), color_system=None, legacy_windows=False)
-
-
-def _wrap(text: str, width: int) -> Iterator[str]:
-    from rich.text import Text
-
-    for line in Text(text).wrap(_console(), max(width, 20), tab_size=1):
-        yield line.plain.rstrip()
 
 
 # --- sections --------------------------------------------------------------------------------------
 
 
-def _session(page: _Page, trace: Trace, full: bool) -> None:
+def _session(page: Lines, trace: Trace, full: bool) -> None:
     page.heading("session", trace.iri)
     facts = [
         trace.kind or "unknown pipeline",
@@ -212,7 +124,7 @@ def _session(page: _Page, trace: Trace, full: bool) -> None:
         page.prose(trace.question, "    ")
 
 
-def _step(page: _Page, step: TraceStep, full: bool) -> None:
+def _step(page: Lines, step: TraceStep, full: bool) -> None:
     page.heading(step.kind, step.iri)
     facts = [
         f"by {step.mode}" if step.mode else "",
@@ -232,17 +144,17 @@ def _step(page: _Page, step: TraceStep, full: bool) -> None:
             _call(page, call)
 
 
-def _question(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _question(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     page.prose(step.query or "", "    ")
 
 
-def _grounding(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _grounding(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     page.line(f"    {len(step.concepts)} concept(s)")
     for concept in step.concepts:
         page.paragraph(concept, "      ", "- ")
 
 
-def _exploration(page: _Page, step: TraceStep, full: bool) -> None:
+def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
     if step.candidates is not None:
         page.line(f"    Met {step.candidates} edge(s), kept {step.edges or 0}")
     page.line(f"    {len(step.seeds)} seed entit{'y' if len(step.seeds) == 1 else 'ies'}")
@@ -256,11 +168,11 @@ def _exploration(page: _Page, step: TraceStep, full: bool) -> None:
         page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
     for edge in step.considered:
         mark = "*" if edge.selected else " "
-        about = f"{mark} {edge.rank}. {_fact(edge.fact)}  {_score(edge.score)}  hop {edge.hop}"
+        about = f"{mark} {edge.rank}. {_fact(edge.fact)} · {_score(edge.score)} · hop {edge.hop}"
         page.paragraph(about, "      ", "Considered: ", dim=True)
 
 
-def _focus(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _focus(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     edges = [selection for selection in step.selections if selection.chunk is None]
     chunks = [selection for selection in step.selections if selection.chunk is not None]
     page.line(f"    Selected {len(edges)} edge(s)")
@@ -275,13 +187,13 @@ def _focus(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
         _why(page, selection)
 
 
-def _why(page: _Page, selection: Selection) -> None:
+def _why(page: Lines, selection: Selection) -> None:
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", "Reason: ")
     if selection.concept:
         page.paragraph(selection.concept, "        ", "Concept: ")
-    hop = f"  hop {selection.hop}" if selection.hop is not None else ""
-    cited = f"  cited as [{selection.marker}]" if selection.marker is not None else ""
+    hop = f" · hop {selection.hop}" if selection.hop is not None else ""
+    cited = f" · cited as [{selection.marker}]" if selection.marker is not None else ""
     page.paragraph(f"{_score(selection.score)}{hop}{cited}", "        ", "Score: ")
     for source in selection.sources:
         page.paragraph(_place(source), "        ", "Source: ")
@@ -289,7 +201,7 @@ def _why(page: _Page, selection: Selection) -> None:
             page.paragraph(f"“{source.quote}”", "          ")
 
 
-def _synthesis(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     if step.answer:
         page.line()
         page.prose(step.answer, "")
@@ -300,11 +212,11 @@ def _synthesis(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG00
         page.line()
 
 
-def _error(page: _Page, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _error(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
     page.paragraph(step.reason or "unknown", "    ", f"{step.stage or 'Error'}: ")
 
 
-_SECTIONS: dict[str, Callable[[_Page, TraceStep, bool], None]] = {
+_SECTIONS: dict[str, Callable[[Lines, TraceStep, bool], None]] = {
     "question": _question,
     "grounding": _grounding,
     "exploration": _exploration,
@@ -314,7 +226,7 @@ _SECTIONS: dict[str, Callable[[_Page, TraceStep, bool], None]] = {
 }
 
 
-def _call(page: _Page, call: Call) -> None:
+def _call(page: Lines, call: Call) -> None:
     facts = [
         call.template or call.purpose or "",
         call.model or "",
@@ -366,3 +278,74 @@ def _tokens(in_tokens: int | None, out_tokens: int | None) -> str:
         return ""
     known = ["?" if count is None else str(count) for count in (in_tokens, out_tokens)]
     return f"tokens {known[0]} in, {known[1]} out"
+
+
+# --- sources ---------------------------------------------------------------------------------------
+
+
+def render_tree(tree: SourceTree, *, width: int = 80, colour: bool = False) -> str:
+    """A document with its pages, chunks and facts as a tree."""
+    page = Lines(width, colour)
+    page.line(tree.title, bold=True)
+    about = [tree.identity, tree.media_type, tree.language, tree.location]
+    page.paragraph(" · ".join(part for part in about if part), "", dim=True)
+    for sheet in tree.pages:
+        label = f" “{sheet.label}”" if sheet.label and sheet.label != f"Page {sheet.number}" else ""
+        where = _span(sheet.char_offset, sheet.char_length)
+        last = sheet is tree.pages[-1] and not tree.chunks
+        inner = _branch(page, f"Page {sheet.number}{label} ({where})", "", last=last)
+        for chunk in sheet.chunks:
+            _chunk(page, chunk, inner, last=chunk is sheet.chunks[-1])
+    for chunk in tree.chunks:
+        _chunk(page, chunk, "", last=chunk is tree.chunks[-1])
+    return page.text()
+
+
+def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour: bool = False) -> str:
+    """What supports facts: for each fact every place, with its quote."""
+    page = Lines(width, colour)
+    shown: Fact | None = None
+    for item in found:
+        if item.fact != shown:
+            shown = item.fact
+            page.paragraph(_fact(shown), "")
+        confidence = "" if item.confidence is None else f" · confidence {item.confidence:.2f}"
+        page.paragraph(f"{_place(item.source)}{confidence}", "  ", "Source: ")
+        if item.source.quote:
+            page.paragraph(f"“{item.source.quote}”", "    ")
+    return page.text()
+
+
+def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
+    notes = [_span(chunk.char_offset, chunk.char_length)]
+    if len(chunk.pages) > 1:
+        notes.append(f"also on page {', '.join(map(str, chunk.pages[1:]))}")
+    if chunk.retired:
+        notes.append(_STATES["retired"])
+    inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}…”", lead, last=last)
+    for fact in chunk.facts:
+        _branch(page, _fact(fact), inner, last=fact is chunk.facts[-1])
+
+
+def _branch(page: Lines, text: str, lead: str, *, last: bool) -> str:
+    """Write a node of a tree; what its own branches begin with."""
+    inner = lead + ("    " if last else "│   ")
+    page.paragraph(text, lead + ("└── " if last else "├── "), hang=inner)
+    return inner
+
+
+def _span(offset: int, length: int) -> str:
+    return f"characters {offset}–{offset + length}"
+
+
+__all__ = [
+    "one_line",
+    "printable",
+    "render_fact_sources",
+    "render_list",
+    "render_message",
+    "render_session",
+    "render_step",
+    "render_trace",
+    "render_tree",
+]

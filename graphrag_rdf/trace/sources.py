@@ -1,0 +1,315 @@
+"""Where facts come from: what a document gave, and what supports a fact."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.sparql.parameters import parse_term
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.model import Fact, Source, iso
+from graphrag_rdf.trace.reader import label_of, read_labels, read_source
+
+Term: TypeAlias = NamedNode | Literal
+Edge: TypeAlias = tuple[NamedNode, NamedNode, Term]
+
+_PREVIEW = 100  # characters of a chunk's text in a tree
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkNode:
+    """A chunk; `char_offset` is in the document's text, `pages` are the numbers of those that it touches."""
+
+    iri: str
+    number: int
+    label: str
+    char_offset: int
+    char_length: int
+    text: str
+    pages: tuple[int, ...]
+    retired: datetime | None
+    facts: tuple[Fact, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields; `text` is the beginning of the chunk's text."""
+        return {
+            "iri": self.iri,
+            "number": self.number,
+            "label": self.label,
+            "char_offset": self.char_offset,
+            "char_length": self.char_length,
+            "text": self.text,
+            "pages": list(self.pages),
+            "retired": iso(self.retired),
+            "facts": [fact.as_json() for fact in self.facts],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PageNode:
+    """A page with the chunks that begin on it."""
+
+    iri: str
+    number: int
+    label: str | None
+    char_offset: int
+    char_length: int
+    chunks: tuple[ChunkNode, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {
+            "iri": self.iri,
+            "number": self.number,
+            "label": self.label,
+            "char_offset": self.char_offset,
+            "char_length": self.char_length,
+            "chunks": [chunk.as_json() for chunk in self.chunks],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SourceTree:
+    """A document with its pages and chunks; `chunks` are those that stand on no page, retired ones last."""
+
+    iri: str
+    title: str
+    identity: str
+    location: str
+    media_type: str | None
+    language: str | None
+    version: str | None
+    content_hash: str | None
+    read: datetime | None
+    pages: tuple[PageNode, ...]
+    chunks: tuple[ChunkNode, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The object that `source tree --format json` prints."""
+        return {
+            "document": self.iri,
+            "title": self.title,
+            "identity": self.identity,
+            "location": self.location,
+            "media_type": self.media_type,
+            "language": self.language,
+            "version": self.version,
+            "content_hash": self.content_hash,
+            "read": iso(self.read),
+            "pages": [page.as_json() for page in self.pages],
+            "chunks": [chunk.as_json() for chunk in self.chunks],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class FactSource:
+    """A place that supports a fact, with the fact."""
+
+    fact: Fact
+    source: Source
+    confidence: float | None
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `source fact --format json`; `char_offset` in the document's text."""
+        source = self.source
+        return {
+            "chunk": source.chunk,
+            "page": source.page,
+            "document": source.document,
+            "title": source.title,
+            "page_number": source.page_number,
+            "char_offset": source.char_offset,
+            "char_length": source.char_length,
+            "quote": source.quote,
+            "verified": source.verified,
+            "subgraph": source.subgraph,
+            "activity": source.activity,
+            "evidence": source.evidence,
+            "confidence": self.confidence,
+            "uri": source.uri,
+            "state": source.state,
+            "fact": self.fact.as_json(),
+        }
+
+
+def source_tree(store: Store, document: str) -> SourceTree:
+    """A document, its pages, its chunks, and the facts that each gave.
+
+    Args:
+        document: IRI, identity (path under the ingest root), place, or title if it is unique.
+
+    Raises:
+        UsageError: when nothing, or more than one document, is called so.
+    """
+    row = _find(store, document)
+    iri = rows.node(row, "document")
+    facts = _document_facts(store, iri)
+    chunks: dict[str, ChunkNode] = {}
+    for found in store.select("provenance/document-chunks", document=iri, shown=_PREVIEW):
+        chunk = _chunk(found, facts)
+        known = chunks.get(chunk.iri)
+        if known is not None:
+            chunk = _chunk(found, facts, known.pages)
+        chunks[chunk.iri] = chunk
+    by_page: dict[int | None, list[ChunkNode]] = defaultdict(list)
+    pages = store.select("provenance/document-pages", document=iri)
+    numbers = {rows.whole(page, "number") for page in pages}
+    for chunk in chunks.values():
+        on_page = chunk.pages[0] if chunk.pages and chunk.retired is None else None
+        by_page[on_page if on_page in numbers else None].append(chunk)
+    return SourceTree(
+        iri=iri.value,
+        title=rows.must(row, "title"),
+        identity=rows.must(row, "identity"),
+        location=rows.must(row, "location"),
+        media_type=rows.text(row, "media_type"),
+        language=rows.text(row, "language"),
+        version=rows.text(row, "version"),
+        content_hash=rows.text(row, "hash"),
+        read=rows.moment(row, "read"),
+        pages=tuple(_page(page, by_page) for page in pages),
+        chunks=tuple(by_page[None]),
+    )
+
+
+def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
+    """Every chunk, page, document and quote that supports a fact, in the order of the documents' titles.
+
+    Args:
+        s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases as
+            they are written; an object may also be the text of a literal. Labels that several things have
+            give the sources of every fact that matches.
+
+    Raises:
+        UsageError: when a term is malformed, nothing is called so, or there is no such fact.
+    """
+    edges = _edges(store, s, p, o)
+    found = store.select("provenance/fact-evidence", edges=edges) if edges else []
+    found += store.select("provenance/fact-containers", edges=edges) if edges else []
+    if not found:
+        raise UsageError(
+            f"there is no fact ({s}, {p}, {o})",
+            hint="give labels as they are written, or terms as in <http://…>; retrieve shows facts",
+        )
+    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    return [FactSource(_fact(row, labels), read_source(row), rows.number(row, "confidence")) for row in found]
+
+
+# --- documents -------------------------------------------------------------------------------------
+
+
+def _find(store: Store, name: str) -> Row:
+    found = store.select("provenance/find-document", name=name.strip().strip("<>"))
+    exact = [row for row in found if rows.truth(row, "exact")]
+    matches = exact or found
+    if not matches:
+        raise UsageError(f"no document is called {name!r}", hint="give its path, IRI or title")
+    if len(matches) > 1:
+        listed = ", ".join(rows.must(row, "document") for row in matches)
+        raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
+    return matches[0]
+
+
+def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, ...]]:
+    found = store.select("provenance/document-facts", document=document)
+    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    facts: dict[str, dict[Fact, None]] = defaultdict(dict)
+    for row in found:
+        facts[rows.must(row, "chunk")][_fact(row, labels)] = None
+    return {chunk: tuple(known) for chunk, known in facts.items()}
+
+
+def _chunk(row: Row, facts: dict[str, tuple[Fact, ...]], pages: tuple[int, ...] = ()) -> ChunkNode:
+    iri, page = rows.must(row, "chunk"), rows.whole(row, "page_number")
+    return ChunkNode(
+        iri=iri,
+        number=rows.whole(row, "number") or 0,
+        label=rows.must(row, "label"),
+        char_offset=rows.whole(row, "offset") or 0,
+        char_length=rows.whole(row, "length") or 0,
+        text=rows.must(row, "text"),
+        pages=pages if page is None else (*pages, page),
+        retired=rows.moment(row, "retired"),
+        facts=facts.get(iri, ()),
+    )
+
+
+def _page(row: Row, by_page: dict[int | None, list[ChunkNode]]) -> PageNode:
+    number = rows.whole(row, "number") or 0
+    return PageNode(
+        iri=rows.must(row, "page"),
+        number=number,
+        label=rows.text(row, "label"),
+        char_offset=rows.whole(row, "offset") or 0,
+        char_length=rows.whole(row, "length") or 0,
+        chunks=tuple(by_page[number]),
+    )
+
+
+# --- facts -----------------------------------------------------------------------------------------
+
+
+def _edges(store: Store, s: str, p: str, o: str) -> list[Edge]:
+    """The facts that three terms or labels name; three terms are taken as they are."""
+    terms = [_term(text) for text in (s, p, o)]
+    subject, predicate, object_ = terms
+    if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
+        return [(subject, predicate, object_)]
+    objects: Sequence[Term] = [object_] if object_ is not None else _named(store, o)
+    found = store.select(
+        "provenance/matching-facts",
+        subjects=[subject] if isinstance(subject, NamedNode) else _known(store, s),
+        predicates=[predicate] if isinstance(predicate, NamedNode) else _predicates(store, p),
+        objects=objects,
+        object_text=[o] if object_ is None else [],
+    )
+    return [(rows.node(row, "s"), rows.node(row, "p"), row["o"]) for row in found]  # type: ignore[misc]
+
+
+def _term(text: str) -> Term | None:
+    """A term given as such; None for a label."""
+    if text.startswith(("http://", "https://", "urn:")) and " " not in text:
+        text = f"<{text}>"
+    if not text.startswith(("<", '"')):
+        return None
+    try:
+        term = parse_term(text)
+    except ValueError as error:
+        raise UsageError(f"{text} is not an RDF term", hint="terms are written as in N-Triples") from error
+    if isinstance(term, NamedNode):
+        return term
+    if isinstance(term, Literal) and text.startswith('"'):
+        return term
+    raise UsageError(f"{text} cannot be part of a fact", hint="terms are written as in N-Triples")
+
+
+def _known(store: Store, name: str) -> list[NamedNode]:
+    things = _named(store, name)
+    if not things:
+        raise UsageError(f"nothing is called {name!r}", hint="labels are looked up as they are written")
+    return things
+
+
+def _predicates(store: Store, name: str) -> list[NamedNode]:
+    """As `_known`; rdf:type has no label in the store and is called as it is shown, or as in Turtle."""
+    if name in ("a", "type"):
+        return [*_named(store, name), RDF.type]
+    return _known(store, name)
+
+
+def _named(store: Store, name: str) -> list[NamedNode]:
+    return [rows.node(row, "thing") for row in store.select("provenance/named", name=name)]
+
+
+def _fact(row: Row, labels: dict[str, str]) -> Fact:
+    s, p, o = rows.node(row, "s"), rows.node(row, "p"), row["o"]
+    assert isinstance(o, NamedNode | Literal)  # noqa: S101
+    return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))

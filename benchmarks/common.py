@@ -105,6 +105,19 @@ def worker(module: str, *arguments: str, env: Mapping[str, str] | None = None) -
     return found
 
 
+def slowdown() -> float:
+    """How much slower than at its best this machine does a fixed piece of work just now, by CPU seconds.
+
+    Neighbours on the same cores cost CPU time too, not only waiting: figures of a busy machine are too high.
+    """
+    times = []
+    for _ in range(60):
+        start = time.thread_time()
+        sum(len(str(number)) for number in range(20_000))
+        times.append(time.thread_time() - start)
+    return statistics.median(times) / min(times)
+
+
 # --- figures ----------------------------------------------------------------------------------------
 
 
@@ -137,7 +150,7 @@ class Figure:
 
 def show(title: str, figures: Iterable[Figure]) -> None:
     """Print figures as a Markdown table."""
-    print(f"\n## {title}\n")
+    print(f"\n## {title}\n\nThis machine is {slowdown():.1f} × slower than at its best just now.\n")
     table(
         ("figure", "measured", "bar", "beside the baseline"),
         [(f.what, f.value, f.bar, f.beside) for f in figures],

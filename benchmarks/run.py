@@ -18,8 +18,9 @@ from pathlib import Path
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "startup": ([], []),
     "ingest_book": ([], ["--install"]),
+    "templates": (["--facts", "20000"], []),
     "million": (["--facts", "50000", "--traces", "2000"], []),
-    "evaluation": (["--questions", "25"], []),
+    "evaluation": (["--questions", "25", "--extraction", "rules", "--titles", "yes", "--vectors", "no"], []),
 }
 """Name → (arguments of a short run, arguments of a full run)."""
 

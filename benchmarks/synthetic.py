@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, cached_property, lru_cache
-from itertools import chain
 
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
@@ -170,6 +169,7 @@ class Collection:
             passage = self.passage(number)
             chunk = self.chunk(passage)
             subgraph = iris.subgraph(chunk, MENTIONS)
+            about = passage.document % self.entities
             yield from prov.mention_subgraph(subgraph, chunk, "synthetic", MENTIONS)
             for index, (offset, length) in enumerate(passage.sentences):
                 ends = chain.from_iterable(
@@ -177,7 +177,10 @@ class Collection:
                 )
                 mentioned = map(entity, dict.fromkeys(ends))
                 yield from prov.sentence(chunk, index, offset, length, mentioned)
-            for each in dict.fromkeys(chain.from_iterable((f.subject, f.object) for f in passage.facts)):
+                if about not in ends:
+                    yield prov.source(iris.sentence(chunk, index), RAG.about, entity(about))
+            ends = [end for fact in passage.facts for end in (fact.subject, fact.object)]
+            for each in dict.fromkeys([*ends, about]):
                 node, name = entity(each), Literal(entity_name(each))
                 yield prov.source(subgraph, TG.contains, Triple(node, RDFS.label, name))
                 if each not in named:

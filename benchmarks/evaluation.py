@@ -3,8 +3,8 @@
     python -m benchmarks.evaluation [--questions 25] [--sets hotpot] [--extraction rules recorded]
 
 The baselines, BM25 and dense search over the same passages, are of the same run. Vectors come from a local
-model, if the environment names its folder. Each combination has a process of its own. `located` is the share of
-recorded facts whose quote stands in the passage at exactly the offsets that the store gives.
+model, if the environment names its folder. Each combination has a process of its own. `located` is the share
+of recorded facts whose quote stands in the passage at exactly the offsets that the store gives.
 """
 
 from __future__ import annotations

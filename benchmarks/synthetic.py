@@ -172,9 +172,7 @@ class Collection:
             about = passage.document % self.entities
             yield from prov.mention_subgraph(subgraph, chunk, "synthetic", MENTIONS)
             for index, (offset, length) in enumerate(passage.sentences):
-                ends = chain.from_iterable(
-                    (f.subject, f.object) for f in passage.facts if f.sentence == index
-                )
+                ends = [end for f in passage.facts if f.sentence == index for end in (f.subject, f.object)]
                 mentioned = map(entity, dict.fromkeys(ends))
                 yield from prov.sentence(chunk, index, offset, length, mentioned)
                 if about not in ends:

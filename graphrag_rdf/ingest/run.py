@@ -251,17 +251,20 @@ class Ingest:
             if self._stop():
                 return
             if isinstance(document, DocumentError):
-                self._document_failed(document, None)
+                self._document_failed(document)
                 continue
             plan = document.plan
             if plan.fate == "unchanged" and not self._settings.refresh:
                 counts.unchanged += 1
+                self._commit(
+                    Changes(updates=self._clear_failures(plan))
+                )  # of a file that was broken meanwhile
                 self.report.chunks.reused += plan.stored.chunks if plan.stored else 0
                 continue
             try:
                 parsed = document.parse()
             except DocumentError as error:
-                self._document_failed(error, plan.iri)
+                self._document_failed(error)
                 continue
             tasks = self._write_document(document, parsed)
             if plan.replaces is not None:
@@ -276,13 +279,14 @@ class Ingest:
                 counts.unchanged += 1
             yield from tasks
 
-    def _document_failed(self, error: DocumentError, document: NamedNode | None) -> None:
+    def _document_failed(self, error: DocumentError) -> None:
+        """Report the failure, and record it once: of the document, or of the file if there is none yet."""
         self.report.documents.failed += 1
         self.report.failures.append(FailureReport(error.path, None, "read", error.reason))
         if not os.path.lexists(error.path):  # nothing is there that another run could read
             return
         location = Path(error.path).resolve().as_uri()
-        about = document or self._by_location.get(location) or iris.document(location)
+        about = self._by_location.get(location) or iris.document(location)
         known = self._failed_before.get((str(about), "read"))
         if known is not None and to_python(known["reason"]) == error.reason:
             return

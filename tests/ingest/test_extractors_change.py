@@ -1,0 +1,108 @@
+"""Another extractor, model or prompt on the same store, and --refresh."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from graphrag_rdf.resources import folder
+from tests.ingest.conftest import (
+    MakeEngine,
+    assert_same,
+    by_model,
+    content,
+    everything,
+    facts,
+    index_matches_store,
+)
+from tests.support.scripted_server import ScriptedServer
+
+TEXT = "Ada Lovelace met Charles Babbage. Charles Babbage knew Mary Somerville of Jedburgh."
+
+
+def _extractors(engine: object) -> set[str]:
+    return {q.object.value for q in engine.store.quads() if q.predicate.value.endswith("#extractor")}  # type: ignore[attr-defined]
+
+
+def test_from_rules_to_a_model_and_back(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """What rules found stays beside what the model finds; going back finds it done."""
+    (docs / "a.txt").write_text(TEXT)
+    with engine_of("store") as engine:
+        engine.ingest([docs])
+        by_rules = facts(engine)
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        report = engine.ingest([docs])
+        assert report.documents.updated == 1
+        assert by_rules <= facts(engine)
+        assert {key.split("/")[0] for key in _extractors(engine)} == {"mentions", "rules", "llm"}
+        assert index_matches_store(engine)
+        before = everything(engine)
+    with engine_of("store") as engine:
+        assert engine.ingest([docs]).documents.unchanged == 1
+        assert_same(everything(engine), before)
+
+
+def test_another_model_supersedes_the_first(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        engine.ingest([docs])
+    scripted_server.answer_with(lambda request: '{"entities": [{"name": "Jedburgh"}], "relations": []}')
+    second = by_model(scripted_server, llm__model="openai/second")
+    with engine_of("store", **second) as engine:
+        engine.ingest([docs])
+        fresh = engine_of(**second)
+        fresh.ingest([docs])
+        assert_same(content(engine), content(fresh))
+        assert facts(engine) == set()
+        assert index_matches_store(engine)
+
+
+def test_another_prompt_supersedes_the_first(
+    docs: Path, tmp_path: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        engine.ingest([docs])
+    own = tmp_path / "pipelines"
+    shutil.copytree(folder("pipelines") / "ingest", own / "ingest")
+    prompt = own / "ingest" / "extract.j2"
+    prompt.write_text("Be brief.\n" + prompt.read_text())
+    mine = by_model(scripted_server, pipelines=own)
+    with engine_of("store", **mine) as engine:
+        assert engine.ingest([docs]).documents.updated == 1
+        fresh = engine_of(**mine)
+        fresh.ingest([docs])
+        assert_same(content(engine), content(fresh))
+
+
+def test_refresh_by_rules_changes_nothing_that_counts(docs: Path, engine_of: MakeEngine) -> None:
+    (docs / "a.txt").write_text(TEXT)
+    (docs / "b.md").write_text("# Ada Lovelace\n\n" + TEXT)
+    engine = engine_of("store")
+    engine.ingest([docs])
+    before = content(engine)
+    report = engine.ingest([docs], refresh=True)
+    assert (report.documents.updated, report.chunks.added, report.chunks.removed) == (2, 0, 0)
+    assert_same(content(engine), before)
+    assert index_matches_store(engine)
+
+
+def test_refresh_asks_the_model_again(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """Despite the cache; and what it no longer says is gone."""
+    (docs / "a.txt").write_text(TEXT)
+    engine = engine_of("store", **by_model(scripted_server))
+    engine.ingest([docs])
+    asked = len(scripted_server.requests)
+    answer = '{"entities": [{"name": "Mary Somerville"}], "relations": []}'
+    scripted_server.answer_with(lambda request: answer)
+    report = engine.ingest([docs], refresh=True)
+    assert (len(scripted_server.requests), report.llm.cached) == (2 * asked, 0)
+    fresh = engine_of(**by_model(scripted_server))
+    fresh.ingest([docs])
+    assert_same(content(engine), content(fresh))

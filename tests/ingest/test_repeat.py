@@ -1,0 +1,135 @@
+"""The same documents again: nothing happens; in another order or with other concurrency: the same store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.ingest.conftest import (
+    MakeEngine,
+    answer_of,
+    assert_same,
+    by_model,
+    chunks,
+    content,
+    everything,
+    index_matches_store,
+)
+from tests.support.scripted_server import Reply, ScriptedServer
+
+ADA = """# Ada
+
+Ada Lovelace met Charles Babbage in London. Babbage built the Difference Engine.
+The engine was made of brass.
+
+Ada Lovelace wrote notes about the Analytical Engine. She lived in Surrey.
+Mary Somerville taught Ada Lovelace.
+"""
+GRACE = """# Grace
+
+Grace Hopper worked at Harvard University. GRACE HOPPER wrote a compiler.
+Charles Babbage inspired Grace Hopper.
+Grace hopper was born in New York. charles babbage never met Grace Hopper.
+"""
+
+
+@pytest.fixture
+def two(docs: Path) -> Path:
+    """A folder with two documents."""
+    (docs / "ada.md").write_text(ADA)
+    (docs / "grace.md").write_text(GRACE)
+    return docs
+
+
+def test_second_run_changes_nothing(two: Path, engine_of: MakeEngine) -> None:
+    engine = engine_of("store")
+    first = engine.ingest([two])
+    before = everything(engine)
+    second = engine.ingest([two])
+    assert_same(everything(engine), before)
+    assert (first.documents.added, second.documents.unchanged) == (2, 2)
+    assert (second.chunks.added, second.chunks.reused, second.chunks.removed) == (0, len(chunks(engine)), 0)
+    assert (second.quads, second.facts, second.entities) == (0, 0, 0)
+    assert index_matches_store(engine)
+
+
+def test_second_run_after_reopening_asks_no_model(
+    two: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        report = engine.ingest([two])
+        before = everything(engine)
+    assert report.llm.calls == len(scripted_server.requests) == report.chunks.added > 0
+    assert report.llm.in_tokens is not None
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        second = engine.ingest([two])
+        assert_same(everything(engine), before)
+    assert (second.llm.calls, second.llm.cached) == (0, 0)
+    assert len(scripted_server.requests) == report.llm.calls
+
+
+def test_numbers_of_a_run_are_its_own(
+    two: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """Two ingests with one engine: the second does not count the calls of the first."""
+    engine = engine_of(**by_model(scripted_server))
+    first = engine.ingest([two / "ada.md"])
+    second = engine.ingest([two / "grace.md"])
+    assert first.llm.calls + second.llm.calls == len(scripted_server.requests)
+    assert second.llm.calls == second.chunks.added
+
+
+def test_order_of_files_does_not_matter(two: Path, engine_of: MakeEngine) -> None:
+    forward, backward = engine_of(), engine_of()
+    forward.ingest([two / "ada.md", two / "grace.md"])
+    backward.ingest([two / "grace.md"])
+    backward.ingest([two / "ada.md"])
+    assert_same(content(forward), content(backward))
+
+
+def test_jobs_do_not_matter(two: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -> None:
+    for number in range(12):
+        (two / f"more-{number}.txt").write_text(
+            f"Town {number} lies near Grace Hopper. GRACE HOPPER knows Town {number}."
+        )
+    scripted_server.answer_with(
+        lambda request: Reply(answer_of(request), delay=0.03 * (len(request.prompt) % 3))
+    )
+    stores = []
+    for jobs in (1, 8):
+        engine = engine_of(**by_model(scripted_server, extract__jobs=jobs))
+        assert engine.ingest([two]).documents.added == 14
+        stores.append(content(engine))
+    assert_same(*stores)
+    assert scripted_server.most_active > 1
+
+
+def test_report_numbers(two: Path, engine_of: MakeEngine) -> None:
+    engine = engine_of()
+    before = len(everything(engine))
+    report = engine.ingest([two]).as_json()
+    quads = everything(engine)
+    entities = {q.subject for q in quads if q.predicate.value.endswith("#canonicalEntity")}
+    assert report["documents"]["added"] == 2
+    assert report["chunks"]["added"] == len(chunks(engine))
+    assert report["entities"] == len(entities)
+    assert report["quads"] == len(quads) - before
+    assert report["seconds"] > 0
+    assert report["failures"] == []
+
+
+def test_labels_are_the_most_frequent_names(docs: Path, engine_of: MakeEngine) -> None:
+    """Chunks that say a name count; of equals the first by code point wins; the others are aliases."""
+    engine = engine_of()
+    for number, name in enumerate(["ACME Works", "Acme Works", "Acme Works", "Beta Hall", "BETA Hall"]):
+        (docs / f"{number}.txt").write_text(f"In 1990 the {name} stood in Leeds and {name} burned down.")
+    engine.ingest([docs])
+    names = {
+        (row["s"].value.rsplit("/", 1)[-1], row["p"].value.rsplit("#", 1)[-1], row["o"].value)  # type: ignore[union-attr]
+        for row in engine.store.query("SELECT ?s ?p ?o { ?s ?p ?o FILTER(isLiteral(?o)) }").rows or ()
+    }
+    assert ("acme-works", "label", "Acme Works") in names
+    assert ("acme-works", "altLabel", "ACME Works") in names
+    assert ("beta-hall", "label", "BETA Hall") in names
+    assert ("beta-hall", "altLabel", "Beta Hall") in names

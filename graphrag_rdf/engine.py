@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.config import Settings, load_settings
-from graphrag_rdf.errors import DocumentError, SearchIndexError, UsageError
+from graphrag_rdf.errors import DocumentError, SearchIndexError, StoreError, UsageError
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
@@ -111,9 +111,11 @@ class Engine:
         """Let go of the store and its indexes."""
         if "text_index" in self.__dict__:
             self.text_index.close()
-        self.store.close()
-        if self.place is not None and not self.read_only:
-            self.place.release()
+        try:
+            self.store.close()
+        finally:
+            if self.place is not None and not self.read_only:
+                self.place.release()
 
     def __enter__(self) -> Self:
         return self
@@ -121,7 +123,12 @@ class Engine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        try:
+            self.close()
+        except StoreError:
+            if error is None:
+                raise
+            log.debug("the store could not be closed either", exc_info=True)  # the first error counts
 
     # --- parts -------------------------------------------------------------------------------------
 

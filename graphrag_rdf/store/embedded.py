@@ -7,6 +7,7 @@ thread and function that asked for it, since a result touched by another thread 
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
@@ -24,6 +25,8 @@ from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
 
+_LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
+_PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
 _FRESH, _FORMER = ".new", ".old"  # beside the database, while it is written anew
 
 
@@ -206,13 +209,16 @@ class EmbeddedStore(TemplateStore):
     def flush(self) -> None:
         """Make sure that what was committed is on disk."""
         if self.path is not None and not self._read_only:
-            self._store.flush()
+            with _write_errors(self.path):
+                self._store.flush()
 
     def close(self) -> None:
         """See `Store.close`. Closing twice does nothing."""
         if hasattr(self, "_store"):
-            self.flush()
-            del self._store
+            try:
+                self.flush()
+            finally:
+                del self._store
 
     # --- commit numbers ----------------------------------------------------------------------------
 
@@ -289,13 +295,19 @@ def _open(path: Path | None, *, read_only: bool) -> ox.Store:
         settle_purge(path)
         path.mkdir(parents=True, exist_ok=True)
         return ox.Store(str(path))
-    except OSError as error:
-        if "lock" in str(error).lower():
+    except (OSError, RuntimeError, ValueError) as error:
+        if _LOCKED.search(str(error)):
             raise StoreLockedError(f"the store {path.parent} is in use") from error
         raise StoreError(
-            f"the store {path.parent} cannot be opened: {error}",
-            hint="restore it from a backup, or ingest again into a new folder",
+            f"the store {path.parent} cannot be opened: {error}", hint=_way_out(error)
         ) from error
+
+
+def _way_out(error: Exception) -> str:
+    """What helps when a store does not open: the engine tells the cause in words only."""
+    if any(cause in str(error) for cause in _PASSING):
+        return "check free space and permissions; what was committed before is intact"
+    return "restore it from a backup, or ingest again into a new folder"
 
 
 def _sequence(updates: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -16,6 +16,7 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
 from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -47,6 +48,15 @@ class Written:
     entities: set[NamedNode] = field(default_factory=set)
     named: set[tuple[str, str]] = field(default_factory=set)
     rejected: list[tuple[str, str]] = field(default_factory=list)
+    quoted: set[NamedNode] = field(default_factory=set)
+
+    def quote(self, evidence: Iterable[Quad]) -> None:
+        """Add the quads of a quote, unless the fact has one that begins there: the first stands."""
+        quads = list(evidence)
+        node = quads[0].subject
+        if isinstance(node, NamedNode) and node not in self.quoted:
+            self.quoted.add(node)
+            self.quads += quads
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +179,8 @@ class FactWriter:
         for candidate in candidates:
             if reason := self._unfit(candidate.name):
                 out.rejected.append((reason, candidate.name))
+            elif candidate.type and not fold(candidate.type):
+                fit.append(replace(candidate, type=None))
             else:
                 fit.append(candidate)
         return fit
@@ -180,7 +192,7 @@ class FactWriter:
         for candidate in candidates:
             ends = [candidate.subject, *([candidate.object] if candidate.object_is_entity else [])]
             reason = next((why for name in ends if (why := self._unfit(name))), None)
-            if reason is None and not (candidate.predicate.strip() and candidate.object.strip()):
+            if reason is None and not (fold(candidate.predicate) and fold(candidate.object)):
                 reason = "empty"
             if reason:
                 item = f"{candidate.subject} | {candidate.predicate} | {candidate.object}"
@@ -254,7 +266,7 @@ class FactWriter:
             out.quads += prov.contained(subgraph, *triple)
             out.facts += 1
             if candidate.span:
-                out.quads += passage.evidence(subgraph, triple, candidate.span, None)
+                out.quote(passage.evidence(subgraph, triple, candidate.span, None))
 
     def _relation(
         self,
@@ -281,7 +293,7 @@ class FactWriter:
             if place := locate(relation.quote, passage.text):
                 span = (place.offset, place.length)
             else:
-                out.quads += prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence)
+                out.quote(prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence))
         if span is not None:
             out.verified += 1
-            out.quads += passage.evidence(subgraph, (s, p, o), span, relation.confidence)
+            out.quote(passage.evidence(subgraph, (s, p, o), span, relation.confidence))

@@ -93,12 +93,8 @@ def content(engine: Engine, *, history: bool = True) -> set[Quad]:
     """
     quads = everything(engine)
     runs = {q.subject for q in quads if q.object == RAG.IngestRun or q.object == RAG.Migration}
-    gone: set[object] = set()
-    if not history:
-        gone = {
-            q.subject for q in quads if q.predicate == PROV.invalidatedAtTime or q.object == RAG.Tombstone
-        }
-    kept = {
+    gone = set() if history else _history(quads)
+    return {
         quad
         for quad in quads
         if quad.predicate not in HISTORY
@@ -107,7 +103,6 @@ def content(engine: Engine, *, history: bool = True) -> set[Quad]:
         and quad.graph_name != Graphs.RETRIEVAL
         and quad.predicate not in (RAG.commit, RAG.contentCommit)
     }
-    return kept
 
 
 def _history(quads: set[Quad]) -> set[object]:

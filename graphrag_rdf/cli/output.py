@@ -13,21 +13,25 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import click
+
+from graphrag_rdf.errors import UsageError
 
 WIDTH = 80
 """Columns that running text is wrapped to."""
 
 _NO_SMALLER_THAN = 40
+_READABLE = 100
 _JSON_ESCAPED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """What JSON may hold and a terminal would obey: C1 controls, and marks that reorder text."""
 
 
 def safe(value: object) -> str:
     """A text that a terminal shows and does not obey."""
-    from graphrag_rdf.trace.text import printable
+    from graphrag_rdf.trace.lines import printable
 
     return printable(str(value))
 
@@ -92,6 +96,11 @@ def terminal_width() -> int | None:
     return max(_NO_SMALLER_THAN, shutil.get_terminal_size().columns)
 
 
+def reading_width() -> int:
+    """Columns for running text: those of the terminal, but no more than can be read well."""
+    return min(terminal_width() or WIDTH, _READABLE)
+
+
 def wrapped(text: object, *, indent: str = "", first: str | None = None, width: int = WIDTH) -> str:
     """Running text in lines of at most `width` columns, safe to print.
 
@@ -99,13 +108,11 @@ def wrapped(text: object, *, indent: str = "", first: str | None = None, width: 
         indent: before each line.
         first: before the first line instead.
     """
-    from rich.cells import cell_len
-    from rich.text import Text
+    from graphrag_rdf.trace.lines import Lines
 
-    lead = indent if first is None else first
-    room = width - max(cell_len(lead), cell_len(indent))
-    lines = Text(one_line(text)).wrap(_console(width), room)
-    return "\n".join((indent if number else lead) + line.plain.rstrip() for number, line in enumerate(lines))
+    lines = Lines(width, colour=False)
+    lines.paragraph(str(text), indent if first is None else first, hang=indent)
+    return lines.text().rstrip("\n")
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -182,6 +189,21 @@ def write_jsonl(items: Iterable[object]) -> None:
 def write_text(text: str) -> None:
     """A file's worth of text: as it is, unless a terminal would read it."""
     click.echo(safe(text) if on_terminal() else _encodable(text), nl=not text.endswith("\n"))
+
+
+def write_file(text: str, path: Path | None) -> None:
+    """A text into a file; without one, to stdout.
+
+    Raises:
+        UsageError: when the file cannot be written.
+    """
+    if path is None or str(path) == "-":
+        write_text(text)
+        return
+    try:
+        path.write_text(_encodable(text), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
 def read_stdin() -> str:

@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 from graphrag_rdf.cli.failures import INTERRUPTED
-from graphrag_rdf.cli.output import note
+from graphrag_rdf.cli.output import is_quiet
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STOPPING = b"stopping when the chunk in hand is finished; once more to stop at once\n"
 
 
 @contextmanager
@@ -25,6 +26,7 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
         whether stopping was requested.
     """
     requested = threading.Event()
+    quiet = is_quiet()
     if threading.current_thread() is not threading.main_thread():
         yield requested.is_set
         return
@@ -34,7 +36,8 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
         if requested.is_set():
             os._exit(INTERRUPTED)
         requested.set()
-        note("stopping when the chunk in hand is finished; once more to stop at once")
+        if not quiet:  # straight to the file: a handler may run in the middle of a print or an import
+            os.write(2, _STOPPING)
 
     before = {number: signal.signal(number, request) for number in _SIGNALS}
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,14 +10,13 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.failures import DONE, FAILED
-from graphrag_rdf.cli.output import colours, format_option, one_line, say, styled, terminal_width
+from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.session import open_engine
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-
-_WIDTH = 100
-"""Columns at most: longer lines are hard to read."""
+    from graphrag_rdf.trace.export import TraceFormat
+    from graphrag_rdf.trace.prune import Pruned
 
 
 @click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
@@ -44,7 +44,7 @@ def list_(limit: int, pipeline: str | None, form: str) -> None:
     elif form == "jsonl":
         output.write_jsonl(summary.as_json() for summary in found)
     elif found:
-        say(render_list(found, width=_width(), colour=colours()).rstrip("\n"))
+        say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
     else:
         say("there is no trace yet")
 
@@ -89,14 +89,91 @@ def verify(trace: str, form: str) -> int:
     return DONE if ok else FAILED
 
 
+@trace_command.command(
+    "export",
+    examples=[
+        "graphrag-rdf trace export last --format html -o answer.html",
+        "graphrag-rdf trace export last --format trig > answer.trig",
+    ],
+)
+@click.argument("trace")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("trig", "turtle", "nquads", "prov-n", "prov-json", "html")),
+    default="trig",
+    show_default=True,
+    help="What to write.",
+)
+@click.option(
+    "-o", "--output", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write it here."
+)
+@click.option("--without-sources", is_flag=True, help="The trace alone, not what it rests on.")
+def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bool) -> None:
+    """Write a trace, with the evidence that it rests on, for elsewhere: RDF, PROV, or a page for people."""
+    from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.trace.export import export_trace
+
+    with open_engine() as engine:
+        session = find_trace(engine.store, trace)
+        text = export_trace(engine.store, engine.librarian, session, form, with_sources=not without_sources)
+    output.write_file(text, path)
+
+
+@trace_command.command(
+    "prune", examples=["graphrag-rdf trace prune --older-than 90", "graphrag-rdf trace prune --keep 1000"]
+)
+@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.FloatRange(0, max=1_000_000),
+    metavar="DAYS",
+    help="Take out what is older.",
+)
+@format_option()
+def prune(keep: int | None, days: float | None, form: str) -> None:
+    """Take out old traces with their sub-traces, prompts and completions. Export first what audits need."""
+    from datetime import timedelta
+
+    from graphrag_rdf.trace.prune import prune as prune_traces
+
+    older_than = None if days is None else timedelta(days=days)
+    with open_engine() as engine:
+        gone = prune_traces(engine.store, engine.librarian, keep=keep, older_than=older_than)
+    _show_pruned(gone, form)
+
+
+@trace_command.command("delete", examples=["graphrag-rdf trace delete last"])
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@format_option()
+def delete(traces: tuple[str, ...], form: str) -> None:
+    """Take out traces with their sub-traces."""
+    from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.trace.prune import Pruned, delete_trace
+
+    total = Pruned()
+    with open_engine() as engine:
+        sessions = {find_trace(engine.store, trace).value for trace in traces}
+        for session in sorted(sessions):
+            gone = delete_trace(engine.store, engine.librarian, session)
+            total.traces += gone.traces
+            total.objects += gone.objects
+            total.chunks += gone.chunks
+    _show_pruned(total, form)
+
+
+def _show_pruned(gone: Pruned, form: str) -> None:
+    if form == "json":
+        output.write_json(gone.as_json())
+    else:
+        say(f"took out {gone.traces:,} traces, {gone.objects:,} texts, {gone.chunks:,} retired chunks")
+
+
 def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
     """A trace for people, safe to print."""
     from graphrag_rdf.trace.reader import read_trace
     from graphrag_rdf.trace.text import render_trace
 
     trace = read_trace(engine.store, session, engine.librarian)
-    return render_trace(trace, width=_width(), colour=colours(), full=full).rstrip("\n")
-
-
-def _width() -> int:
-    return min(terminal_width() or output.WIDTH, _WIDTH)
+    return render_trace(trace, width=reading_width(), colour=colours(), full=full).rstrip("\n")

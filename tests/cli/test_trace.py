@@ -57,6 +57,27 @@ def test_show_by_any_name(run: Run, asked: str) -> None:
     assert "trace list" in unknown.err
 
 
+@pytest.mark.parametrize("form", ["trig", "turtle", "nquads", "prov-n", "prov-json", "html"])
+def test_export(run: Run, asked: str, folder: Path, form: str) -> None:
+    found = run("trace", "export", asked, "--format", form)
+    assert found.code == 0
+    assert asked.rsplit(":", 1)[-1] in found.out or "Andrew Orr" in found.out
+    assert run("trace", "export", asked, "--format", form, "-o", "out").out == ""
+    assert (folder / "out").read_text() == found.out
+    assert run("trace", "export", asked, "-o", "nowhere/out").code == 2
+
+
+def test_prune_and_delete(run: Run, asked: str) -> None:
+    run("ask", "Who founded the Tarnay Electric Light Company?")
+    assert run("trace", "prune").code == 2
+    assert run("trace", "prune", "--older-than", "1", "--format", "json").json["traces"] == 0
+    assert run("trace", "prune", "--keep", "1", "--format", "json").json["traces"] == 1
+    (left,) = run("trace", "list", "--format", "json").json
+    assert left["question"] != QUESTION
+    assert run("trace", "delete", "last").out.startswith("took out 1 traces")
+    assert run("trace", "list", "--format", "json").json == []
+
+
 def test_verify(run: Run, asked: str) -> None:
     found = run("trace", "verify", asked, "--format", "json")
     assert found.code == 0, found.out

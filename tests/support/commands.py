@@ -60,7 +60,7 @@ def environment(**more: str) -> dict[str, str]:
     dropped = ("GRAPHRAG_RDF_", "OPENAI_", "LITELLM_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(dropped)}
     repository = str(Path(__file__).resolve().parents[2])
-    return {**kept, "PYTHONPATH": repository, "PYTHONWARNINGS": "default", "NO_COLOR": "1", **more}
+    return {**kept, "PYTHONPATH": repository, "NO_COLOR": "1", **more}
 
 
 def program(*arguments: object) -> list[str]:

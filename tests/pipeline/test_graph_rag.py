@@ -24,8 +24,6 @@ QUESTIONS = [
 # what rules and quoting do not reach; a model does
 BEYOND_RULES = {
     "Who was the father of the woman who opened the Skell Tidal Station?",
-    "Which firm made the tide gauge whose readings Magnus Marwick laid before the Petrel Inquiry?",
-    "Who translated the paper of the chief engineer of the Skell Tidal Power Company into Chinese?",
     "In which town is the maker of the broken hinge pin that the museum shows?",
     "What did Beatrice Pennock study at university?",
 }

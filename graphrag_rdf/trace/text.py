@@ -322,7 +322,8 @@ def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
         notes.append(f"also on page {', '.join(map(str, chunk.pages[1:]))}")
     if chunk.retired:
         notes.append(_STATES["retired"])
-    inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}…”", lead, last=last)
+    cut = "…" if len(chunk.text) < chunk.char_length else ""
+    inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}{cut}”", lead, last=last)
     for fact in chunk.facts:
         _branch(page, _fact(fact), inner, last=fact is chunk.facts[-1])
 

@@ -1,0 +1,111 @@
+"""Traces that are taken out leave nothing behind, and take nothing that others need."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pyoxigraph import Quad
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
+from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.catalogue import list_traces
+from graphrag_rdf.trace.prune import delete_trace, prune
+from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.verify import verify_trace
+from tests.trace.conftest import Sample, nest, record
+
+
+def everything(sample: Sample) -> tuple[set[Quad], set[str]]:
+    """The quads of traces, and the objects of the librarian."""
+    return set(sample.store.quads(Graphs.RETRIEVAL)), {iri.value for iri in sample.librarian.objects()}
+
+
+def holds(sample: Sample, run: TraceRecorder) -> bool:
+    return all(check.ok for check in verify_trace(sample.store, sample.librarian, run.session))
+
+
+def test_nothing_is_left(sample: Sample) -> None:
+    before = everything(sample)
+    run = record(sample)
+    taken = delete_trace(sample.store, sample.librarian, run.session)
+    assert everything(sample) == before
+    assert taken.traces == 1
+    assert taken.objects == 4  # query, prompt, completion, answer
+
+
+def test_what_others_name_stays(sample: Sample, run: TraceRecorder) -> None:
+    other = record(sample)
+    taken = delete_trace(sample.store, sample.librarian, run.session)
+    assert taken.objects == 0
+    assert holds(sample, other)
+
+
+def test_sub_traces_go_with_their_parent(sample: Sample) -> None:
+    before = everything(sample)
+    parent, child, grandchild, other = (record(sample, name) for name in ("A?", "B?", "C?", "D?"))
+    nest(sample, child, parent)
+    nest(sample, grandchild, child, "focus")
+    assert delete_trace(sample.store, sample.librarian, parent.session).traces == 3
+    assert [summary.iri for summary in list_traces(sample.store, 9)] == [other.session.value]
+    delete_trace(sample.store, sample.librarian, other.session)
+    assert everything(sample) == before
+
+
+def test_an_unknown_trace_is_an_error(sample: Sample) -> None:
+    with pytest.raises(UsageError):
+        delete_trace(sample.store, sample.librarian, "urn:trustgraph:session:0")
+
+
+def test_keep_the_newest(sample: Sample) -> None:
+    runs = [record(sample, f"{number}?") for number in range(5)]
+    nest(sample, runs[4], runs[3])
+    taken = prune(sample.store, sample.librarian, keep=2)
+    assert taken.as_json() == {"traces": 2, "objects": 0, "chunks": 0}
+    assert {s.iri for s in list_traces(sample.store, 9)} == {run.session.value for run in runs[2:]}
+
+
+def test_older_than(sample: Sample) -> None:
+    record(sample)
+    moment = now() + timedelta(milliseconds=1)
+    while now() <= moment:
+        pass
+    newer = record(sample)
+    assert prune(sample.store, sample.librarian, older_than=timedelta(days=1)).traces == 0
+    assert prune(sample.store, sample.librarian, older_than=moment).traces == 1
+    assert [s.iri for s in list_traces(sample.store, 9)] == [newer.session.value]
+
+
+def test_everything(sample: Sample) -> None:
+    before = everything(sample)
+    for _ in range(3):
+        record(sample)
+    assert prune(sample.store, sample.librarian, keep=0).traces == 3
+    assert everything(sample) == before
+    assert prune(sample.store, sample.librarian, keep=0).traces == 0
+
+
+def test_something_must_say_what(sample: Sample) -> None:
+    with pytest.raises(UsageError):
+        prune(sample.store, sample.librarian)
+    with pytest.raises(UsageError):
+        prune(sample.store, sample.librarian, keep=-1)
+
+
+def test_retired_chunks_go_with_the_last_trace_that_used_them(sample: Sample, run: TraceRecorder) -> None:
+    other = record(sample)
+    changes = Changes()
+    retract_chunks(sample.store, [sample.letter_chunk], changes)
+    sample.store.commit(changes)
+    assert delete_trace(sample.store, sample.librarian, run.session).chunks == 0
+    tombstone = Quad(sample.letter_chunk, RDF.type, RAG.Tombstone, Graphs.SOURCE)
+    assert tombstone in set(sample.store.quads(Graphs.SOURCE))
+    assert delete_trace(sample.store, sample.librarian, other.session).chunks == 1
+    left = {quad.subject for quad in sample.store.quads(Graphs.SOURCE)}
+    assert sample.letter_chunk not in left
+    assert sample.subgraph(sample.letter_chunk) not in left
+    assert {sample.first, iris.page(sample.report, 1)} <= left

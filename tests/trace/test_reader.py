@@ -1,0 +1,238 @@
+"""Traces are read back with every detail, in both dialects."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.model import Trace, TraceStep
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.recorder import TraceRecorder
+from tests.trace.conftest import (
+    ANSWER,
+    BURNING,
+    FIRST,
+    FOUNDING,
+    LETTER,
+    REPORT,
+    SECOND,
+    STANDING,
+    Sample,
+    record,
+)
+
+
+@pytest.fixture
+def trace(sample: Sample, run: TraceRecorder) -> Trace:
+    return read_trace(sample.store, run.session, sample.librarian)
+
+
+def step(trace: Trace, kind: str) -> TraceStep:
+    return next(step for step in trace.steps if step.kind == kind)
+
+
+def test_the_session(trace: Trace, run: TraceRecorder) -> None:
+    assert trace.iri == run.session.value
+    assert trace.question_iri == run.question.value
+    assert (trace.kind, trace.model, trace.outcome) == ("graph_rag", "scripted/model", "completed")
+    assert trace.question == "Who founded the mill?"
+    assert trace.parameters == {"focus": {"edge_limit": 25, "use": "rank"}}
+    assert trace.commit == 1
+    assert trace.ms is not None
+    assert trace.started is not None
+    assert trace.ended is not None
+    assert trace.started <= trace.ended
+    assert not trace.forgotten
+
+
+def test_steps_are_in_order_though_they_take_no_time(trace: Trace) -> None:
+    kinds = [step.kind for step in trace.steps]
+    assert kinds == ["question", "grounding", "exploration", "focus", "synthesis"]
+    assert [step.before for step in trace.steps[1:]] == [step.iri for step in trace.steps[:-1]]
+
+
+def test_grounding(trace: Trace) -> None:
+    grounding = step(trace, "grounding")
+    assert grounding.concepts == ("mill", "founder")
+    assert (grounding.mode, grounding.in_tokens, grounding.out_tokens) == ("llm", 7, 3)
+    (call,) = grounding.calls
+    assert (call.kind, call.purpose, call.ms, call.cached) == ("llm", "concepts", 500, False)
+    assert call.prompt is not None
+
+
+def test_a_prompt_can_be_fetched(trace: Trace, sample: Sample) -> None:
+    (call,) = step(trace, "grounding").calls
+    assert sample.librarian.text(str(call.prompt)) == "Which?"
+    assert sample.librarian.text(str(call.completion)) == "mill\nfounder"
+
+
+def test_exploration(trace: Trace) -> None:
+    exploration = step(trace, "exploration")
+    assert (exploration.candidates, exploration.edges) == (5, 2)
+    (seed,) = exploration.seeds
+    assert (seed.label, seed.score, seed.matched_by, seed.matched_text) == ("mill", 1.0, "exact", "mill")
+    (active,) = exploration.activated
+    assert (active.label, active.activation, active.round) == ("Ada", 0.5, 1)
+    first, second = exploration.considered
+    assert (first.selected, second.selected) == (True, False)
+    assert first.fact is not None
+    assert (first.fact.s_label, first.fact.p_label, first.fact.o_label) == ("Ada", "founded", "mill")
+    (call,) = exploration.calls
+    assert (call.kind, call.template, call.rows) == ("template", "retrieval/canonical", 1)
+
+
+def test_selections(trace: Trace) -> None:
+    founding, standing, burning, sentence = trace.selections
+    facts = [(s.fact.s, s.fact.p, s.fact.o) for s in (founding, standing, burning) if s.fact]
+    assert facts == [FOUNDING, STANDING, BURNING]
+    assert (founding.score.total, founding.score.lexical, founding.score.vector) == (0.75, 0.5, None)
+    assert (founding.rank, founding.hop, founding.concept) == (1, 1, "mill")
+    assert founding.reasoning == "It names the founder."
+    assert [s.marker for s in trace.selections] == [1, 2, None, None]
+    assert sentence.fact is None
+    assert burning.fact is not None
+    assert burning.fact.p_label == "burnt down in", "a thing without a label is called by its IRI"
+
+
+def test_every_source_stands_at_its_offset_in_the_document(trace: Trace) -> None:
+    texts = {"A letter": LETTER, "Report on the mill": REPORT}
+    located = [source for s in trace.selections for source in s.sources if source.verified]
+    assert len(located) == 4
+    for source in located:
+        assert source.char_offset is not None
+        assert source.char_length is not None
+        text = texts[str(source.title)]
+        assert text[source.char_offset : source.char_offset + source.char_length] == source.quote
+
+
+def test_sources(trace: Trace, sample: Sample) -> None:
+    founding, _, burning, sentence = (selection.sources for selection in trace.selections)
+    by_quote = {source.quote: source for source in founding}
+    assert set(by_quote) == {"Ada founded the mill in 1903.", "Ada founded the mill.", "she built the mill"}
+    paged = by_quote["Ada founded the mill."]
+    assert (paged.chunk, paged.chunk_number, paged.chunk_label) == (sample.first.value, 1, "Chunk 1")
+    assert (paged.page_number, paged.title) == (1, "Report on the mill")
+    assert paged.uri == "file:///library/report.pdf"
+    lost = by_quote["she built the mill"]
+    assert (lost.verified, lost.char_offset, lost.char_length) == (False, None, None)
+    (whole,) = burning
+    assert (whole.quote, whole.char_offset, whole.char_length) == ("", len(FIRST), len(SECOND))
+    assert whole.page_number == 2
+    (spoken,) = sentence
+    assert spoken.quote == "The mill stands in Corvane."
+    assert spoken.page_number is None
+
+
+def test_the_answer(trace: Trace) -> None:
+    synthesis = step(trace, "synthesis")
+    assert synthesis.answer == trace.answer == ANSWER
+    assert [s.text for s in synthesis.sentences] == ["Ada founded the mill. [1]", "It stands in Corvane. [2]"]
+    assert [s.markers for s in synthesis.sentences] == [(1,), (2,)]
+    assert [s.cites for s in synthesis.sentences] == [(s.iri,) for s in trace.selections[:2]]
+    assert trace.warnings == ({"type": "unused_sources", "detail": "one is not cited"},)
+
+
+def test_a_long_answer_is_read_from_the_librarian(sample: Sample) -> None:
+    answer = ANSWER + " and so on" * 1000
+    run = record(sample, answer=answer)
+    assert read_trace(sample.store, run.session).answer is None
+    assert read_trace(sample.store, run.session, sample.librarian).answer == answer
+
+
+def test_a_failed_run(sample: Sample) -> None:
+    recorder = TraceRecorder(sample.store, sample.librarian)
+    begin = recorder.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
+    list(begin)
+    list(recorder.fail(UsageError("the model is gone"), "LlmError"))
+    trace = read_trace(sample.store, recorder.session)
+    error = step(trace, "error")
+    assert (trace.outcome, error.reason, error.stage) == ("failed", "the model is gone", "LlmError")
+
+
+def test_retired_sources_keep_their_words(sample: Sample, run: TraceRecorder) -> None:
+    changes = Changes()
+    retract_chunks(sample.store, [sample.letter_chunk], changes)
+    sample.store.commit(changes)
+    sources = [s for selection in read_trace(sample.store, run.session).selections for s in selection.sources]
+    retired = [source for source in sources if source.state == "retired"]
+    assert {source.chunk for source in retired} == {sample.letter_chunk.value}
+    assert {source.quote for source in retired} == {
+        "Ada founded the mill in 1903.",
+        "The mill stands in Corvane.",
+    }
+    assert all(source.retired is not None for source in retired)
+
+
+def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:
+    updates = [
+        ("forget/erase-traces", {"traces": [run.session]}),
+        ("ingest/retract-chunks", {"chunks": [sample.letter_chunk]}),
+    ]
+    sample.store.commit(Changes(updates=updates))
+    trace = read_trace(sample.store, run.session, sample.librarian)
+    assert trace.forgotten
+    gone = [s for selection in trace.selections for s in selection.sources if s.state == "forgotten"]
+    assert {source.chunk for source in gone} == {sample.letter_chunk.value}
+    assert all(selection.fact is None for selection in trace.selections)
+    json.dumps(trace.as_json())
+
+
+def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
+    found = json.loads(json.dumps(trace.as_json()))
+    assert list(found) == [
+        "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome", "model",
+        "parameters", "commit", "source_forgotten", "answer", "steps", "warnings",
+    ]  # fmt: skip
+    assert [s["type"] for s in found["steps"]] == [
+        "question",
+        "grounding",
+        "exploration",
+        "focus",
+        "synthesis",
+    ]
+    selection = found["steps"][3]["selections"][0]
+    assert {
+        "edge",
+        "score",
+        "score_parts",
+        "rank",
+        "hop",
+        "concept",
+        "reasoning",
+        "marker",
+    } < selection.keys()
+    assert {"s", "p", "o", "s_label", "p_label", "o_label"} == selection["edge"].keys()
+    assert {
+        "document", "title", "uri", "page_number", "chunk", "char_offset", "char_length", "quote", "verified",
+    } < selection["sources"][0].keys()  # fmt: skip
+
+
+def test_only_its_own_trace_is_read(sample: Sample, run: TraceRecorder) -> None:
+    record(sample, "Another question?")
+    assert len(read_trace(sample.store, run.session).steps) == 5
+
+
+def test_an_unknown_trace_is_an_error(sample: Sample) -> None:
+    with pytest.raises(UsageError, match="there is no trace"):
+        read_trace(sample.store, "urn:trustgraph:session:0")
+
+
+def test_a_trace_of_a_killed_run_can_be_read(sample: Sample) -> None:
+    run = record(sample, closed=False)
+    trace = read_trace(sample.store, run.session)
+    assert (trace.outcome, trace.ended, trace.ms) == (None, None, None)
+
+
+def test_missing_details_are_none(sample: Sample, run: TraceRecorder) -> None:
+    item = NamedNode(f"urn:trustgraph:prov:edge:{run.run}:0")
+    quads = [q for q in sample.store.quads(Graphs.RETRIEVAL) if q.subject == item]
+    gone = (TG.score, RAG.rank, RAG.hop, TG.concept)
+    sample.edit(remove=[Quad(*q) for q in quads if q.predicate in gone])
+    selection = next(s for s in read_trace(sample.store, run.session).selections if s.iri == item.value)
+    assert (selection.score.total, selection.rank, selection.hop, selection.concept) == (None,) * 4

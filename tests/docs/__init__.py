@@ -1,0 +1,1 @@
+"""The documentation is run, compared with the code it is made from, and looked over for dead links."""

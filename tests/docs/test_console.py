@@ -1,0 +1,59 @@
+"""The console blocks of README and tutorial, run in a shell as a reader would."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.markdown import REPOSITORY, commands, output_matches
+from tests.support.commands import environment
+
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "docs" / "tutorial.md"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A folder as a reader has it after the installation: the samples, and the program on the path."""
+    shutil.copytree(REPOSITORY / "examples" / "documents", tmp_path / "examples" / "documents")
+    program = tmp_path / "bin" / "graphrag-rdf"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m graphrag_rdf "$@"\n')
+    program.chmod(0o755)
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_command_prints_what_the_page_shows(page: Path, place: Path) -> None:
+    import os
+
+    variables = environment(PATH=f"{place / 'bin'}:{os.environ['PATH']}")
+    for command in commands(page.read_text("utf-8")):
+        done = subprocess.run(
+            command.text,
+            shell=True,
+            cwd=place,
+            env=variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+        lines = [line.rstrip() for line in done.stdout.decode().splitlines()]
+        while lines and not lines[-1]:
+            lines.pop()
+        if not output_matches([line for line in command.expected], lines):
+            pytest.fail(
+                f"{page.name}:{command.line}: {command.text}\n--- the page shows\n"
+                + "\n".join(command.expected)
+                + "\n--- it printed\n"
+                + "\n".join(lines)
+            )
+
+
+def test_the_pages_have_commands_to_run() -> None:
+    assert all(list(commands(page.read_text("utf-8"))) for page in PAGES)

@@ -78,6 +78,10 @@ def estimate(
         for row in engine.store.select("ingest/extracted", extractor=extractor.key)
     }
     planner = Planner(known, done, settings.chunks.key, engine.settings.documents.max_bytes)
+    roots = [Path(path) for path in paths if Path(path).is_dir()]
+    gone = missing_documents(known.values(), found.sources, roots)
+    if sync:
+        planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[str(path) for path in found.skipped])
     tokens = _Tokens(engine, extractor)
     for plan in plans(planner, found):
@@ -88,11 +92,9 @@ def estimate(
             out.chunks.reused += plan.stored.chunks if plan.stored else 0
         else:
             _add(out, engine, plan, extractor.key, tokens, refresh=refresh)
-    roots = [Path(path) for path in paths if Path(path).is_dir()]
-    gone = missing_documents(known.values(), found.sources, roots)
     out.missing = [stored.identity for stored in gone]
     if sync:
-        out.documents.forgotten = len(gone)
+        out.documents.forgotten = len(gone) - out.documents.moved
         out.chunks.removed += sum(stored.chunks for stored in gone)
     out.llm = tokens.counts()
     return out
@@ -126,7 +128,9 @@ def _add(
     out.pages += len(parsed.pages)
     due = [chunk for iri, chunk in now.items() if refresh or iri not in extracted]
     out.extracted += len(due)
-    if plan.stored is None:
+    if plan.replaces is not None:
+        out.documents.moved += 1
+    elif plan.stored is None:
         out.documents.added += 1
     elif due or plan.stored.content_hash != plan.content_hash:
         out.documents.updated += 1

@@ -124,6 +124,7 @@ class StoreIndexer:
             self._text.apply(records, gone)
             self._embed(records, gone)
         if purge or self._text.commit_number != number:
+            self._store.flush()  # first: an index is never ahead, and the engine's buffers grow until then
             self._text.commit(number, purge=purge)
         self._commit_vectors(number, purge=purge)
         self._chunks.clear()

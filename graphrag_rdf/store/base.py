@@ -123,6 +123,9 @@ class Store(Protocol):
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """Add many quads outside a transaction, fast; the new commit number."""
 
+    def flush(self) -> None:
+        """Put on disk what was committed, and let go of the memory that held it."""
+
     def optimize(self) -> None:
         """Compact the files after bulk work."""
 

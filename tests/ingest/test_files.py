@@ -126,7 +126,7 @@ ODD = {
     "中文.txt": "林玉华在《海峡报》工作。她住在塔内岛。" * 8,
     "emoji 🎉.md": "# 🎉 Party\n\n👩‍👩‍👧 Zoë Müller met Łukasz Żak in 東京. 🎉🎉 Zoë Müller left.",
     "rtl.txt": "عاشت ليلى في القاهرة. ثم سافرت ليلى إلى بيروت.\nAda Lovelace met Layla.",
-    "names.txt": "The \"Acme \\ Works\" {LLC} met <Bob & Sons> of 100% Pure Ltd. O'Brien's Pub met C++ Users?",
+    "names.txt": "The \"Acme \\ Works\" {LLC} met <Bob & Sons> of 100% Pure. O'Brien's Pub met C++ Users?",
     'quo"te%20[x]#.txt': MET,
     "symbols.txt": "--- *** ---\n\n12345 67890\n",
     "table.csv": "Name,Town\nAda Lovelace,London\nGrace Hopper,Arlington\n",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import Quad
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
@@ -29,21 +30,14 @@ def sample_engine(place: Path | None = None) -> Engine:
     return engine
 
 
+@cache
+def templates() -> TemplateLibrary:
+    """The shipped templates, read once."""
+    return TemplateLibrary(folder("queries"))
+
+
 def store_of(quads: Iterable[Quad], dialect: Dialect = "rdf12") -> EmbeddedStore:
     """A store in memory that holds these quads as its dialect writes them."""
-    store = EmbeddedStore(TemplateLibrary(folder("queries")), dialect=dialect)
+    store = EmbeddedStore(templates(), dialect=dialect)
     store.commit(Changes(add=list(quads)))
     return store
-
-
-def node(value: str) -> NamedNode:
-    """Short for a named node."""
-    return NamedNode(value)
-
-
-def where(quads: Iterable[Quad], test: Callable[[Quad], bool]) -> Quad:
-    """The first quad, in the order of its text, that fits."""
-    return min((quad for quad in quads if test(quad)), key=str)
-
-
-__all__ = ["DOCUMENTS", "QUESTION", "SAMPLES", "Literal", "node", "sample_engine", "store_of", "where"]

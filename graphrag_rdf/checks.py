@@ -1,0 +1,206 @@
+"""Integrity of the whole store: is everything that it promises still so?
+
+What can be said in SPARQL is a template under `queries/checks/` that returns the thing at fault and what is
+wrong with it. Other things are held against the store here: the librarian's objects (do they exist, and have
+their hash), the text of documents (does it say at each chunk's offset what the chunk says), the search index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from pyoxigraph import Quad, Triple
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.resources import folder
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.librarian import Librarian
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.text import TextIndex
+
+Severity: TypeAlias = Literal["error", "warning"]
+
+CHECKS: Mapping[str, Severity] = {
+    "facts-contained": "error",
+    "names-contained": "error",
+    "contained-asserted": "error",
+    "containers-typed": "error",
+    "subgraph-chain": "error",
+    "evidence-chain": "error",
+    "evidence-contained": "error",
+    "evidence-quotes": "error",
+    "sentence-places": "error",
+    "sentence-order": "error",
+    "sentence-mentions": "error",
+    "chunk-chain": "error",
+    "chunk-length": "error",
+    "pages-contiguous": "error",
+    "pages-counted": "error",
+    "one-label": "error",
+    "entities-named": "error",
+    "entities-canonical": "error",
+    "one-canonical": "error",
+    "canonical-fixed": "error",
+    "document-version": "error",
+    "document-finished": "warning",
+    "sessions-ended": "warning",
+    "sessions-whole": "error",
+    "steps-derived": "error",
+    "selections": "error",
+    "runs-finished": "warning",
+}
+"""Template under `queries/checks/` → how grave it is. A warning is what a killed process or an unfinished run
+leaves, and what the next run mends."""
+
+LIMIT = 1000
+"""Violations of one check that are told."""
+_BATCH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Something that is not as the store promises.
+
+    Attributes:
+        check: a name of `CHECKS`, or object-damaged, object-missing, chunk-text, index-commit, shape.
+        focus: the IRI of the thing at fault.
+    """
+
+    check: str
+    severity: Severity
+    focus: str
+    message: str
+
+    def as_json(self) -> dict[str, str]:
+        """The keys of `check --format json`."""
+        return asdict(self)
+
+
+def run_checks(
+    store: Store, librarian: Librarian, text_index: TextIndex | None = None, *, limit: int = LIMIT
+) -> list[Violation]:
+    """Check everything.
+
+    Args:
+        text_index: the index of words, if there is one.
+        limit: violations of one check that are told at most.
+
+    Returns:
+        what is wrong, in the order of `CHECKS`; empty when all is well.
+    """
+    return list(iter_checks(store, librarian, text_index, limit=limit))
+
+
+def iter_checks(
+    store: Store, librarian: Librarian, text_index: TextIndex | None = None, *, limit: int = LIMIT
+) -> Iterator[Violation]:
+    """As `run_checks`, one by one as they are found."""
+    for name, severity in CHECKS.items():
+        for row in store.select(f"checks/{name}", limit=limit):
+            yield Violation(name, severity, text_of(row["focus"]), text_of(row["message"]))
+    yield from islice(_objects(store, librarian), limit)
+    yield from islice(_texts(store, librarian), limit)
+    if text_index is not None and text_index.commit_number > store.content_commit():
+        yield Violation(
+            "index-commit",
+            "error",
+            "urn:graphrag-rdf:store",
+            f"the search index reflects commit {text_index.commit_number}, the store's newest is "
+            f"{store.content_commit()}: run graphrag-rdf index rebuild",
+        )
+
+
+# --- the librarian -------------------------------------------------------------------------------
+
+
+def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
+    present = {iri.value for iri in librarian.objects()}
+    sound: dict[str, bool] = {}
+    for template in ("checks/document-objects", "checks/trace-objects"):
+        for row in store.select(template):
+            iri = text_of(row["object"])
+            if iri not in sound:
+                sound[iri] = iri in present and librarian.get(iri) is not None
+            if sound[iri]:
+                continue
+            focus = text_of(row["focus"])
+            if iri in present:
+                yield Violation("object-damaged", "error", focus, f"the librarian's {iri} has another hash")
+            else:
+                yield Violation("object-missing", "warning", focus, f"the librarian has no {iri}")
+
+
+def _texts(store: Store, librarian: Librarian) -> Iterator[Violation]:
+    """Chunks that say something else than their document's text at their offset, as far as that is kept."""
+    for batch in _batches(store.select("checks/document-texts")):
+        objects = {text_of(row["document"]): row["object"] for row in batch}
+        texts: dict[str, str | None] = {}
+        documents = [row["document"] for row in batch]
+        for row in store.select("checks/placed-texts", documents=documents):
+            document = text_of(row["document"])
+            if document not in texts:
+                texts[document] = librarian.text(text_of(objects[document]))
+            whole, said = texts[document], text_of(row["text"])
+            offset = to_python(row["offset"])
+            if whole is None or (isinstance(offset, int) and whole.startswith(said, offset) and offset >= 0):
+                continue
+            message = f"the text of {document} does not say this at {offset}"
+            yield Violation("chunk-text", "error", text_of(row["chunk"]), message)
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    remaining = iter(rows)
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch
+
+
+# --- SHACL ---------------------------------------------------------------------------------------
+
+
+def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violation]:
+    """Validate quads against SHACL shapes, as one graph, without what points at triple terms (validators do
+    not read them; the checks above speak of those). Everything is held in memory: for stores of some
+    hundred thousand quads.
+
+    Args:
+        quads: of the store, e.g. `EmbeddedStore.quads()`.
+        shapes: a Turtle file; None takes ontology/shapes.ttl.
+
+    Raises:
+        UsageError: when pySHACL is not installed, or the shapes cannot be read.
+    """
+    try:
+        import pyshacl
+    except ImportError as error:
+        raise UsageError(
+            "validation by shapes needs pySHACL", hint="pip install 'graphrag-rdf[shacl]'"
+        ) from error
+    from rdflib import SH, Graph
+
+    source = shapes or folder("ontology") / "shapes.ttl"
+    try:
+        shapes_graph = Graph().parse(source, format="turtle")
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UsageError(f"{source} cannot be read: {error}") from error
+    plain = (quad for quad in quads if not isinstance(quad.object, Triple))
+    lines = "".join(f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in plain)
+    data = Graph().parse(data=lines, format="nt")
+    conforms, results, _ = pyshacl.validate(data, shacl_graph=shapes_graph)
+    if conforms:
+        return []
+    found = []
+    for result in results.subjects(SH.focusNode):
+        severity: Severity = "error" if (result, SH.resultSeverity, SH.Violation) in results else "warning"
+        messages = sorted(str(message) for message in results.objects(result, SH.resultMessage))
+        focus = str(results.value(result, SH.focusNode))
+        found.append(Violation("shape", severity, focus, "; ".join(messages)))
+    return sorted(found, key=lambda violation: (violation.severity, violation.focus, violation.message))
+
+
+__all__ = ["CHECKS", "Severity", "Violation", "iter_checks", "run_checks", "run_shapes"]

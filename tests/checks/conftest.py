@@ -1,0 +1,22 @@
+"""A healthy store, as quads to spoil, with its librarian."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyoxigraph import Quad
+
+from graphrag_rdf.engine import Engine
+from tests.support.sample_stores import sample_engine
+
+
+@pytest.fixture(scope="session")
+def healthy() -> Iterator[Engine]:
+    with sample_engine() as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def quads(healthy: Engine) -> tuple[Quad, ...]:
+    return tuple(sorted(healthy.store.quads(), key=str))

@@ -201,7 +201,7 @@ def write_file(text: str, path: Path | None) -> None:
         write_text(text)
         return
     try:
-        path.write_text(_encodable(text), encoding="utf-8")
+        path.write_text(_encodable(text).removesuffix("\n") + "\n", encoding="utf-8")
     except OSError as error:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 

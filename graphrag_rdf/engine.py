@@ -72,6 +72,7 @@ class Engine:
         self.place = place
         self.read_only = read_only
         self.warnings: list[dict[str, str]] = []
+        store.renderer.trace_graph = NamedNode(settings.trace.graph)
 
     @classmethod
     def open(

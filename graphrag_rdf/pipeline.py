@@ -123,6 +123,11 @@ class Pipeline:
             ended = True
             yield from recorder.fail(error, type(error).__name__)
             return
+        except Exception as error:
+            ended = True
+            for _ in recorder.fail(error, type(error).__name__):
+                pass  # the trace tells of it; the caller hears the error itself
+            raise
         finally:
             if not ended:
                 recorder.end("cancelled")
@@ -163,6 +168,7 @@ class Pipeline:
         yield from context.recorder.begin(
             state.question,
             pipeline=self.definition.name,
+            pipeline_hash=self.hash,
             question_types=[expand(name) for name in self.definition.question],
             label=self.definition.label,
             parameters={step.name: {"use": use, **step.parameters} for step, use in steps},

@@ -100,9 +100,9 @@ def analyse(text: str, language: str | None) -> list[str]:
     """The index terms of a text, in order, with repetitions.
 
     Words are folded, cut at everything that is not a letter or digit, freed of stop words, brought to their
-    base form where that is irregular, stemmed (Snowball) where the language has such lists and rules, and those in Latin script freed of accents.
-    Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer become overlapping pairs of characters; a
-    single character stays itself.
+    base form where that is irregular, stemmed (Snowball) where the language has such lists and rules, and
+    those in Latin script freed of accents. Chinese, Japanese, Korean, Thai, Lao, Burmese and Khmer become
+    overlapping pairs of characters; a single character stays itself.
 
     Args:
         text: any text.

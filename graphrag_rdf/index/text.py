@@ -294,7 +294,7 @@ class TextIndex:
     def rarity(self, query: str, *, kind: Kind, language: str | None = None) -> dict[str, float]:
         """The terms of a query with their inverse document frequency among the records of a kind.
 
-        ln(1 + (N - n + 0.5) / (n + 0.5)) as in `search`; a term that no record has counts as one that one has.
+        ln(1 + (N - n + 0.5) / (n + 0.5)) as in `search`; a term that no record has counts as rare.
         """
         shelf = self._shelves[kind]
         with self._guard():

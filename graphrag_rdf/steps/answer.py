@@ -204,6 +204,7 @@ def record_answer(context: Context, state: State, step: Step, sentences: Sequenc
             (RDF.type, RAG.Warning),
             (RAG.warningType, Literal(warning["type"])),
             (RAG.detail, Literal(warning["detail"])),
+            (RAG.index, integer(index)),
         ]
         recorder.item(step, RAG.warning, "warning", index, *facts)
 

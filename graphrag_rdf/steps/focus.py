@@ -29,7 +29,9 @@ from graphrag_rdf.trace.recorder import Step
 def rank(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Select by score."""
     step = _begin(context, "rank")
-    edges = [edge for edge in state.edges if edge.score >= parameters["min_score"]]
+    best = max((edge.score for edge in state.edges), default=0.0)
+    least = max(parameters["min_score"], parameters["min_share"] * best)
+    edges = [edge for edge in state.edges if edge.score >= least]
     yield _select(context, state, parameters, step, [Selection(edge.score, edge=edge) for edge in edges])
 
 

@@ -1,7 +1,7 @@
 """The one message type of a run: on the command line, over HTTP, in Python.
 
-The fields of TrustGraph's GraphRagResponse, plus ours. Order of a run: session, question, grounding, exploration,
-focus (explain) → answer (chunk)… → synthesis (explain) → final (chunk, `end_of_session`).
+The fields of TrustGraph's GraphRagResponse, plus ours. Order of a run: session, question, grounding,
+exploration, focus (explain) → answer (chunk)… → synthesis (explain) → final (chunk, `end_of_session`).
 An explain message carries its step's triples, which are in the store before the message is seen.
 """
 

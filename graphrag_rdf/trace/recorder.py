@@ -18,11 +18,12 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, integer, now
+from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
 from graphrag_rdf.store.base import Changes, QueryRun, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.messages import GraphRagResponse
 
+_AGENT = iris.agent("graphrag-rdf")
 INLINE_LIMIT = 4096
 """Texts longer than this many characters are in the librarian only."""
 
@@ -112,6 +113,7 @@ class TraceRecorder:
         label: str,
         parameters: Mapping[str, Any],
         model: str | None,
+        pipeline_hash: str | None = None,
     ) -> Iterable[GraphRagResponse]:
         """Record the session and the question; the two explain messages."""
         started = now()
@@ -121,10 +123,15 @@ class TraceRecorder:
             self.quad(self.session, RDFS.label, Literal(f"{label} session")),
             self.quad(self.session, TG.query, Literal(question)),
             self.quad(self.session, PROV.startedAtTime, datetime_(started)),
+            self.quad(self.session, PROV.wasAssociatedWith, _AGENT),
+            self.quad(_AGENT, RDF.type, PROV.SoftwareAgent),
+            self.quad(_AGENT, RDFS.label, Literal("graphrag-rdf")),
             self.quad(self.session, RAG.pipeline, Literal(pipeline)),
             self.quad(self.session, RAG.parameters, Literal(json.dumps(parameters, sort_keys=True))),
             self.quad(self.session, RAG.commit, integer(self._store.commit_number())),
         ]
+        if pipeline_hash:
+            quads.append(self.quad(self.session, RAG.pipelineHash, Literal(pipeline_hash)))
         if model:
             quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
         yield self._emit("session", self.session, quads)
@@ -142,13 +149,14 @@ class TraceRecorder:
 
     def end(self, outcome: str = "completed") -> None:
         """Close the session: `completed`, `failed` or `cancelled`."""
-        self._write(
-            [
-                self.quad(self.session, PROV.endedAtTime, datetime_(now())),
-                self.quad(self.session, RAG.outcome, Literal(outcome)),
-                self.quad(self.session, RAG.durationMs, integer(self.milliseconds())),
-            ]
-        )
+        quads = [
+            self.quad(self.session, PROV.endedAtTime, datetime_(now())),
+            self.quad(self.session, RAG.outcome, Literal(outcome)),
+            self.quad(self.session, RAG.durationMs, integer(self.milliseconds())),
+        ]
+        if self.cost_usd is not None:
+            quads.append(self.quad(self.session, RAG.costUsd, double(self.cost_usd)))
+        self._write(quads)
 
     def milliseconds(self) -> int:
         """Wall time of the run so far."""
@@ -175,7 +183,7 @@ class TraceRecorder:
     def item(
         self, step: Step, link: NamedNode, kind: str, index: int, *facts: tuple[NamedNode, Term | None]
     ) -> NamedNode:
-        """A numbered thing of a step (a selection, seed, sentence …); facts with the value None are left out."""
+        """A numbered thing of a step (a selection, seed, sentence …); facts that are None are left out."""
         node = iris.trace_item(kind, self.run, index)
         self.say(step, link, node)
         step.quads += [self.quad(node, predicate, value) for predicate, value in facts if value is not None]
@@ -202,6 +210,7 @@ class TraceRecorder:
             (TG.outToken, _maybe(call.out_tokens)),
             (RAG.durationMs, integer(round(call.seconds * 1000))),
             (RAG.cached, Literal(call.cached)),
+            (RAG.costUsd, None if call.cost_usd is None else double(call.cost_usd)),
             (RAG.prompt, self._kept(call.prompt)),
             (RAG.completion, self._kept(call.completion)),
         ]
@@ -291,7 +300,7 @@ class TraceRecorder:
         return self.keep_text(text) if self._detail == "full" else None
 
     def _call(self, step: Step, facts: list[tuple[NamedNode, Term | None]]) -> None:
-        self.item(step, RAG.call, "call", self._calls, *facts)
+        self.item(step, RAG.call, "call", self._calls, *facts, (RAG.index, integer(self._calls)))
         self._calls += 1
 
     def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:

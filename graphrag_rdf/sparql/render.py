@@ -30,7 +30,7 @@ from markupsafe import Markup
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import TemplateError
-from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.sparql.dialect import Dialect, triple_term_pattern
 from graphrag_rdf.sparql.parameters import Slot
 
@@ -74,6 +74,9 @@ def _values(variables: str, rows: Iterable[object]) -> Markup:
 class Renderer:
     """Renders template bodies for one dialect.
 
+    Attributes:
+        trace_graph: where traces are; templates write it as `<urn:graph:retrieval>`. Set it before use.
+
     Args:
         dialect: the spelling of triple terms.
         facts_graph: the named graph of facts; None where facts are in the default graph.
@@ -104,6 +107,7 @@ class Renderer:
             reifies=self._linked("rdf:reifies"),
             edge_term=self._linked("tg:edge"),
         )
+        self.trace_graph = Graphs.RETRIEVAL
         self._environment = environment
         self._compiled: dict[str, Template] = {}
 
@@ -142,7 +146,8 @@ class Renderer:
         try:
             template = self._compiled.get(body)
             if template is None:
-                template = self._compiled[body] = self._environment.from_string(body)
+                source = body.replace(str(Graphs.RETRIEVAL), str(self.trace_graph))
+                template = self._compiled[body] = self._environment.from_string(source)
             text = template.render(context)
         except (JinjaError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             raise TemplateError(f"query {name}: {error}") from error

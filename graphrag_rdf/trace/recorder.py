@@ -124,8 +124,6 @@ class TraceRecorder:
             self.quad(self.session, TG.query, Literal(question)),
             self.quad(self.session, PROV.startedAtTime, datetime_(started)),
             self.quad(self.session, PROV.wasAssociatedWith, _AGENT),
-            self.quad(_AGENT, RDF.type, PROV.SoftwareAgent),
-            self.quad(_AGENT, RDFS.label, Literal("graphrag-rdf")),
             self.quad(self.session, RAG.pipeline, Literal(pipeline)),
             self.quad(self.session, RAG.parameters, Literal(json.dumps(parameters, sort_keys=True))),
             self.quad(self.session, RAG.commit, integer(self._store.commit_number())),

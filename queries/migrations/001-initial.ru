@@ -11,6 +11,8 @@ INSERT DATA {
       rdfs:label "graphrag-rdf store" ;
       rag:storeVersion {{ number }} ;
       rag:normaliserVersion "1" .
+    <https://trustgraph.ai/agent/graphrag-rdf> a prov:SoftwareAgent ;
+      rdfs:label "graphrag-rdf" .
     <urn:graphrag-rdf:migration:001> a rag:Migration ;
       rdfs:label "001 initial" ;
       prov:used <urn:graphrag-rdf:store> ;

@@ -44,10 +44,12 @@ class _Exploration:
         self.search = QuestionSearch(context, state, parameters, self.step)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
+        self.names: dict[str, Row] = {}  # thing -> its label and canonical entity
         self.hits: dict[str, SentenceHit] = {}
         self.considered = 0
         self.lexical = self.search.lexical
         self.vector = self.search.vector
+        self.mentions = self._mentions()
 
     def find_seeds(self) -> None:
         """Entities that the concepts name: exactly, else by words, else by meaning."""
@@ -80,17 +82,20 @@ class _Exploration:
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
         rows = self.search.rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
+        self._look_up_names(rows)
         excluded = {node.value for node in self.state.exclude}
         fresh: dict[Triple, Edge] = {}
         for row in rows:
-            edge = _edge(row, hop)
+            edge = self._edge(row, hop)
             if edge.triple in self.edges or any(end.value in excluded for end in edge.ends):
                 continue
             known = fresh.get(edge.triple)
             if known is None or self.reached[edge.origin.value] > self.reached[known.origin.value]:
                 fresh[edge.triple] = edge
         self.considered += len(fresh)
-        candidates = sorted(fresh.values(), key=lambda edge: (-self._overlap(edge), str(edge.triple)))
+        for edge in fresh.values():
+            edge.lexical = 0.5 * self.search.words.coverage(edge.text)
+        candidates = sorted(fresh.values(), key=lambda edge: (-edge.lexical, str(edge.triple)))
         candidates = candidates[: self.parameters["max_reranker_input"]]
         self._evidence(candidates)
         for edge in candidates:
@@ -99,6 +104,28 @@ class _Exploration:
         for edge in candidates:
             self.edges[edge.triple] = edge
         return candidates[: self.parameters["edge_limit"]]
+
+    def _look_up_names(self, rows: list[Row]) -> None:
+        """Each thing once, however many edges it has."""
+        terms = {term for row in rows for term in (row["s"], row["p"], row["o"])}
+        things = [term for term in terms if isinstance(term, NamedNode) and term.value not in self.names]
+        if things:
+            found = self.search.rows("retrieval/names", things=sorted(things, key=str))
+            self.names |= {node_of(row["thing"]).value: row for row in found}
+
+    def _edge(self, row: Row, hop: int) -> Edge:
+        s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
+        names = [self.names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in (s, p, o)]
+        return Edge(
+            triple=(s, p, o),  # type: ignore[arg-type]
+            s_label=label_of(names[0].get("label"), s),
+            p_label=label_of(names[1].get("label"), p),
+            o_label=label_of(names[2].get("label"), o),
+            hop=hop,
+            direction=text_of(row["direction"]),
+            origin=node_of(row["from"]),
+            ends=tuple(node_of(names[end]["canonical"]) for end in (0, 2) if "canonical" in names[end]),
+        )
 
     def _evidence(self, edges: list[Edge]) -> None:
         """The sentences that the edges were quoted from: what they share with the question is their score."""
@@ -113,13 +140,9 @@ class _Exploration:
                 if sentence not in edge.sentences:
                     edge.sentences = (*edge.sentences, sentence)
 
-    def _overlap(self, edge: Edge) -> float:
-        return self.search.words.coverage(edge.text)
-
     def _score_edge(self, edge: Edge) -> None:
-        by_evidence = max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)
-        by_words = self._overlap(edge)
-        edge.lexical = 0.5 * by_evidence + 0.5 * by_words if edge.sentences else 0.5 * by_words
+        """To the words of the edge itself come those of its evidence, its meaning, and how it was reached."""
+        edge.lexical += 0.5 * max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)
         if self.vector:
             edge.vector = max((self.vector.get(s.value, 0.0) for s in edge.sentences), default=0.0)
         edge.graph = self.reached.get(edge.origin.value, 0.0)
@@ -134,22 +157,21 @@ class _Exploration:
 
     # --- sentences ---------------------------------------------------------------------------------
 
+    def _mentions(self) -> dict[str, list[NamedNode]]:
+        """What the best sentences of both searches mention."""
+        limit = self.parameters["sentence_limit"]
+        best = sorted({*_top(self.lexical, limit), *_top(self.vector, limit)})
+        mentioned: dict[str, list[NamedNode]] = {iri: [] for iri in best}
+        if best:
+            sentences = [NamedNode(iri) for iri in best]
+            for row in self.search.rows("retrieval/mentioned-entities", sentences=sentences):
+                mentioned[node_of(row["sentence"]).value].append(node_of(row["entity"]))
+        return mentioned
+
     def _sentences(self) -> None:
         """Score the best sentences of both searches by what they mention of what was reached."""
-        limit = self.parameters["sentence_limit"]
-        best = {*_top(self.lexical, limit), *_top(self.vector, limit)}
-        if not best:
-            return
-        mentioned: dict[str, list[NamedNode]] = {iri: [] for iri in best}
-        if self.reached:
-            rows = self.search.rows(
-                "retrieval/mentioning-sentences",
-                sentences=[NamedNode(iri) for iri in sorted(best)],
-                entities=[NamedNode(iri) for iri in sorted(self.reached)],
-            )
-            for row in rows:
-                mentioned[node_of(row["sentence"]).value].append(node_of(row["entity"]))
-        for iri, entities in mentioned.items():
+        for iri, mentioned in self.mentions.items():
+            entities = [entity for entity in mentioned if entity.value in self.reached]
             graph = max((self.reached[entity.value] for entity in entities), default=0.0)
             lexical = self.lexical.get(iri, 0.0)
             vector = self.vector.get(iri, 0.0) if self.vector else None
@@ -160,16 +182,9 @@ class _Exploration:
         """Entities that the best sentences mention are reached too: a bridge where no fact was extracted."""
         anchored = [hit for hit in self.hits.values() if hit.entities]
         anchored.sort(key=lambda hit: (-hit.score, hit.sentence.value))
-        best = {hit.sentence.value: hit for hit in anchored[:_CARRIERS]}
-        if not best:
-            return
-        rows = self.search.rows(
-            "retrieval/mentioned-entities", sentences=[hit.sentence for hit in best.values()]
-        )
-        for row in rows:
-            score = best[node_of(row["sentence"]).value].score
-            entity = node_of(row["entity"]).value
-            reached[entity] = max(reached.get(entity, 0.0), score)
+        for hit in anchored[:_CARRIERS]:
+            for entity in self.mentions[hit.sentence.value]:
+                reached[entity.value] = max(reached.get(entity.value, 0.0), hit.score)
 
     # --- record ------------------------------------------------------------------------------------
 
@@ -232,21 +247,6 @@ def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | No
 def edge_term(edge: Edge) -> Term:
     """The fact of an edge as a triple term."""
     return TripleTerm(*edge.triple)
-
-
-def _edge(row: Row, hop: int) -> Edge:
-    s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
-    ends = tuple(node_of(row[name]) for name in ("s_canonical", "o_canonical") if name in row)
-    return Edge(
-        triple=(s, p, o),  # type: ignore[arg-type]
-        s_label=label_of(row.get("s_label"), s),
-        p_label=label_of(row.get("p_label"), p),
-        o_label=label_of(row.get("o_label"), o),
-        hop=hop,
-        direction=text_of(row["direction"]),
-        origin=node_of(row["from"]),
-        ends=ends,
-    )
 
 
 def _top(scores: dict[str, float], limit: int) -> list[str]:

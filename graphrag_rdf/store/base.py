@@ -143,13 +143,19 @@ class TemplateStore:
         templates: the query library.
         dialect: the spelling of triple terms.
         facts_graph: the graph of facts; None for the default graph.
+        lateral: whether the engine knows LATERAL.
     """
 
     def __init__(
-        self, templates: TemplateLibrary, dialect: Dialect = "rdf12", facts_graph: NamedNode | None = None
+        self,
+        templates: TemplateLibrary,
+        dialect: Dialect = "rdf12",
+        facts_graph: NamedNode | None = None,
+        *,
+        lateral: bool = False,
     ) -> None:
         self.templates = templates
-        self.renderer = Renderer(dialect, facts_graph)
+        self.renderer = Renderer(dialect, facts_graph, lateral=lateral)
 
     def render(self, template: str, /, **values: Any) -> str:
         """A template's query for these values."""

@@ -52,7 +52,8 @@ class EmbeddedStore(TemplateStore):
         *,
         read_only: bool = False,
     ) -> None:
-        super().__init__(templates, dialect, Graphs.FACTS if dialect == "classic" else None)
+        facts_graph = Graphs.FACTS if dialect == "classic" else None
+        super().__init__(templates, dialect, facts_graph, lateral=dialect != "classic")
         self.path = path
         self._read_only = read_only
         self._store = _open(path, read_only=read_only)

@@ -168,6 +168,7 @@ EDITS = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(start=st.lists(st.integers(0, len(SENTENCES) - 1), min_size=1, max_size=16), edits=EDITS)
 @settings(
     max_examples=25,

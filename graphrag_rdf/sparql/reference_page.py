@@ -27,8 +27,8 @@ _INTRODUCTION = """\
 Every query that the program asks the store is a file in `queries/`, and so are the recipes of the
 [cookbook](../cookbook.md). This page is made from their headers by `python docs/generate.py`; change those,
 not this. `graphrag-rdf queries show NAME` prints a template, and `graphrag-rdf queries run NAME
--p parameter=value` runs one that reads. Your own folder, named by the setting `queries`, overrides files of the
-same name.
+-p parameter=value` runs one that reads. Your own folder, named by the setting `queries`, overrides files of
+the same name.
 
 A parameter `iri` is given bare, a `term` as in N-Triples (`"text"`, `<http://…>`, `"1"^^<…>`); `[]` marks a
 list: repeat `-p`. A row like `(iri, iri, term)` is given with spaces between its parts. *Gives* names the

@@ -69,7 +69,9 @@ def table(text: str) -> tuple[list[str], list[list[str]]] | None:
     found = re.search(r"(?:^\|.*\|\n?)+", text, re.MULTILINE)
     if found is None:
         return None
-    rows = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in found[0].splitlines()]
+    rows = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in found[0].splitlines()
+    ]
     return rows[0], rows[2:]
 
 

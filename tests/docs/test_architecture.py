@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pyoxigraph as ox
@@ -63,7 +64,9 @@ def _modules(node: ast.AST, package: list[str]) -> Iterator[list[str]]:
 
 
 def test_the_table_names_every_room() -> None:
-    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
+    rooms = {
+        path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
+    }
     assert set(table()) == rooms - ENTRY
 
 
@@ -91,15 +94,19 @@ def test_the_example_is_trig_and_says_what_the_text_says() -> None:
     )
 
 
+@cache
+def declared_terms(base: str) -> frozenset[str]:
+    """The local names of a vocabulary's terms."""
+    graph = Graph()
+    for name in ("trustgraph.ttl", "graphrag-rdf.ttl"):
+        graph.parse(REPOSITORY / "ontology" / name, format="turtle")
+    return frozenset(str(s).removeprefix(base) for s in graph.subjects() if str(s).startswith(base))
+
+
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_terms_that_pages_name_are_declared(page: Path) -> None:
     """Every `tg:` and `rag:` term stands in the ontology files."""
-    declared: set[str] = set()
-    for name in ("trustgraph.ttl", "graphrag-rdf.ttl"):
-        graph = Graph().parse(REPOSITORY / "ontology" / name, format="turtle")
-        for prefix in ("tg", "rag"):
-            base = PREFIXES[prefix]
-            declared |= {f"{prefix}:{str(s).removeprefix(base)}" for s in graph.subjects() if str(s).startswith(base)}
+    declared = {f"{prefix}:{term}" for prefix in ("tg", "rag") for term in declared_terms(PREFIXES[prefix])}
     text = page.read_text("utf-8")
     used = set(re.findall(r"\b(?:tg|rag):[A-Za-z]+\b", without_code(text)))
     for language in ("sparql", "trig", "console"):

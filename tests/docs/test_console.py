@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -29,8 +30,6 @@ def place(tmp_path: Path) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_each_command_prints_what_the_page_shows(page: Path, place: Path) -> None:
-    import os
-
     variables = environment(PATH=f"{place / 'bin'}:{os.environ['PATH']}")
     for command in commands(page.read_text("utf-8")):
         done = subprocess.run(
@@ -46,7 +45,7 @@ def test_each_command_prints_what_the_page_shows(page: Path, place: Path) -> Non
         lines = [line.rstrip() for line in done.stdout.decode().splitlines()]
         while lines and not lines[-1]:
             lines.pop()
-        if not output_matches([line for line in command.expected], lines):
+        if not output_matches(command.expected, lines):
             pytest.fail(
                 f"{page.name}:{command.line}: {command.text}\n--- the page shows\n"
                 + "\n".join(command.expected)

@@ -31,8 +31,13 @@ $(BIN)/python:
 
 $(STAMPS)/setup: pyproject.toml $(BIN)/python
 	@mkdir -p $(STAMPS)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# what only tests and checks need
+$(STAMPS)/dev: $(STAMPS)/setup
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(STAMPS)/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --requirement $(STAMPS)/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(STAMPS)/dev.txt
 	@touch $@
 
 ingest: setup
@@ -42,15 +47,15 @@ ask: setup
 	@test -e "$(STORE)/oxigraph/CURRENT" || $(PROGRAM) ingest $(MODELS) examples/documents
 	@$(PROGRAM) ask --explain $(MODELS) "$$QUESTION"
 
-test: setup
+test: $(STAMPS)/dev
 	$(BIN)/python -m pytest $(if $(SLOW),-m "slow or not slow") $(TESTS)
 
-lint: setup
+lint: $(STAMPS)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-format: setup
+format: $(STAMPS)/dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 

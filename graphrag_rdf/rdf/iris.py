@@ -111,6 +111,11 @@ def stored_object(content_hash: str) -> NamedNode:
     return NamedNode(f"urn:sha256:{content_hash}")
 
 
+def anonymous(document_iri: NamedNode, number: int) -> NamedNode:
+    """The node that an imported file leaves without a name, by its number (0-based) in the file."""
+    return NamedNode(f"urn:anonymous:{name_uuid(document_iri.value, number)}")
+
+
 # --- knowledge ---------------------------------------------------------------------------------
 
 

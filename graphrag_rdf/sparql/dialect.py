@@ -54,14 +54,14 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
     """Quads in the form that a dialect stores; only `classic` changes any.
 
     Triple terms of `rdf-star` differ from those of `rdf12` in spelling only, so their quads are equal.
-    In `classic` a reifier has one triple, as ours have.
 
     Raises:
-        TypeError: for a triple term inside a triple term, which has no classic form.
+        TypeError: for what has no classic form: a triple term inside a triple term, a reifier of two.
     """
     if dialect != "classic":
         yield from quads
         return
+    described: dict[tuple[Subject, Graph], Triple] = {}
     for quad in quads:
         term = quad.object
         if not isinstance(term, Triple):
@@ -75,6 +75,11 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
         if quad.predicate != RDF.reifies:
             node = iris.statement(s, p, o)
             yield Quad(quad.subject, quad.predicate, node, graph)
+        known = described.setdefault((node, graph), term)
+        if known is not term:
+            if known != term:
+                raise TypeError(f"{node} reifies two statements, which have no classic form")
+            continue
         yield Quad(node, RDF.subject, s, graph)
         yield Quad(node, RDF.predicate, p, graph)
         yield Quad(node, RDF.object, o, graph)
@@ -99,10 +104,11 @@ def decode(quads: Iterable[Quad]) -> Iterator[Quad]:
     kept: list[Quad] = []
     described: dict[tuple[Subject, Graph], dict[NamedNode, Quad]] = {}
     for quad in quads:
-        parts = described.setdefault((quad.subject, quad.graph_name), {}) if quad.predicate in _PARTS else {}
-        if quad.predicate in _PARTS and quad.predicate not in parts:
-            parts[quad.predicate] = quad
-        else:
+        if quad.predicate not in _PARTS:
+            kept.append(quad)
+            continue
+        parts = described.setdefault((quad.subject, quad.graph_name), {})
+        if parts.setdefault(quad.predicate, quad) != quad:
             kept.append(quad)
     statements: dict[Subject, Triple] = {}
     for (node, graph), parts in described.items():

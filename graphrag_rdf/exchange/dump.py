@@ -1,0 +1,169 @@
+"""Export: the store, or one graph of it, as a file that others can read.
+
+A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, holds everything that the store
+holds, and can be restored. The librarian's objects (original bytes, prompts, rendered queries) are files
+beside the store and not part of it; chunks carry their text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import IO, Protocol
+
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple, serialize
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.formats import FORMATS, RDF_FORMATS, Format, star_line
+from graphrag_rdf.exchange.graphml import write_graphml
+from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.sparql.dialect import Dialect, decode, encode
+from graphrag_rdf.store.base import Store
+
+_DATASETS = frozenset({"trig", "nquads"})
+_XML_NAME_END = re.compile(r"[^\W\d][\w.-]*\Z")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+class QuadStore(Store, Protocol):
+    """A store that hands out its quads."""
+
+    def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
+        """All quads, or those of one graph."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """What was written.
+
+    Attributes:
+        quads: of RDF; 0 for GraphML.
+        entities, relations: of GraphML; 0 otherwise.
+        left_out: facts with a literal or a triple term as object, which GraphML has no place for.
+    """
+
+    quads: int = 0
+    entities: int = 0
+    relations: int = 0
+    left_out: int = 0
+
+    def as_json(self) -> dict[str, int]:
+        """The keys of `export --format json`."""
+        return asdict(self)
+
+
+def export_graph(
+    store: QuadStore,
+    output: IO[bytes],
+    form: Format = "trig",
+    graph: NamedNode | None = None,
+    dialect: Dialect = "rdf12",
+) -> ExportReport:
+    """Write the store, or one graph of it.
+
+    Args:
+        output: where to, in bytes.
+        form: trig, nquads hold graphs; turtle, ntriples, rdfxml hold one: the facts, unless `graph` names
+            another; graphml holds entities and the relations between them.
+        graph: only this one; `urn:graph:facts` are the facts, wherever the store has them.
+        dialect: the spelling of triple terms.
+
+    Raises:
+        UsageError: when the format is unknown, does not go with the dialect, or cannot hold what is there.
+    """
+    if form not in FORMATS:
+        raise UsageError(f"{form!r} is not a format", hint=f"use one of: {', '.join(FORMATS)}")
+    if form == "graphml":
+        return ExportReport(*(0, *write_graphml(store, plain_quads(store, Graphs.FACTS), output)))
+    if form == "rdfxml" and dialect == "rdf-star":
+        raise UsageError("RDF/XML has no spelling for RDF-star", hint="use --dialect rdf12 or classic")
+    wanted = graph if graph is not None or form in _DATASETS else Graphs.FACTS
+    counted = _Counter(encode(plain_quads(store, wanted), dialect))
+    quads: Iterable[Quad] = counted
+    if form not in _DATASETS:
+        quads = (Quad(quad.subject, quad.predicate, quad.object) for quad in quads)
+    try:
+        if dialect == "rdf-star":
+            _SPELL[form](quads, output)
+        else:
+            _serialize(quads, output, form)
+    except TypeError as error:
+        raise UsageError(f"the dialect {dialect} cannot say this: {error}") from error
+    return ExportReport(quads=counted.count)
+
+
+def plain_quads(store: QuadStore, graph: NamedNode | None = None) -> Iterator[Quad]:
+    """The quads of a store in dialect `rdf12`, the facts in the default graph."""
+    facts = store.renderer.facts_graph
+    if store.renderer.dialect == "classic":
+        quads: Iterable[Quad] = decode(store.quads())
+    elif graph is None:
+        quads = store.quads()
+    else:
+        place = DefaultGraph() if graph == Graphs.FACTS and facts is None else graph
+        quads = store.quads(place)  # type: ignore[arg-type]
+    for quad in quads:
+        is_fact = quad.graph_name in (DefaultGraph(), facts)
+        if graph is None or quad.graph_name == graph or (graph == Graphs.FACTS and is_fact):
+            yield Quad(quad.subject, quad.predicate, quad.object) if is_fact else quad
+
+
+class _Counter:
+    """Quads as they pass, and how many did."""
+
+    def __init__(self, quads: Iterable[Quad]) -> None:
+        self._quads = quads
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Quad]:
+        for quad in self._quads:
+            self.count += 1
+            yield quad
+
+
+def _serialize(quads: Iterable[Quad], output: IO[bytes], form: str) -> None:
+    if form == "rdfxml":
+        quads = map(_fit_for_xml, quads)
+    prefixes = PREFIXES if form in ("trig", "turtle") else None
+    serialize(quads, output, format=RDF_FORMATS[form], prefixes=prefixes)
+
+
+def _fit_for_xml(quad: Quad) -> Quad:
+    """Refuse what XML 1.0 cannot say: a predicate whose end is no name, a control character in a text."""
+    if not _XML_NAME_END.search(quad.predicate.value):
+        raise UsageError(
+            f"RDF/XML cannot write the predicate {quad.predicate.value}", hint="use turtle, trig or nquads"
+        )
+    if isinstance(quad.object, Literal) and _NOT_XML.search(quad.object.value):
+        raise UsageError(
+            f"RDF/XML cannot write the control characters of {quad.subject} {quad.predicate}",
+            hint="use turtle, trig or nquads",
+        )
+    if isinstance(quad.object, Triple):
+        _fit_for_xml(Quad(quad.object.subject, quad.object.predicate, quad.object.object))
+    return quad
+
+
+def _lines(quads: Iterable[Quad], output: IO[bytes]) -> None:
+    for quad in quads:
+        output.write(star_line(quad, with_graph=True).encode())
+
+
+def _blocks(quads: Iterable[Quad], output: IO[bytes]) -> None:
+    """TriG: the triples of a graph within its brackets, one to a line."""
+    for graph, group in groupby(quads, key=lambda quad: quad.graph_name):
+        head = "" if isinstance(graph, DefaultGraph) else f"{graph} "
+        output.write(f"{head}{{\n".encode())
+        for quad in group:
+            output.write(b"  " + star_line(quad, with_graph=False).encode())
+        output.write(b"}\n")
+
+
+_SPELL: dict[str, Callable[[Iterable[Quad], IO[bytes]], None]] = {
+    "nquads": _lines,
+    "ntriples": _lines,
+    "turtle": _lines,
+    "trig": _blocks,
+}

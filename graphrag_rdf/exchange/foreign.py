@@ -1,0 +1,246 @@
+"""Facts of others: RDF from elsewhere, taken in so that it is found and accounted for like our own.
+
+- One file is one subgraph: `<subgraph> tg:contains <<( s p o )>> ; prov:wasDerivedFrom <file> ;
+  prov:wasGeneratedBy <activity>`, a `rag:Import`. The file itself is kept by the librarian under its hash;
+  the same file taken in twice changes nothing. Names of graphs in it are not kept.
+- What is described or pointed at is an entity, unless it is a term of a vocabulary (a class, a property) or
+  only annotates a statement. Each gets its canonical entity, and a label: from `rdfs:label`,
+  `skos:prefLabel`, `foaf:name`, `schema:name` or a title, else from the end of its IRI.
+- Names are plain texts here, as everywhere in the store: the language tag of an rdfs:label or skos:altLabel
+  is left to the file, those of other properties stay. One name is the label, elected as always.
+- Blank nodes become IRIs by the file's hash and their order in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+
+from graphrag_rdf import __version__
+from graphrag_rdf.ingest import names
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import (
+    DC,
+    DCTERMS,
+    OWL,
+    PROV,
+    RAG,
+    RDF,
+    RDFS,
+    SKOS,
+    TG,
+    XSD,
+    Graphs,
+    Namespace,
+)
+from graphrag_rdf.rdf.terms import Term, datetime_, integer, local_name, now
+from graphrag_rdf.store.base import Changes
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+COMPONENT = "graphrag-rdf-import"
+KEY = "import/1"
+
+FOAF = Namespace("http://xmlns.com/foaf/0.1/")
+_LABELS = (RDFS.label, SKOS.altLabel)
+_NAMING: tuple[NamedNode, ...] = (
+    RDFS.label,
+    SKOS.prefLabel,
+    FOAF.name,
+    NamedNode("https://schema.org/name"),
+    NamedNode("http://schema.org/name"),
+    DC.title,
+    DCTERMS.title,
+)
+"""What names a thing; the first that it has is its label until names are elected."""
+_SCHEMA_TYPES = frozenset(
+    {
+        OWL.Ontology, OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty,
+        OWL.Restriction, OWL.AllDisjointClasses, RDFS.Class, RDFS.Datatype, RDF.Property, RDF.List,
+    }
+)  # fmt: skip
+_VOCABULARIES = (OWL, RDF, RDFS, XSD)
+_WORD_BREAKS = re.compile(r"[-_+\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How much was new."""
+
+    facts: int
+    entities: int
+
+
+@dataclass(slots=True)
+class _File:
+    """The triples of a file, sorted into what they are."""
+
+    facts: dict[Triple, None] = field(default_factory=dict)
+    names: dict[NamedNode, dict[str, bool]] = field(default_factory=dict)  # name → it is an alias only
+    entities: dict[NamedNode, None] = field(default_factory=dict)
+
+
+def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | None:
+    """Take the triples of a file into the store as facts, and index what they speak of.
+
+    Args:
+        path: the file, whose bytes are kept.
+        quads: its quads.
+
+    Returns:
+        how much was new; None when this very file was taken in before.
+
+    Raises:
+        StoreError: when the librarian or the store refuses a write; nothing is then taken in.
+    """
+    store = engine.store
+    data = path.read_bytes()
+    document = iris.stored_object(iris.digest(data))
+    subgraph = iris.subgraph(document, KEY)
+    if store.ask("exchange/subgraph", subgraph=subgraph):
+        return None
+    started = now()
+    file = _sort(_skolemised(document, quads))
+    for entity in file.entities:
+        if not any(not alias for alias in file.names.get(entity, {}).values()):
+            file.names.setdefault(entity, {})[_name_of(entity)] = False
+    changes, new_entities = _changes(engine, subgraph, file)
+    engine.librarian.put(data)
+    changes.add += _provenance(path, document, subgraph, len(data))
+    activity = iris.activity(subgraph)
+    changes.add += [
+        prov.source(activity, PROV.startedAtTime, datetime_(started)),
+        prov.source(activity, PROV.endedAtTime, datetime_(now())),
+        prov.source(activity, RAG.factCount, integer(len(file.facts))),
+        prov.source(activity, RAG.entityCount, integer(len(file.entities))),
+    ]
+    store.commit(changes)
+    settled = names.settle(store)
+    engine.indexer.changed(entities=[*file.entities, *settled])
+    engine.indexer.flush(final=True)
+    return Taken(len(file.facts), new_entities)
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _skolemised(document: NamedNode, quads: Iterable[Quad]) -> Iterator[Triple]:
+    known: dict[BlankNode, NamedNode] = {}
+
+    def name(term: Term) -> Term:
+        if isinstance(term, Triple):
+            return Triple(name(term.subject), term.predicate, name(term.object))  # type: ignore[arg-type]
+        if not isinstance(term, BlankNode):
+            return term
+        if term not in known:
+            known[term] = iris.anonymous(document, len(known))
+        return known[term]
+
+    for quad in quads:
+        yield Triple(name(quad.subject), quad.predicate, name(quad.object))  # type: ignore[arg-type]
+
+
+def _sort(triples: Iterable[Triple]) -> _File:
+    file = _File()
+    seen: dict[NamedNode, None] = {}
+    schema: set[Term] = set()
+    for triple in triples:
+        s, p, o = triple.subject, triple.predicate, triple.object
+        if not isinstance(s, NamedNode):
+            continue
+        schema.add(p)
+        if p in _LABELS and isinstance(o, Literal):
+            _note_name(file, s, o, alias=p == SKOS.altLabel)
+        else:
+            file.facts[triple] = None
+            if p in _NAMING and isinstance(o, Literal):
+                _note_name(file, s, o, alias=False)
+        seen[s] = None
+        if isinstance(o, Triple):
+            schema.add(s)  # it annotates a statement
+        elif p == RDF.type:
+            schema.add(o)
+            if o in _SCHEMA_TYPES:
+                schema.add(s)
+        elif any(p in vocabulary for vocabulary in _VOCABULARIES):
+            schema.add(o)  # what a vocabulary's own terms point at: classes, other vocabularies, pages
+        elif isinstance(o, NamedNode):
+            seen[o] = None
+    file.entities = {
+        thing: None
+        for thing in seen
+        if thing not in schema and not any(thing in vocabulary for vocabulary in _VOCABULARIES)
+    }
+    return file
+
+
+def _note_name(file: _File, thing: NamedNode, literal: Literal, *, alias: bool) -> None:
+    name = literal.value.strip()
+    if name:
+        of_thing = file.names.setdefault(thing, {})
+        of_thing[name] = of_thing.get(name, True) and alias
+
+
+def _name_of(thing: NamedNode) -> str:
+    """A readable name from the end of an IRI; the IRI itself when nothing readable is there."""
+    return _WORD_BREAKS.sub(" ", unquote(local_name(thing.value))).strip() or thing.value
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes, int]:
+    """Facts, names and canonical links, and how many entities are new."""
+    store = engine.store
+    known = names.KnownNames(store)
+    named = list(file.names)
+    for start in range(0, len(named), 500):
+        known.load(named[start : start + 500])
+    changes = Changes()
+    for triple in file.facts:
+        changes.add += prov.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
+    for thing, of_thing in file.names.items():
+        for name, alias in sorted(of_thing.items(), key=lambda item: item[1]):  # names before aliases
+            literal = Literal(name)
+            if prop := known.add(thing, name, alias=alias):
+                changes.add.append(prov.fact(thing, prop, literal))
+            held = SKOS.altLabel if alias else RDFS.label
+            changes.add.append(prov.contains(subgraph, thing, held, literal))
+    changes.add += names.unsettled(known.take_contested())
+    canonical = {row["member"]: row["canonical"] for row in store.select("ingest/merges")}
+    linked: set[Term] = set()
+    entities = list(file.entities)
+    for start in range(0, len(entities), 500):
+        rows = store.select("ingest/canonical-links", entities=entities[start : start + 500])
+        linked.update(row["entity"] for row in rows)
+    fresh = [entity for entity in entities if entity not in linked]
+    for entity in fresh:
+        link = Quad(entity, RAG.canonicalEntity, canonical.get(entity, entity), Graphs.DERIVED)
+        changes.add.append(link)
+    return changes, len(fresh)
+
+
+def _provenance(path: Path, document: NamedNode, subgraph: NamedNode, size: int) -> Iterator[Quad]:
+    """The file, the import, and the agent that made it."""
+    activity, agent = iris.activity(subgraph), iris.agent(COMPONENT)
+    yield from prov.agent(COMPONENT, __version__)
+    yield prov.source(document, RDF.type, RAG.StoredObject)
+    yield prov.source(document, RDF.type, PROV.Entity)
+    yield prov.source(document, RDFS.label, Literal(path.name))
+    yield prov.source(document, RAG.byteSize, integer(size))
+    yield prov.source(document, DCTERMS.source, NamedNode(path.resolve().as_uri()))
+    yield prov.source(subgraph, RDF.type, TG.Subgraph)
+    yield prov.source(subgraph, RDF.type, PROV.Entity)
+    yield prov.source(subgraph, PROV.wasDerivedFrom, document)
+    yield prov.source(subgraph, PROV.wasGeneratedBy, activity)
+    yield prov.source(activity, RDF.type, PROV.Activity)
+    yield prov.source(activity, RDF.type, RAG.Import)
+    yield prov.source(activity, PROV.used, document)
+    yield prov.source(activity, PROV.wasAssociatedWith, agent)

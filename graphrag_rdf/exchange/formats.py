@@ -1,0 +1,65 @@
+"""Formats by name and by file name, and the spelling of quads line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from pyoxigraph import DefaultGraph, Quad, RdfFormat, Triple
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.terms import Term
+
+Format: TypeAlias = Literal["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+RDF_FORMATS: Mapping[str, RdfFormat] = {
+    "trig": RdfFormat.TRIG,
+    "nquads": RdfFormat.N_QUADS,
+    "turtle": RdfFormat.TURTLE,
+    "ntriples": RdfFormat.N_TRIPLES,
+    "rdfxml": RdfFormat.RDF_XML,
+}
+
+BY_SUFFIX: Mapping[str, RdfFormat] = {
+    ".trig": RdfFormat.TRIG,
+    ".nq": RdfFormat.N_QUADS,
+    ".ttl": RdfFormat.TURTLE,
+    ".nt": RdfFormat.N_TRIPLES,
+    ".rdf": RdfFormat.RDF_XML,
+    ".owl": RdfFormat.RDF_XML,
+    ".xml": RdfFormat.RDF_XML,
+    ".n3": RdfFormat.N3,
+    ".jsonld": RdfFormat.JSON_LD,
+}
+
+
+def format_of(path: Path) -> RdfFormat:
+    """The format that a file's name says.
+
+    Raises:
+        UsageError: when it says none.
+    """
+    found = BY_SUFFIX.get(path.suffix.lower())
+    if found is None:
+        raise UsageError(
+            f"{path}: the name does not say which RDF format this is",
+            hint=f"name it with one of {' '.join(BY_SUFFIX)}",
+        )
+    return found
+
+
+def star(term: Term) -> str:
+    """A term in N-Triples-star: triple terms in two pointed brackets."""
+    if isinstance(term, Triple):
+        return f"<< {star(term.subject)} {term.predicate} {star(term.object)} >>"
+    return str(term)
+
+
+def star_line(quad: Quad, *, with_graph: bool) -> str:
+    """A quad as one line of N-Quads-star, or without its graph as one of N-Triples-star."""
+    parts = [star(quad.subject), str(quad.predicate), star(quad.object)]
+    if with_graph and not isinstance(quad.graph_name, DefaultGraph):
+        parts.append(str(quad.graph_name))
+    return " ".join([*parts, "."]) + "\n"

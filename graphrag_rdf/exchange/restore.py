@@ -1,0 +1,146 @@
+"""Restoring a dump: everything that a store held, as it held it.
+
+Commit numbers are the store's own and are not taken over. Into an empty store the dump's description of
+itself (version, migrations) takes the place of the store's; beside other data (`merge`) the store's stays.
+Two stores that hold the same document in different versions cannot be merged: their chunks would
+contradict each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG, RDF, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.sparql.dialect import decode
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.migrations import MIGRATIONS, migrate
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_COMMITS = frozenset({RAG.commit, RAG.contentCommit})
+
+
+@dataclass(slots=True)
+class DumpSummary:
+    """What a first reading of a file found.
+
+    Attributes:
+        is_dump: it is a dump of a whole store.
+        star: its triple terms are spelled as in RDF-star, which means something else in RDF 1.2.
+        classic: its triple terms are RDF 1.1 statements.
+        store_version: version of the store that was dumped.
+        versions: (document, current version).
+    """
+
+    quads: int = 0
+    is_dump: bool = False
+    star: bool = False
+    classic: bool = False
+    store_version: int = 0
+    versions: set[tuple[str, str]] = field(default_factory=set)
+
+    def note(self, quad: Quad) -> None:
+        """Take in what a quad tells of its dump."""
+        if quad.predicate == RAG.currentVersion:
+            self.versions.add((text_of(quad.subject), text_of(quad.object)))
+        elif quad.predicate == RAG.storeVersion and isinstance(quad.object, Literal):
+            self.store_version = max(self.store_version, int(quad.object.value))
+        elif quad.predicate == RDF.subject and text_of(quad.subject).startswith(iris.STATEMENT):
+            self.classic = True
+
+
+def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSummary, *, merge: bool) -> None:
+    """Write a dump into the store and rebuild the indexes.
+
+    Raises:
+        UsageError: when the store is not empty and `merge` is not set, both hold a document in different
+            versions, or the dump is of a newer program or spelled for RDF-star engines.
+    """
+    if summary.star:
+        raise UsageError(
+            f"{file} is spelled for RDF-star engines and cannot be restored",
+            hint="export it again with --dialect rdf12",
+        )
+    if summary.store_version > len(MIGRATIONS):
+        raise UsageError(
+            f"{file} is of a store of version {summary.store_version}; this program knows versions up to "
+            f"{len(MIGRATIONS)}",
+            hint="upgrade graphrag-rdf",
+        )
+    store = engine.store
+    occupied = store.ask("exchange/holds-data")
+    if occupied and not merge:
+        raise UsageError(
+            f"{file} is a dump of a whole store, and this store is not empty",
+            hint="import it into a new store (--store DIR), or add it to this one with --merge",
+        )
+    if occupied:
+        _refuse_other_versions(engine, file, summary)
+    else:
+        store.commit(Changes(remove=_self_description(engine)))
+    if summary.classic:
+        quads = decode(quads)
+    store.bulk_add(_kept(quads, with_system=not occupied))
+    migrate(store)
+    if occupied:
+        _settle(engine)
+    store.optimize()
+    engine.indexer.catch_up()
+
+
+def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> None:
+    rows = engine.store.select("exchange/versions")
+    here = {(text_of(row["document"]), text_of(row["version"])) for row in rows}
+    documents = {document for document, _ in here}
+    other = sorted({document for document, _ in summary.versions - here if document in documents})
+    if other:
+        listed = ", ".join(other[:5]) + (" …" if len(other) > 5 else "")
+        raise UsageError(
+            f"{file} and the store hold other versions of the same documents: {listed}",
+            hint="forget them in one of the two, or ingest the files again after importing elsewhere",
+        )
+
+
+def _self_description(engine: Engine) -> list[Quad]:
+    rows = engine.store.select("exchange/self-description")
+    quads = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
+    return [quad for quad in quads if quad.predicate not in _COMMITS]
+
+
+def _kept(quads: Iterable[Quad], *, with_system: bool) -> Iterator[Quad]:
+    for quad in quads:
+        graph = quad.graph_name
+        if graph == Graphs.SYSTEM:
+            about_store = quad.subject == STORE_NODE
+            if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):
+                continue
+            if not with_system and _is_migration(quad):
+                continue
+        yield Quad(quad.subject, quad.predicate, quad.object) if graph == Graphs.FACTS else quad
+
+
+def _is_migration(quad: Quad) -> bool:
+    return text_of(quad.subject).startswith("urn:graphrag-rdf:migration:")
+
+
+def _settle(engine: Engine) -> None:
+    """Elect one label for each thing that has two, now that two stores are one."""
+    from graphrag_rdf.ingest import names
+
+    things = [row["thing"] for row in engine.store.select("exchange/doubly-labelled")]
+    marked = [thing for thing in things if isinstance(thing, NamedNode)]
+    if marked:
+        engine.store.commit(Changes(add=list(names.unsettled(marked))))
+    names.settle(engine.store)
+
+
+__all__ = ["DumpSummary", "restore"]

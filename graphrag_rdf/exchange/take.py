@@ -1,0 +1,139 @@
+"""Import: a dump of our own is restored as it is; any other RDF is taken in as facts with a provenance.
+
+A file is read to its end before anything is written, so a malformed one leaves nothing behind. Nothing is
+fetched: neither `owl:imports` nor a JSON-LD context nor an external entity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pyoxigraph import BlankNode, NamedNode, Quad, RdfFormat, parse
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange.foreign import take_facts
+from graphrag_rdf.exchange.formats import format_of
+from graphrag_rdf.exchange.restore import DumpSummary, restore
+from graphrag_rdf.rdf.namespaces import RDF, Graphs
+from graphrag_rdf.store.base import Changes
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_OURS = frozenset({Graphs.FACTS, Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.DERIVED, Graphs.SYSTEM})
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What was taken in.
+
+    Attributes:
+        kind: restored (a dump of ours), imported (facts of others), loaded (into a named graph),
+            unchanged (this very file was imported before).
+        quads: in the file.
+        facts, entities: that are new to the store, when imported.
+    """
+
+    kind: Literal["restored", "imported", "loaded", "unchanged"]
+    quads: int
+    facts: int = 0
+    entities: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """The keys of `import --format json`."""
+        return asdict(self)
+
+
+def import_file(
+    engine: Engine, path: str | Path, graph: NamedNode | None = None, *, merge: bool = False
+) -> ImportReport:
+    """Take an RDF file into the store and bring the indexes up to it.
+
+    - With `graph`, its triples go into that named graph, as they are.
+    - A dump of a whole store (it has a graph `urn:graph:source`) is restored: into an empty store, or with
+      `merge` beside what is there.
+    - Anything else is taken in as facts: see `exchange.foreign`.
+
+    Raises:
+        UsageError: when the file is missing, of an unknown format, malformed (with the line), a dump that the
+            store cannot take, or `graph` is one that the program keeps itself.
+        StoreError: when the store refuses the write.
+    """
+    file = Path(path)
+    form = format_of(file)
+    if not file.is_file():
+        raise UsageError(f"{file} is not a file")
+    if graph is not None:
+        return _load_into(engine, file, form, graph)
+    summary = _look(file, form)
+    if summary.is_dump:
+        with _parsing(file):
+            restore(engine, file, read_quads(file, form), summary, merge=merge)
+        return ImportReport("restored", summary.quads)
+    with _parsing(file):
+        taken = take_facts(engine, file, read_quads(file, form))
+    if taken is None:
+        return ImportReport("unchanged", summary.quads)
+    return ImportReport("imported", summary.quads, taken.facts, taken.entities)
+
+
+def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) -> ImportReport:
+    if graph in _OURS:
+        raise UsageError(
+            f"the graph {graph.value} is kept by the program itself",
+            hint="name another one, or leave --graph out to import facts",
+        )
+    with _parsing(file):
+        quads = [Quad(q.subject, q.predicate, q.object, graph) for q in read_quads(file, form)]
+    engine.store.commit(Changes(add=quads, content=False))
+    return ImportReport("loaded", len(quads))
+
+
+def read_quads(file: Path, form: RdfFormat) -> Iterator[Quad]:
+    """The quads of a file; relative IRIs are resolved against the file's own."""
+    return iter(parse(path=str(file), format=form, base_iri=file.resolve().as_uri()))
+
+
+def _look(file: Path, form: RdfFormat) -> DumpSummary:
+    """Read the whole file without keeping it: is it well-formed, and is it a dump of ours?"""
+    summary = DumpSummary()
+    with _parsing(file):
+        for quad in read_quads(file, form):
+            summary.quads += 1
+            if quad.graph_name == Graphs.SOURCE:
+                summary.is_dump = True
+                summary.star |= quad.predicate == RDF.reifies and isinstance(quad.subject, BlankNode)
+            summary.note(quad)
+    return summary
+
+
+@contextmanager
+def _parsing(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except SyntaxError as error:
+        line = error.lineno or _line_of_xml_error(file)
+        where = f"{file}, line {line}" if line else str(file)
+        raise UsageError(f"{where}: {error.msg}", hint="nothing was imported") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{file}: not UTF-8: {error}", hint="nothing was imported") from error
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error}") from error
+
+
+def _line_of_xml_error(file: Path) -> int | None:
+    """Where XML is not well-formed, which the engine's parser does not tell; None for anything else."""
+    from xml.parsers.expat import ExpatError, ParserCreate
+
+    if format_of(file) != RdfFormat.RDF_XML:
+        return None
+    try:
+        with file.open("rb") as opened:
+            ParserCreate().ParseFile(opened)
+    except ExpatError as error:
+        return error.lineno
+    return None

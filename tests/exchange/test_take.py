@@ -1,0 +1,407 @@
+"""Dumps are restored as they were; the facts of others are taken in with a provenance."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from pyoxigraph import Literal, NamedNode, Quad, Triple
+
+from graphrag_rdf.checks import run_checks
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.exchange import export_graph, import_file
+from graphrag_rdf.exchange.formats import BY_SUFFIX
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, Graphs
+from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.store.base import Changes
+from tests.exchange.test_dump import DATASETS, stored
+from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES
+
+EX = "http://example.org/"
+FACTS = """
+@prefix : <http://example.org/> .
+@prefix foaf: <http://xmlns.com/foaf/0.1/> .
+@prefix owl: <http://www.w3.org/2002/07/owl#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+@prefix skos: <http://www.w3.org/2004/02/skos/core#> .
+@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+
+<> a owl:Ontology ; owl:imports <http://vocabulary.invalid/other> .
+:knows a owl:ObjectProperty ; rdfs:label "knows" ; rdfs:seeAlso <http://example.org/page> .
+:Person a owl:Class ; rdfs:label "Person"@en , "Persona"@es .
+:ada a :Person ; rdfs:label "Ada Lovelace"@en , "Ada" ; skos:altLabel "Countess of Lovelace" ;
+  :knows :charles_babbage , [ foaf:name "Somebody" ; :age "02.50"^^xsd:decimal ] .
+:charles_babbage skos:prefLabel "Charles Babbage"@en ; :born "1791-12-26"^^xsd:date ; :said "a } \\" b\\nc" .
+:ada :knows :mary%20somerville ~ :account {| :since 1834 |} .
+"""
+
+
+def numbers_aside(engine: Engine) -> set[Quad]:
+    return {
+        q
+        for q in engine.store.quads()
+        if not (q.subject == STORE_NODE and q.predicate in (RAG.commit, RAG.contentCommit))
+    }
+
+
+def exported(engine: Engine, path: Path, dialect: Dialect = "rdf12") -> Path:
+    with path.open("wb") as file:
+        export_graph(engine.store, file, "nquads" if path.suffix == ".nq" else "trig", dialect=dialect)
+    return path
+
+
+def answer(engine: Engine) -> tuple[str, list[str]]:
+    *_, last = engine.ask(QUESTION)
+    assert last.answer is not None
+    return last.answer["answer"], [citation["sentence"] for citation in last.answer["citations"]]
+
+
+# --- restoring -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "dialect"), [("a.trig", "rdf12"), ("a.nq", "rdf12"), ("a.nq", "classic")])
+def test_a_dump_is_restored_into_an_empty_store(
+    sample: Engine, empty: Engine, tmp_path: Path, name: str, dialect: Dialect
+) -> None:
+    path = exported(sample, tmp_path / name, dialect)
+    report = import_file(empty, path)
+    assert report.kind == "restored"
+    assert numbers_aside(empty) == numbers_aside(sample)
+    assert run_checks(empty.store, sample.librarian, empty.text_index) == []
+    assert answer(empty) == answer(sample)
+
+
+def test_without_the_librarian_a_restored_store_has_warnings_only(
+    sample: Engine, empty: Engine, tmp_path: Path
+) -> None:
+    import_file(empty, exported(sample, tmp_path / "a.nq"))
+    found = run_checks(empty.store, empty.librarian, empty.text_index)
+    assert {(v.check, v.severity) for v in found} == {("object-missing", "warning")}
+
+
+def test_a_restored_store_can_be_closed_and_opened_again(sample: Engine, tmp_path: Path) -> None:
+    path = exported(sample, tmp_path / "a.nq")
+    place = tmp_path / "store"
+    with Engine.open(place, config=Settings()) as engine:
+        import_file(engine, path)
+        before = numbers_aside(engine)
+        number = engine.store.commit_number()
+    with Engine.open(place, config=Settings()) as engine:
+        assert numbers_aside(engine) == before
+        assert engine.store.commit_number() == number
+        assert engine.text_index.commit_number <= engine.store.content_commit()
+
+
+def test_ingesting_the_same_documents_after_a_restore_changes_nothing(
+    sample: Engine, empty: Engine, tmp_path: Path
+) -> None:
+    import_file(empty, exported(sample, tmp_path / "a.nq"))
+    report = empty.ingest(SAMPLES)
+    assert (report.documents.unchanged, report.chunks.added) == (len(SAMPLES), 0)
+
+
+def test_a_dump_is_not_restored_over_other_data(sample: Engine, empty: Engine, tmp_path: Path) -> None:
+    path = exported(sample, tmp_path / "a.nq")
+    empty.ingest([DOCUMENTS / "chaodong-note-1986.txt"])
+    before = set(empty.store.quads())
+    with pytest.raises(UsageError, match="not empty") as caught:
+        import_file(empty, path)
+    assert "--merge" in (caught.value.hint or "")
+    assert set(empty.store.quads()) == before
+
+
+def test_two_stores_become_one(sample: Engine, empty: Engine, tmp_path: Path) -> None:
+    path = exported(sample, tmp_path / "a.nq")
+    empty.ingest([DOCUMENTS / "elspeth-marwick.md"])
+    for iri in sample.librarian.objects():
+        empty.librarian.put(sample.librarian.get(iri) or b"")
+    import_file(empty, path, merge=True)
+    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+    assert len(empty.store.select("ingest/documents")) == len(SAMPLES) + 1
+    assert answer(empty)[0] == answer(sample)[0]
+    quads = set(empty.store.quads())
+    import_file(empty, path, merge=True)
+    assert len(set(empty.store.quads()) ^ quads) <= 4  # the two commit numbers
+
+
+def test_other_versions_of_the_same_document_are_not_merged(tmp_path: Path) -> None:
+    note = tmp_path / "note.txt"
+    dumps = []
+    for text in ("Ada met Bob in Paris.", "Ada met Carol in Rome."):
+        note.write_text(text, "utf-8")
+        with Engine.open(":memory:", config=Settings()) as engine:
+            engine.ingest([note])
+            if not dumps:
+                dumps.append(exported(engine, tmp_path / "a.nq"))
+                continue
+            before = set(engine.store.quads())
+            with pytest.raises(UsageError, match="other versions of the same documents"):
+                import_file(engine, dumps[0], merge=True)
+            assert set(engine.store.quads()) == before
+
+
+def test_a_dump_for_star_engines_is_not_misread(sample: Engine, empty: Engine, tmp_path: Path) -> None:
+    before = set(empty.store.quads())
+    for name in ("a.trig", "a.nq"):
+        with pytest.raises(UsageError, match=name):
+            import_file(empty, exported(sample, tmp_path / name, "rdf-star"))
+    assert set(empty.store.quads()) == before
+
+
+def test_a_dump_of_a_newer_program_is_refused(empty: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "a.nq"
+    number = Literal(99)
+    quads = [
+        Quad(STORE_NODE, RAG.storeVersion, number, Graphs.SYSTEM),
+        Quad(NamedNode("urn:c"), RDF.type, TG.Chunk, Graphs.SOURCE),
+    ]
+    path.write_text(
+        "".join(f"{q.subject} {q.predicate} {q.object} {q.graph_name} .\n" for q in quads), "utf-8"
+    )
+    with pytest.raises(UsageError, match="version 99"):
+        import_file(empty, path)
+
+
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(quads=DATASETS)
+def test_any_dataset_of_ours_is_restored(tmp_path_factory: pytest.TempPathFactory, quads: list[Quad]) -> None:
+    marker = Quad(NamedNode("urn:chunk:1"), RDF.type, TG.Chunk, Graphs.SOURCE)
+    quads = [*quads, marker]
+    folder = tmp_path_factory.mktemp("dump")
+    with (
+        Engine.open(":memory:", config=Settings()) as first,
+        Engine.open(":memory:", config=Settings()) as second,
+    ):
+        first.store.commit(Changes(add=quads))
+        import_file(second, exported(first, folder / "a.trig"))
+        assert numbers_aside(second) == numbers_aside(first)
+        assert stored(quads) <= set(second.store.quads())
+
+
+# --- facts of others -----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Path:
+    path = tmp_path / "facts.ttl"
+    path.write_text(FACTS, "utf-8")
+    return path
+
+
+def names_of(engine: Engine, thing: str) -> dict[str, str]:
+    rows = engine.store.select("labels/known", things=[NamedNode(EX + thing)])
+    return {row["name"].value: row["property"].value.rsplit("#")[-1] for row in rows}  # type: ignore[union-attr]
+
+
+def entities(engine: Engine) -> set[str]:
+    return {row["entity"].value for row in engine.store.select("exchange/entities")}  # type: ignore[union-attr]
+
+
+def test_facts_are_asserted_and_contained(empty: Engine, foreign: Path) -> None:
+    report = import_file(empty, foreign)
+    assert report.kind == "imported"
+    fact = Triple(NamedNode(EX + "ada"), NamedNode(EX + "knows"), NamedNode(EX + "charles_babbage"))
+    quads = set(empty.store.quads())
+    assert Quad(*fact) in quads
+    (container,) = [q.subject for q in quads if q.predicate == TG.contains and q.object == fact]
+    (origin,) = [q.object for q in quads if q.subject == container and q.predicate == PROV.wasDerivedFrom]
+    (activity,) = [q.object for q in quads if q.subject == container and q.predicate == PROV.wasGeneratedBy]
+    assert origin == iris.stored_object(iris.digest(foreign.read_bytes()))
+    assert empty.librarian.get(origin) == foreign.read_bytes()
+    assert Quad(activity, RDF.type, RAG.Import, Graphs.SOURCE) in quads
+    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+
+
+def test_entities_are_what_is_spoken_of(empty: Engine, foreign: Path) -> None:
+    report = import_file(empty, foreign)
+    found = {iri.removeprefix(EX) for iri in entities(empty) if iri.startswith(EX)}
+    assert found == {"ada", "charles_babbage", "mary%20somerville"}
+    assert report.entities == len(entities(empty)) == 4  # and one without a name of its own
+    assert not any(iri.startswith(str(OWL)) or "invalid" in iri for iri in entities(empty))
+
+
+def test_names_become_labels_and_aliases(empty: Engine, foreign: Path) -> None:
+    import_file(empty, foreign)
+    assert names_of(empty, "ada") == {
+        "Ada": "label",
+        "Ada Lovelace": "altLabel",
+        "Countess of Lovelace": "altLabel",
+    }
+    assert names_of(empty, "charles_babbage") == {"Charles Babbage": "label"}
+    assert names_of(empty, "mary%20somerville") == {"mary somerville": "label"}
+    assert names_of(empty, "Person") == {"Person": "label", "Persona": "altLabel"}
+    tagged = Literal("Charles Babbage", language="en")
+    assert Quad(NamedNode(EX + "charles_babbage"), SKOS.prefLabel, tagged) in set(empty.store.quads())
+
+
+def test_imported_entities_are_found_and_followed(empty: Engine, foreign: Path) -> None:
+    import_file(empty, foreign)
+    edges = empty.retrieve("Whom does Ada Lovelace know?")["edges"]
+    assert ("Ada", "knows", "Charles Babbage") in [(e["s_label"], e["p_label"], e["o_label"]) for e in edges]
+
+
+def test_the_same_file_again_changes_nothing(empty: Engine, foreign: Path) -> None:
+    import_file(empty, foreign)
+    before = set(empty.store.quads())
+    assert import_file(empty, foreign).kind == "unchanged"
+    assert set(empty.store.quads()) == before
+
+
+def test_an_import_is_deterministic(foreign: Path) -> None:
+    found = []
+    for _ in range(2):
+        with Engine.open(":memory:", config=Settings()) as engine:
+            import_file(engine, foreign)
+            timeless = (PROV.startedAtTime, PROV.endedAtTime)
+            found.append({q for q in numbers_aside(engine) if q.predicate not in timeless})
+    assert found[0] == found[1]
+
+
+def test_an_import_beside_documents_leaves_a_healthy_store(foreign: Path) -> None:
+    with Engine.open(":memory:", config=Settings()) as engine:
+        engine.ingest([DOCUMENTS / "elspeth-marwick.md"])
+        entity = next(iter(entities(engine)))
+        more = foreign.with_name("more.nt")
+        more.write_text(f'<{entity}> <{RDFS}label> "Another name" .\n<{entity}> <urn:p> "x" .\n', "utf-8")
+        import_file(engine, foreign)
+        import_file(engine, more)
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        report = engine.ingest([DOCUMENTS / "chaodong-note-1986.txt"])
+        assert report.documents.added == 1
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+
+
+def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) -> None:
+    """A fact lives while a container does, and an import is one."""
+    note = tmp_path / "note.txt"
+    note.write_text("Ada Lovelace met Charles Babbage in London.", "utf-8")
+    with Engine.open(":memory:", config=Settings()) as engine:
+        engine.ingest([note])
+        facts = [q for q in engine.store.quads() if "/r/" in q.predicate.value]
+        assert facts
+        kept = tmp_path / "kept.nt"
+        kept.write_text("".join(f"{q.subject} {q.predicate} {q.object} .\n" for q in facts), "utf-8")
+        import_file(engine, kept)
+        from graphrag_rdf.ingest.forget import find_documents, forget_documents
+
+        forget_documents(engine, find_documents(engine.store, [str(note)]))
+        assert set(facts) <= set(engine.store.quads())
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """Every attempt to reach the network is an error, and is noted."""
+    attempts: list[object] = []
+
+    def refuse(*arguments: object, **_: object) -> None:
+        attempts.append(arguments)
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    yield attempts
+    assert attempts == []
+
+
+@pytest.mark.usefixtures("offline")
+def test_nothing_is_fetched(empty: Engine, tmp_path: Path) -> None:
+    ontology = tmp_path / "o.ttl"
+    ontology.write_text(f"<urn:o> a <{OWL}Ontology> ; <{OWL}imports> <http://example.org/other> .", "utf-8")
+    import_file(empty, ontology)
+    context = tmp_path / "c.jsonld"
+    context.write_text('{"@context": "http://example.org/c.jsonld", "@id": "urn:a", "name": "x"}', "utf-8")
+    with pytest.raises(UsageError, match=r"c\.jsonld"):
+        import_file(empty, context)
+    secret = tmp_path / "secret.txt"
+    secret.write_text("SECRET", "utf-8")
+    entity = tmp_path / "x.rdf"
+    entity.write_text(
+        f'<?xml version="1.0"?><!DOCTYPE r [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
+        f'<rdf:RDF xmlns:rdf="{RDF}" xmlns:e="http://example.org/"><rdf:Description rdf:about="urn:a">'
+        "<e:p>&x;</e:p></rdf:Description></rdf:RDF>",
+        "utf-8",
+    )
+    with pytest.raises(UsageError, match=r"x\.rdf"):
+        import_file(empty, entity)
+    assert not any("SECRET" in str(quad) for quad in empty.store.quads())
+
+
+MALFORMED: dict[str, str] = {
+    "a.ttl": '<urn:a> <urn:b> "c" .\n<urn:a> <urn:b> "open .\n',
+    "a.nt": '<urn:a> <urn:b> "c" .\n<urn:a> "b" "c" .\n',
+    "a.nq": '<urn:a> <urn:b> "c" .\n<urn:a> <urn:b> <no scheme> .\n',
+    "a.trig": '{ <urn:a> <urn:b> "c" .\n <urn:a> <urn:b> }',
+    "a.rdf": f'<rdf:RDF xmlns:rdf="{RDF}">\n<rdf:Description>\n</rdf:RDF>',
+    "a.jsonld": '{\n"@id": ',
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_a_malformed_file_is_named_with_its_line_and_leaves_nothing(
+    empty: Engine, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(MALFORMED[name], "utf-8")
+    before = set(empty.store.quads())
+    with pytest.raises(UsageError, match=rf"{name.replace('.', '[.]')}, line \d"):
+        import_file(empty, path)
+    assert set(empty.store.quads()) == before
+    assert list(empty.librarian.objects()) == []
+
+
+def test_bytes_that_are_no_text_are_refused(empty: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_bytes(b'<urn:a> <urn:b> "\xff\xfe" .')
+    with pytest.raises(UsageError, match=r"a\.ttl"):
+        import_file(empty, path)
+
+
+@pytest.mark.parametrize("make", [lambda p: None, Path.mkdir], ids=["missing", "a folder"])
+def test_what_is_no_file_is_refused(empty: Engine, tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "a.ttl"
+    make(path)
+    with pytest.raises(UsageError, match="is not a file"):
+        import_file(empty, path)
+
+
+def test_an_unknown_format_is_refused_with_those_that_are_known(empty: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "a.docx"
+    path.write_text("", "utf-8")
+    with pytest.raises(UsageError, match="which RDF format") as caught:
+        import_file(empty, path)
+    assert all(suffix in (caught.value.hint or "") for suffix in BY_SUFFIX)
+
+
+def test_an_empty_file_brings_nothing(empty: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_text("", "utf-8")
+    report = import_file(empty, path)
+    assert (report.quads, report.facts, report.entities) == (0, 0, 0)
+    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+
+
+# --- into a graph of one's own -------------------------------------------------------------------
+
+
+def test_a_file_goes_into_a_graph_as_it_is(empty: Engine, foreign: Path) -> None:
+    graph = NamedNode("http://example.org/graph")
+    report = import_file(empty, foreign, graph)
+    assert report.kind == "loaded"
+    assert len(list(empty.store.quads(graph))) == report.quads
+    assert entities(empty) == set()
+    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+
+
+@pytest.mark.parametrize(
+    "graph", [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM, Graphs.DERIVED, Graphs.FACTS]
+)
+def test_the_programs_own_graphs_are_not_written_to(empty: Engine, foreign: Path, graph: NamedNode) -> None:
+    with pytest.raises(UsageError, match="kept by the program"):
+        import_file(empty, foreign, graph)

@@ -1,4 +1,4 @@
-"""The library of query templates: every `.rq` and `.ru` under the query folders, loaded once.
+"""The library of query templates: every `.rq` and `.ru` under the query folders, each loaded once.
 
 A user's own folder overrides ours, file by file.
 """
@@ -50,38 +50,45 @@ class QueryTemplate:
 
 
 class TemplateLibrary(Mapping[str, QueryTemplate]):
-    """All templates by name.
+    """All templates by name. A file is read when its template is first asked for.
 
     Args:
         folders: query folders; later ones override earlier ones.
-
-    Raises:
-        TemplateError: when a file's header is malformed or does not agree with its place.
     """
 
     def __init__(self, *folders: Path) -> None:
+        self._paths = {
+            path.relative_to(folder).with_suffix("").as_posix(): path
+            for folder in folders
+            for path in sorted(folder.rglob("*.r[qu]"))
+        }
         self._templates: dict[str, QueryTemplate] = {}
-        for folder in folders:
-            for path in sorted(folder.rglob("*.r[qu]")):
-                template = _load(path, path.relative_to(folder).with_suffix("").as_posix())
-                self._templates[template.name] = template
 
     def __getitem__(self, name: str) -> QueryTemplate:
+        """A template.
+
+        Raises:
+            TemplateError: when there is none, or its header is malformed or does not agree with its place.
+        """
+        if (template := self._templates.get(name)) is not None:
+            return template
         try:
-            return self._templates[name]
+            path = self._paths[name]
         except KeyError:
             raise TemplateError(
                 f"there is no query named {name}", hint="graphrag-rdf queries list shows the names"
             ) from None
+        template = self._templates[name] = _load(path, name)
+        return template
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._templates)
+        return iter(self._paths)
 
     def __len__(self) -> int:
-        return len(self._templates)
+        return len(self._paths)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._templates
+        return name in self._paths
 
 
 def _load(path: Path, expected_name: str) -> QueryTemplate:

@@ -314,7 +314,7 @@ def test_a_users_template_cannot_reach_out_of_the_sandbox(tmp_path: Path) -> Non
 def test_a_malformed_template_names_its_file(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "t.rq").write_text(content, "utf-8")
     with pytest.raises(TemplateError, match=says) as caught:
-        TemplateLibrary(tmp_path)
+        list(TemplateLibrary(tmp_path).values())
     assert "t.rq" in str(caught.value)
 
 

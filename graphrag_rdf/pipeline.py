@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -200,7 +201,7 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
         raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
     path = found[-1] / "pipeline.yaml"
     try:
-        definition = PipelineDefinition.model_validate(yaml.safe_load(path.read_text("utf-8")))
+        definition = _definition(path.read_text("utf-8"))
     except (yaml.YAMLError, ValidationError, OSError) as error:
         raise ConfigError(f"{path}: {error}") from error
     for step in definition.steps:
@@ -208,6 +209,12 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
             raise ConfigError(f"{path}: step {step.name} is of the unknown kind {step.step!r}")
         _choose(step, with_model=False)
     return Pipeline(definition, found[-1])
+
+
+@lru_cache(maxsize=64)
+def _definition(text: str) -> PipelineDefinition:
+    """What a pipeline.yaml says; read once, as reading it takes longer than many a query."""
+    return PipelineDefinition.model_validate(yaml.safe_load(text))
 
 
 def expand(name: str) -> Any:

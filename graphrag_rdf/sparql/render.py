@@ -53,6 +53,11 @@ def _finalize(value: object) -> Markup:
     raise TemplateError(f"a {type(value).__name__} cannot be printed into a query: only RDF terms can")
 
 
+def _cell(value: object) -> str:
+    """As `_finalize`, without a Markup for each of the hundreds of terms that a VALUES block may have."""
+    return str(value) if isinstance(value, Slot) else str(_finalize(value))
+
+
 def _slot(value: object) -> str:
     """A macro argument: a variable or prefixed name written in the template, or a term."""
     if isinstance(value, Slot):
@@ -66,8 +71,8 @@ def _values(variables: str, rows: Iterable[object]) -> Markup:
     if not _VARIABLES.match(variables):
         raise TemplateError(f"{variables!r} are not variables")
     if " " not in variables:
-        return Markup(f"VALUES {variables} {{ {' '.join(_finalize(cell) for cell in rows)} }}")
-    lines = (f"({' '.join(_finalize(cell) for cell in row)})" for row in rows)  # type: ignore[attr-defined]
+        return Markup(f"VALUES {variables} {{ {' '.join(map(_cell, rows))} }}")
+    lines = (f"({' '.join(map(_cell, row))})" for row in rows)  # type: ignore[call-overload]
     return Markup(f"VALUES ({variables}) {{ {' '.join(lines)} }}")
 
 

@@ -84,14 +84,17 @@ class _Exploration:
         rows = self.search.rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
         self._look_up_names(rows)
         excluded = {node.value for node in self.state.exclude}
-        fresh: dict[Triple, Edge] = {}
+        surest: dict[Triple, Row] = {}  # an edge between two of the frontier is found from both
         for row in rows:
-            edge = self._edge(row, hop)
-            if edge.triple in self.edges or any(end.value in excluded for end in edge.ends):
-                continue
-            known = fresh.get(edge.triple)
-            if known is None or self.reached[edge.origin.value] > self.reached[known.origin.value]:
-                fresh[edge.triple] = edge
+            triple: Triple = row["s"], row["p"], row["o"]  # type: ignore[assignment]
+            if triple not in surest or self._sureness(row) > self._sureness(surest[triple]):
+                surest[triple] = row
+        fresh: dict[Triple, Edge] = {}
+        for triple, row in surest.items():
+            if triple not in self.edges:
+                edge = self._edge(row, hop)
+                if not any(end.value in excluded for end in edge.ends):
+                    fresh[triple] = edge
         self.considered += len(fresh)
         for edge in fresh.values():
             edge.lexical = 0.5 * self.search.words.coverage(edge.text)
@@ -104,6 +107,9 @@ class _Exploration:
         for edge in candidates:
             self.edges[edge.triple] = edge
         return candidates[: self.parameters["edge_limit"]]
+
+    def _sureness(self, row: Row) -> float:
+        return self.reached[node_of(row["from"]).value]
 
     def _look_up_names(self, rows: list[Row]) -> None:
         """Each thing once, however many edges it has."""

@@ -166,9 +166,11 @@ def _parallel(
 def _differ(one: Candidate, other: Candidate) -> bool:
     if one.text == other.text:
         return False
+    if fuzz.ratio(one.text, other.text) < _ALIKE:
+        return True
     # sentences that differ in a number say different things, however alike they look
     digits = [[c for c in text if c.isdigit()] for text in (one.text, other.text)]
-    return digits[0] != digits[1] or fuzz.ratio(one.text, other.text) < _ALIKE
+    return digits[0] != digits[1]
 
 
 def _aptness(selection: Selection, state: State) -> tuple[bool, float]:

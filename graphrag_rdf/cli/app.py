@@ -24,6 +24,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "queries": ("queries", "The query templates that the program itself works with."),
     "entities": ("entities", "The entities of the knowledge graph."),
     "forget": ("forget", "Erase documents, and what only they supported."),
+    "export": ("exchange:export", "Write the store, or a graph of it, as RDF."),
+    "import": ("exchange:import", "Take in RDF files or an evaluation set."),
     "check": ("check", "Check the integrity of the whole store."),
     "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
     "index": ("index", "The search indexes: status and rebuild."),

@@ -39,6 +39,7 @@ _PURPOSES: Mapping[str, str] = {
     "checks": "What `check` looks for: each row of an answer is a violation.",
     "cookbook": "Recipes for people: explained, with results, in the [cookbook](../cookbook.md).",
     "entities": "What `entities` shows.",
+    "exchange": "What export and import ask.",
     "forget": "What goes when documents are forgotten.",
     "index": "What the search indexes are built from.",
     "ingest": "What an ingest asks before it writes, and what it takes out.",

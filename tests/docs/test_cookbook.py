@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -49,10 +48,10 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         yield engine
 
 
-@pytest.fixture
-def edited(tmp_path: Path) -> Iterator[Engine]:
+@pytest.fixture(scope="module")
+def edited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """The two documents that disagree, asked about, and then the guide corrected."""
-    documents = tmp_path / "documents"
+    documents = tmp_path_factory.mktemp("edited") / "documents"
     documents.mkdir()
     for name in (GUIDE, "loss-of-the-petrel.txt"):
         shutil.copy(REPOSITORY / "examples" / "documents" / name, documents)

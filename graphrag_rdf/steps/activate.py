@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
 
@@ -25,6 +25,9 @@ from graphrag_rdf.trace.recorder import Step
 
 _BASE = 0.3  # similarity of a sentence that shares nothing with the question
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
+_TOGETHER = 25  # entities in one query for carriers: the time of a UNION grows faster than its length
+_NAMED_SENTENCES = 10_000  # sentences looked at of an entity that the question names
+_SIGNALS = ("entities", "carrier", "words", "meaning")  # what the score of a passage is made of
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words
 
 
@@ -36,7 +39,8 @@ class Activated:
         value: its activation, 0 to 1.
         round: 1 for seeds.
         carrier: the sentence that it was reached by; None for seeds.
-        origin: the entity that passed it on.
+        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
+        similarity: of the carrier to the question, 0 to 1; None for seeds.
     """
 
     entity: NamedNode
@@ -44,16 +48,24 @@ class Activated:
     round: int
     carrier: NamedNode | None = None
     origin: NamedNode | None = None
+    similarity: float | None = None
 
 
 @dataclass(slots=True)
 class Carrier:
-    """A sentence that passed activation on: the best of an entity in a round."""
+    """A sentence that passed activation on: the best of an entity in a round.
+
+    Attributes:
+        similarity: to the question, 0 to 1.
+        passed: activation of the origin × similarity.
+        strength: what was passed on, less for later rounds.
+    """
 
     sentence: NamedNode
     origin: NamedNode
-    strength: float  # activation × similarity / round
-    mentions: list[NamedNode] = field(default_factory=list)
+    similarity: float
+    passed: float
+    strength: float
 
 
 def activation(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -121,6 +133,21 @@ class _Activation:
             for row in rows:
                 mentioned.setdefault(node_of(row["sentence"]).value, []).append(node_of(row["entity"]))
             frontier = self._receive(best, mentioned, number, excluded)
+        self._settle()
+
+    def _settle(self) -> None:
+        """An entity that received more after it had passed on, with no round left to tell: what it passed on
+        becomes more too, so that every activation is what its origin has × the similarity of the carrier.
+        """
+        heirs: dict[str, list[Activated]] = {}
+        for active in self.active.values():
+            if active.origin is not None:
+                heirs.setdefault(active.origin.value, []).append(active)
+        told = [active for active in self.active.values() if active.origin is None]
+        for active in told:  # grows while it is read; what is passed on is less, so there is no circle
+            for heir in heirs.get(active.entity.value, ()):
+                heir.value = active.value * (heir.similarity or 0.0)
+                told.append(heir)
 
     def _best_carriers(self, frontier: list[NamedNode], number: int) -> list[Carrier]:
         """For each entity of the frontier the sentence that is most like the question; hubs pass nothing
@@ -130,18 +157,22 @@ class _Activation:
             return []
         limit = self.parameters["hub_limit"]
         ordered = sorted(frontier, key=lambda node: node.value)
-        rows = self.search.rows("retrieval/carriers", entities=ordered, limit=limit + 1)
+        # what the question names is no hub: all its sentences are looked at
+        most = _NAMED_SENTENCES if number == 1 else limit + 1
         sentences: dict[str, list[NamedNode]] = {}
-        for row in rows:
-            sentences.setdefault(node_of(row["entity"]).value, []).append(node_of(row["sentence"]))
+        for start in range(0, len(ordered), _TOGETHER):
+            batch = ordered[start : start + _TOGETHER]
+            for row in self.search.rows("retrieval/carriers", entities=batch, limit=most):
+                sentences.setdefault(node_of(row["entity"]).value, []).append(node_of(row["sentence"]))
         found = []
         for entity in ordered:
             mentioning = sentences.get(entity.value, [])
             if not mentioning or (len(mentioning) > limit and number > 1):
                 continue
             best = min(mentioning, key=lambda node: (-self.similarity(node.value), node.value))
-            value = self.active[entity.value].value * self.similarity(best.value)
-            found.append(Carrier(best, entity, value))
+            similarity = self.similarity(best.value)
+            passed = self.active[entity.value].value * similarity
+            found.append(Carrier(best, entity, similarity, passed, passed / number))
         return found
 
     def _receive(
@@ -153,12 +184,10 @@ class _Activation:
     ) -> list[NamedNode]:
         """Let the entities that carriers mention receive; those reached anew are the next frontier."""
         fresh: dict[str, NamedNode] = {}
-        for carrier in sorted(carriers, key=lambda c: (-c.strength, c.sentence.value, c.origin.value)):
-            value = carrier.strength
+        for carrier in sorted(carriers, key=lambda c: (-c.passed, c.sentence.value, c.origin.value)):
+            value = carrier.passed
             key = carrier.sentence.value
-            carrier.strength = value / number
             if key not in self.carriers or self.carriers[key].strength < carrier.strength:
-                carrier.mentions = mentioned.get(key, [])
                 self.carriers[key] = carrier
             if value < self.parameters["threshold"]:
                 continue
@@ -168,7 +197,7 @@ class _Activation:
                     continue
                 if known is None or known.round > 1:
                     self.active[entity.value] = Activated(
-                        entity, value, number + 1, carrier.sentence, carrier.origin
+                        entity, value, number + 1, carrier.sentence, carrier.origin, carrier.similarity
                     )
                     fresh[entity.value] = entity
         return list(fresh.values())
@@ -191,7 +220,7 @@ class _Activation:
             iri = carrier.sentence.value.partition("#")[0]
             hit = found.setdefault(iri, PassageHit(NamedNode(iri)))
             hit.signals["carrier"] = max(hit.signals.get("carrier", 0.0), carrier.strength)
-            hit.carriers.append(carrier.sentence)
+            hit.carriers.append((carrier.sentence, carrier.strength))
         own = {
             "words": self._words(),
             "meaning": self.search.similar_passages(self.parameters["passage_limit"]),
@@ -255,7 +284,7 @@ class _Activation:
                 vector=self.search.vector.get(node.value, 0.0) if self.search.vector else None,
                 graph=graph,
             )
-            hit.score = self._mean(hit.lexical, hit.vector, hit.graph)
+            hit.score = self.search.mean(hit.lexical, hit.vector, hit.graph)
             self.state.hits.append(hit)
         self.state.hits.sort(key=lambda hit: (-hit.score, hit.sentence.value))
         self._facts({hit.sentence.value: hit for hit in self.state.hits})
@@ -288,15 +317,8 @@ class _Activation:
             edge.lexical = 0.5 * max(hit.lexical for hit in of) + 0.5 * said
             edge.vector = max((hit.vector or 0.0) for hit in of) if self.search.vector else None
             edge.graph = max(hit.graph for hit in of)
-            edge.score = self._mean(edge.lexical, edge.vector, edge.graph)
+            edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
         self.state.edges = sorted(edges.values(), key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
-
-    def _mean(self, lexical: float, vector: float | None, graph: float) -> float:
-        parts = [(self.parameters["lexical_weight"], lexical), (self.parameters["graph_weight"], graph)]
-        if vector is not None:
-            parts.append((self.parameters["vector_weight"], vector))
-        total = sum(weight for weight, _ in parts)
-        return sum(weight * value for weight, value in parts) / total if total else 0.0
 
     # --- record ------------------------------------------------------------------------------------
 
@@ -318,8 +340,6 @@ class _Activation:
                 (RAG.round, integer(active.round)),
                 (RAG.carrier, active.carrier),
                 (RAG.fromEntity, active.origin),
+                (RAG.similarity, None if active.similarity is None else double(active.similarity)),
             )
         return recorder.finish(step)
-
-
-_SIGNALS = ("entities", "carrier", "words", "meaning")

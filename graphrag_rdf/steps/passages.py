@@ -30,7 +30,8 @@ class RankedPassage:
 def rank_passages(context: Context, state: State, k: int) -> list[RankedPassage]:
     """The k best chunks: the best of a chunk's sentences by exploration, plus its own words.
 
-    Ties are broken by IRI, so that the ranking is deterministic.
+    Ties are broken by IRI, so that the ranking is deterministic. An exploration that ranked passages itself
+    (activation) is taken at its word.
     """
     if state.passages:  # the exploration ranked them itself
         hits = {hit.sentence.value: hit for hit in state.hits}
@@ -40,12 +41,8 @@ def rank_passages(context: Context, state: State, k: int) -> list[RankedPassage]
                 passage.score,
                 passage.signals,
                 [
-                    (
-                        node,
-                        hits[node.value].entities if node.value in hits else (),
-                        passage.signals["carrier"],
-                    )
-                    for node in passage.carriers
+                    (node, hits[node.value].entities if node.value in hits else (), strength)
+                    for node, strength in passage.carriers
                 ],
             )
             for passage in state.passages[:k]
@@ -79,10 +76,9 @@ def describe(context: Context, passages: list[RankedPassage], *, paths: bool) ->
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {text_of(row["chunk"]): row for row in rows}
     out: list[dict[str, object]] = []
-    for rank, passage in enumerate(passages, start=1):
-        row = texts.get(passage.chunk.value)
-        if row is None:
-            continue
+    present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
+    for rank, passage in enumerate(present, start=1):
+        row = texts[passage.chunk.value]
         out.append(
             {
                 "rank": rank,

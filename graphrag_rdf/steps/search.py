@@ -6,6 +6,7 @@ entities - matched exactly, else by words, else by meaning.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pyoxigraph import NamedNode
@@ -13,6 +14,7 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.steps.names import entities_called
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Row
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     Vector: TypeAlias = NDArray[Any]
 
-_SEARCHED = 1000
+_SEARCHED = 1000  # sentences asked of each index
 _COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
@@ -46,7 +48,7 @@ class QuestionSearch:
         self.step = step
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self.lexical = self.search_words(state.question)
-        self._query_vector = self._embed(state.question)
+        self._query_vector = self._embed([state.question]).get(state.question)
         self.vector = self._search_meaning()
 
     def rows(self, template: str, **values: object) -> list[Row]:
@@ -66,16 +68,28 @@ class QuestionSearch:
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits}
 
-    def _embed(self, text: str) -> Vector | None:
+    def mean(self, lexical: float, vector: float | None, graph: float) -> float:
+        """The score of an edge or sentence: the weighted mean of its parts, 0 to 1.
+
+        Args:
+            lexical, vector, graph: each 0 to 1; a vector of None and its weight do not count.
+        """
+        parts = [(self.parameters["lexical_weight"], lexical), (self.parameters["graph_weight"], graph)]
+        if vector is not None:
+            parts.append((self.parameters["vector_weight"], vector))
+        total = sum(weight for weight, _ in parts)
+        return sum(weight * value for weight, value in parts) / total if total else 0.0
+
+    def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """The vector of each text; none, and a warning, when the embedding model fails."""
         embedder = self.context.embedder
-        if embedder is None or self.context.vectors is None:
-            return None
+        if embedder is None or self.context.vectors is None or not texts:
+            return {}
         try:
-            vector: Vector = embedder.embed([text])[0]
+            return dict(zip(texts, embedder.embed(texts), strict=True))
         except GraphRagError as error:
             self.state.warn("embedding_failed", f"{error}; only words were searched")
-            return None
-        return vector
+            return {}
 
     def _search_meaning(self) -> dict[str, float]:
         if self._query_vector is None or self.context.vectors is None:
@@ -113,10 +127,18 @@ class QuestionSearch:
         return ordered[: self.parameters["entity_limit"]]
 
     def _matches(self) -> dict[str, Match]:
-        concepts, index = self.state.concepts, self.context.text_index
+        concepts = self.state.concepts
         limit = self.parameters["entity_limit"]
         per_concept = min(max(1, limit // max(1, len(concepts))), self.parameters["seeds_per_concept"])
-        exact = index.exact(concepts) if index else {}
+        exact = entities_called(
+            concepts,
+            store=self.context.store,
+            index=self.context.text_index,
+            language=self.state.language,
+            queried=lambda run: self.context.recorder.queried(self.step, run),
+        )
+        others = [concept for concept in concepts if concept not in exact]
+        vectors = self._embed(others) if self._query_vector is not None else {}
         named = any(looks_like_name(concept) for concept in concepts)
         found: dict[str, Match] = {}
         for concept in concepts:
@@ -125,11 +147,11 @@ class QuestionSearch:
                 for iri in exact[concept][:limit]:
                     _better(found, iri, (score, "exact", concept))
             else:
-                for iri, match in self._similar(concept)[:per_concept]:
+                for iri, match in self._similar(concept, vectors.get(concept))[:per_concept]:
                     _better(found, iri, match)
         return found
 
-    def _similar(self, concept: str) -> list[tuple[str, Match]]:
+    def _similar(self, concept: str, vector: Vector | None) -> list[tuple[str, Match]]:
         """Entities whose names look or mean like a concept, best first."""
         least = self.parameters["min_similarity"]
         found: dict[str, Match] = {}
@@ -142,8 +164,7 @@ class QuestionSearch:
                 score = fuzz.token_sort_ratio(concept.lower(), label.lower()) / 100
                 if score >= least:
                     _better(found, entity.value, (score, "text", concept))
-        if self._query_vector is not None and self.context.embedder and self.context.vectors:
-            vector = self.context.embedder.embed([concept])[0]
+        if vector is not None and self.context.vectors:
             for hit in self.context.vectors.search(vector, kind="entity", k=_TRIED):
                 if hit.score >= least:
                     _better(found, hit.iri, (hit.score, "vector", concept))

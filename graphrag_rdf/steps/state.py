@@ -113,13 +113,13 @@ class PassageHit:
 
     Attributes:
         signals: the parts of the score, by name, before their weights.
-        carriers: its sentences that passed activation on.
+        carriers: its sentences that passed activation on, each with how much.
     """
 
     chunk: NamedNode
     score: float = 0.0
     signals: dict[str, float] = field(default_factory=dict)
-    carriers: list[NamedNode] = field(default_factory=list)
+    carriers: list[tuple[NamedNode, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

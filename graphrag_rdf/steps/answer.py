@@ -11,13 +11,12 @@ from typing import Any
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, text_of
 from graphrag_rdf.steps.state import Context, Edge, Selection, State
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 
-_MARKER = re.compile(r"\[(?:S)?(\d{1,4})\]")
+_MARKER = re.compile(r"\[(S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*)\]")  # [1], the seeds' [S1], and models' [1, 2]
 _GENERAL = "[general knowledge]"
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -44,7 +43,7 @@ def compose(state: State) -> list[CitedSentence]:
     invalid: list[str] = []
     for offset, length in _sentences(state.answer, state.language):
         text = state.answer[offset : offset + length]
-        numbers = [int(number) for number in _MARKER.findall(text)]
+        numbers = [int(n) for marker in _MARKER.findall(text) for n in re.findall(r"\d+", marker)]
         invalid += [f"[{number}]" for number in numbers if number not in by_marker]
         cited = tuple(dict.fromkeys(number for number in numbers if number in by_marker))
         selections = tuple(by_marker[number] for number in cited)
@@ -207,6 +206,3 @@ def record_answer(context: Context, state: State, step: Step, sentences: Sequenc
             (RAG.index, integer(index)),
         ]
         recorder.item(step, RAG.warning, "warning", index, *facts)
-
-
-__all__ = ["CitedSentence", "compose", "edge_json", "iris", "record_answer"]

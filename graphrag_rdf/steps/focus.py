@@ -51,6 +51,8 @@ def _with_model(
 ) -> GraphRagResponse:
     step = _begin(context, mode)
     offered = label_graph(edges[: parameters["offered_limit"]])
+    if not offered:  # sentences alone: nothing to choose from
+        return _select(context, state, parameters, step, [])
     quotes = _evidence_texts(context, step, list(offered.values()))
     items = [json.dumps(_offer(key, edge, quotes), ensure_ascii=False) for key, edge in offered.items()]
     text = ask_model(
@@ -149,12 +151,11 @@ def _concept(state: State, selection: Selection) -> str | None:
         [selection.edge.text if selection.edge else "", *(s.quote for s in selection.sources[:1])]
     )
     terms = set(analyse(text, state.language))
-    best = max(
+    return max(
         state.concepts,
         key=lambda concept: len(terms & set(analyse(concept, state.language))),
         default=None,
     )
-    return best
 
 
 def _record(context: Context, step: Step, selections: Sequence[Selection]) -> None:

@@ -27,8 +27,7 @@ def attach_sources(context: Context, step: Step, selections: Sequence[Selection]
         )
         context.recorder.queried(step, run)
         for row in run.rows:
-            selection = sentences[text_of(row["sentence"])]
-            selection.sources = (*selection.sources, source_quote(row))
+            _add(sentences[text_of(row["sentence"])], row)
 
 
 def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
@@ -36,11 +35,14 @@ def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Sel
     context.recorder.queried(step, run)
     for row in run.rows:
         selection = edges.get((row["s"], row["p"], row["o"]))  # type: ignore[arg-type]
-        if selection is None:
-            continue
-        source = source_quote(row)
-        if source not in selection.sources:
-            selection.sources = (*selection.sources, source)
+        if selection is not None:
+            _add(selection, row)
+
+
+def _add(selection: Selection, row: Row) -> None:
+    source = source_quote(row)
+    if source not in selection.sources:
+        selection.sources = (*selection.sources, source)
 
 
 def source_quote(row: Row) -> SourceQuote:

@@ -56,6 +56,8 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         for piece in stream:
             pieces.append(piece)
             yield context.recorder.text_chunk(piece)
+        if "".join(pieces).strip().rstrip(".") == UNKNOWN.rstrip("."):
+            _unknown(state)
     yield from _finish(context, state, step, "".join(pieces).strip())
 
 

@@ -69,3 +69,11 @@ def test_general_knowledge_is_marked_and_cites_nothing() -> None:
 
 def test_the_seeds_spelling_of_markers_is_understood() -> None:
     assert len(answered("Ada wrote it [S1].", "Ada wrote it").final["citations"]) == 1
+
+
+@pytest.mark.parametrize("text", ["Ada and Bob [1, 2].", "Ada and Bob [1; S2].", "Ada and Bob [1,2]."])
+def test_several_numbers_in_one_pair_of_brackets_are_understood(text: str) -> None:
+    """Models write them so, whatever the prompt says."""
+    state = answered(text, "Ada wrote it", "Bob read it")
+    assert [citation["marker"] for citation in state.final["citations"]] == ["[1]", "[2]"]
+    assert not state.warnings

@@ -104,7 +104,7 @@ class RuleExtractor:
         tagger = tagger_for(language)
         if tagger is None:
             shown = language or "unknown"
-            warning = f"language_without_tagger: no grammar for language '{shown}': names only, no statements"
+            warning = f"no grammar for language '{shown}': names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
         return _Work(text, sentences, tagger, mentions, canonical, self.settings).run(title, topic)
 

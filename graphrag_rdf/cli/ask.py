@@ -71,15 +71,18 @@ def ask_command(
         steps["synthesis.allow_general_knowledge"] = "true"
     with open_engine({"llm.model": model, "embedding.model": embedding_model}) as engine:
         messages = engine.ask(question, pipeline, settings=steps, include=include, exclude=exclude)
-        if form == "jsonl":
-            return _stream_messages(messages)
-        if form == "json":
-            last = _last(messages)
-            if last.answer is None:
-                return _failed(last)
-            output.write_json(last.answer)
-            return 0
-        return _show(engine, messages, stream=not no_stream, explain=explain)
+        try:
+            if form == "jsonl":
+                return _stream_messages(messages)
+            if form == "json":
+                last = _last(messages)
+                if last.answer is None:
+                    return _failed(last)
+                output.write_json(last.answer)
+                return 0
+            return _show(engine, messages, stream=not no_stream, explain=explain)
+        finally:
+            messages.close()  # a reader that leaves closes the trace before the store
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:

@@ -76,10 +76,18 @@ class Passage:
     ) -> Iterator[Quad]:
         """The quads of a located quote, `span` being (offset, length) in the text."""
         offset, length = span
-        number = bisect_right(self.sentences, offset, key=lambda sentence: sentence.offset) - 1
+        number = self._number(offset)
         sentence = iris.sentence(self.chunk, self.sentences[number].index) if number >= 0 else None
         quote = self.text[offset : offset + length]
         return prov.evidence(subgraph, triple, quote, offset, confidence, sentence)
+
+    def sentence_at(self, offset: int) -> tuple[int, int]:
+        """The (offset, length) of the sentence that holds a place of the text."""
+        sentence = self.sentences[max(0, self._number(offset))]
+        return sentence.offset, sentence.length
+
+    def _number(self, offset: int) -> int:
+        return bisect_right(self.sentences, offset, key=lambda sentence: sentence.offset) - 1
 
 
 class FactWriter:
@@ -265,8 +273,8 @@ class FactWriter:
             triple = (node, SKOS.definition, Literal(candidate.definition))
             out.quads += prov.contained(subgraph, *triple)
             out.facts += 1
-            if candidate.span:
-                out.quote(passage.evidence(subgraph, triple, candidate.span, None))
+            if place := locate(candidate.definition, passage.text):
+                out.quote(passage.evidence(subgraph, triple, passage.sentence_at(place.offset), None))
 
     def _relation(
         self,

@@ -169,7 +169,7 @@ def test_a_question_that_is_abandoned_closes_its_trace(samples: Engine) -> None:
     messages = samples.ask("When was the Skell Tidal Station opened?")
     session = next(messages).explain_id
     next(messages)
-    messages.close()  # type: ignore[attr-defined]
+    messages.close()
     outcome = "<https://w3id.org/graphrag-rdf/ns#outcome>"
     found = samples.store.query(
         f'ASK {{ GRAPH <urn:graph:retrieval> {{ <{session}> {outcome} "cancelled" }} }}'

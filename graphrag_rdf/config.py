@@ -5,14 +5,15 @@ Unknown keys are errors. Where each value comes from is kept, for `doctor`.
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from graphrag_rdf.errors import ConfigError
@@ -20,6 +21,9 @@ from graphrag_rdf.errors import ConfigError
 CONFIG_FILE = "graphrag.toml"
 ENV_PREFIX = "GRAPHRAG_RDF_"
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
+_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
+Iri = Annotated[str, StringConstraints(pattern=_IRI)]
+"""An absolute IRI."""
 Origin = Literal["command line", "environment", "file", "default"]
 
 
@@ -87,7 +91,7 @@ class ExtractSection(Section):
     synonyms: Path | None = Field(
         default=None, description="file with lines 'Preferred name = other name; other name'"
     )
-    namespace: str = Field(
+    namespace: Iri = Field(
         default="http://trustgraph.ai/", description="base IRI of entities, relations and types"
     )
     jobs: int = Field(default=4, ge=1, le=256, description="chunks at the model at once")
@@ -103,7 +107,7 @@ class CacheSection(Section):
 class TraceSection(Section):
     """[trace] - what is kept of each question."""
 
-    graph: str = Field(default="urn:graph:retrieval", description="named graph of traces")
+    graph: Iri = Field(default="urn:graph:retrieval", description="named graph of traces")
     detail: Literal["full", "summary"] = "full"
 
 
@@ -197,8 +201,6 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    import os
-
     found = {}
     for name, value in os.environ.items():
         if name.upper().startswith(ENV_PREFIX) and value:
@@ -240,6 +242,9 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
+_WHAT = {"extra_forbidden": "unknown setting", "string_pattern_mismatch": "not an absolute IRI"}
+
+
 def _explain(
     error: ValidationError, given: Mapping[str, Any], env: Mapping[str, Any], path: Path | None
 ) -> str:
@@ -252,7 +257,7 @@ def _explain(
             place = ENV_PREFIX + key.replace(".", "__").upper()
         else:
             place = str(path) if path else "settings"
-        what = "unknown setting" if problem["type"] == "extra_forbidden" else problem["msg"]
+        what = _WHAT.get(problem["type"], problem["msg"])
         lines.append(f"{place}: {key}: {what}")
     return "; ".join(lines)
 

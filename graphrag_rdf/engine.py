@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.config import Settings, load_settings
-from graphrag_rdf.errors import DocumentError, SearchIndexError, StoreError, UsageError
+from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.steps.answer import edge_json
+from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.passages import describe, rank_passages
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
@@ -279,7 +282,7 @@ class Engine:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         stored: bool = True,
-    ) -> Iterator[GraphRagResponse]:
+    ) -> Generator[GraphRagResponse, None, None]:
         """Answer a question; the messages of the run, the last with the whole answer.
 
         Args:
@@ -321,10 +324,14 @@ class Engine:
 
         Returns:
             the keys of `retrieve --format json` for one question, without `id`.
-        """
-        from graphrag_rdf.steps.answer import edge_json
-        from graphrag_rdf.steps.passages import describe, rank_passages
 
+        Raises:
+            UsageError: as `ask`, and for a k below 1.
+            ConfigError: as `ask`.
+            LlmError: when a step asks a model and that fails.
+        """
+        if k < 1:
+            raise UsageError(f"{k} results cannot be ranked", hint="ask for 1 or more")
         chosen, context, state = self._prepare(question, pipeline, settings, include, exclude, stored=stored)
         trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
         passages = rank_passages(context, state, k)
@@ -365,8 +372,8 @@ class Engine:
         )
         state = State(question, self._language(question))
         text_index = self._ready_index(state)
-        state.include = self._entities(include, text_index)
-        state.exclude = self._entities(exclude, text_index)
+        state.include = self._entities(include, text_index, state.language)
+        state.exclude = self._entities(exclude, text_index, state.language)
         context = Context(
             store=self.store,
             librarian=self.librarian,
@@ -406,18 +413,25 @@ class Engine:
             return None
         return index
 
-    def _entities(self, names: Iterable[str], index: TextIndex | None) -> list[NamedNode]:
+    def _entities(
+        self, names: Iterable[str], index: TextIndex | None, language: str | None
+    ) -> list[NamedNode]:
         found: list[NamedNode] = []
         for name in names:
             if name.startswith(("http://", "https://", "urn:")):
                 iris = [name]
             else:
-                iris = index.exact([name]).get(name, []) if index else []
-            if not iris:
+                called = entities_called([name], store=self.store, index=index, language=language)
+                iris = called.get(name, [])
+            try:
+                entities = [NamedNode(iri) for iri in iris]
+            except ValueError:  # malformed, so nothing is called so
+                entities = []
+            rows = self.store.select("retrieval/canonical", entities=entities) if entities else []
+            if not rows:
                 raise UsageError(
                     f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
                 )
-            rows = self.store.select("retrieval/canonical", entities=[NamedNode(iri) for iri in iris])
             found += [NamedNode(text_of(row["canonical"])) for row in rows]
         return found
 
@@ -426,17 +440,16 @@ def check_question(question: str) -> str:
     """The question as it will be asked.
 
     Raises:
-        UsageError: when it is empty or too long.
+        UsageError: when it is empty, too long, or not text.
     """
     question = question.strip()
     if not question:
         raise UsageError("the question is empty", hint='graphrag-rdf ask "Who founded the company?"')
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise UsageError("the question is not valid Unicode", hint="send it as UTF-8")
     if len(question) > MAX_QUESTION:
         raise UsageError(
             f"the question has {len(question):,} characters, more than {MAX_QUESTION:,}",
             hint="ask about a document after ingesting it",
         )
     return question
-
-
-__all__ = ["Any", "DocumentError", "Engine", "check_question"]

@@ -6,7 +6,7 @@ one still run, which says so. Read pipelines/graph_rag/pipeline.yaml and you kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,11 +14,13 @@ from typing import Any, Literal, TypeAlias
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.steps import activate, explore, focus, ground, synthesise
+from graphrag_rdf.steps.parameters import PARAMETERS, check_parameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -103,7 +105,7 @@ class Pipeline:
 
     def run(
         self, context: Context, state: State, *, model: str | None, details: Mapping[str, Any]
-    ) -> Iterator[GraphRagResponse]:
+    ) -> Generator[GraphRagResponse, None, None]:
         """Run the pipeline on a question; the messages, in the order of `trace.messages`.
 
         A step that fails ends the trace with an error node and the run with an error message. Closing the
@@ -150,13 +152,22 @@ class Pipeline:
         yield recorder.final(answer, model)
 
     def explore(self, context: Context, state: State, *, model: str | None) -> Iterator[GraphRagResponse]:
-        """Run only what finds (grounding and exploration), for retrieval without an answer."""
+        """Run only what finds (grounding and exploration), for retrieval without an answer.
+
+        Raises:
+            GraphRagError: of the step that failed, once the trace says so.
+        """
         steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
         finding = [(step, use) for step, use in steps if step.step in FINDING]
-        yield from self._begin(context, state, finding, model)
-        for step, use in finding:
-            function = STEPS[step.step][use]
-            yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+        try:
+            yield from self._begin(context, state, finding, model)
+            for step, use in finding:
+                function = STEPS[step.step][use]
+                yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+        except Exception as error:
+            for _ in context.recorder.fail(error, type(error).__name__):
+                pass  # the trace tells of it; the caller hears the error itself
+            raise
         context.recorder.end()
 
     def _begin(
@@ -208,6 +219,10 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
         if step.step not in STEPS:
             raise ConfigError(f"{path}: step {step.name} is of the unknown kind {step.step!r}")
         _choose(step, with_model=False)
+        try:
+            check_parameters(step.step, step.name, step.parameters)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}", hint=error.hint) from error
     return Pipeline(definition, found[-1])
 
 
@@ -217,20 +232,25 @@ def _definition(text: str) -> PipelineDefinition:
     return PipelineDefinition.model_validate(yaml.safe_load(text))
 
 
-def expand(name: str) -> Any:
-    """The IRI of a prefixed name written in a pipeline.yaml."""
-    from pyoxigraph import NamedNode
+def expand(name: str) -> NamedNode:
+    """The IRI of a prefixed name written in a pipeline.yaml.
 
+    Raises:
+        ConfigError: when the prefix is unknown.
+    """
     prefix, _, local = name.partition(":")
+    if prefix not in PREFIXES:
+        raise ConfigError(f"{name}: the prefix {prefix!r} is unknown", hint=f"known: {', '.join(PREFIXES)}")
     return NamedNode(PREFIXES[prefix] + local)
 
 
 def _choose(step: StepDefinition, with_model: bool) -> str:
     ways = STEPS[step.step]
-    use = AUTO[step.step][with_model] if step.use == "auto" and step.step in AUTO else step.use
+    auto = ["auto"] if step.step in AUTO else []
+    use = AUTO[step.step][with_model] if auto and step.use == "auto" else step.use
     if use not in ways:
         raise ConfigError(
-            f"step {step.name} cannot use {use!r}", hint=f"it can use: {', '.join(['auto', *ways])}"
+            f"step {step.name} cannot use {use!r}", hint=f"it can use: {', '.join([*auto, *ways])}"
         )
     return use
 
@@ -240,23 +260,11 @@ def _set(step: StepDefinition, parameter: str, text: str) -> StepDefinition:
         changed = step.model_copy(update={"use": text})
         _choose(changed, with_model=True)
         return changed
-    if parameter not in step.parameters:
-        known = ", ".join(["use", *step.parameters])
-        raise ConfigError(f"step {step.name} has no parameter {parameter!r}", hint=f"it has: {known}")
-    old = step.parameters[parameter]
+    kind = PARAMETERS[step.step].get(parameter)
     try:
-        value = _parse(text, old)
+        value = kind.read(text) if kind else text
     except ValueError as error:
-        raise ConfigError(f"{step.name}.{parameter}: {text!r} is not {_KIND[type(old)]}") from error
-    return step.model_copy(update={"parameters": {**step.parameters, parameter: value}})
-
-
-_KIND: Mapping[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-
-
-def _parse(text: str, like: bool | int | float | str) -> bool | int | float | str:
-    if isinstance(like, bool):
-        if text.lower() not in ("true", "false"):
-            raise ValueError(text)
-        return text.lower() == "true"
-    return type(like)(text)
+        raise ConfigError(f"{step.name}.{parameter}: {text!r} is not {kind}") from error
+    parameters = {**step.parameters, parameter: value}
+    check_parameters(step.step, step.name, parameters)
+    return step.model_copy(update={"parameters": parameters})

@@ -1,0 +1,195 @@
+"""What still works when an index is damaged or a server does not answer, and that it is said."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.config import Settings, load_settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.rdf.namespaces import RDFS, Graphs
+from graphrag_rdf.store.base import Changes
+from tests.pipeline.test_with_a_model import model, settings
+from tests.support.scripted_server import Reply, ScriptedServer
+
+QUESTION = "Who invented the reversing gear?"
+INVENTOR = "http://trustgraph.ai/e/rhoda-tennant"
+
+
+def final(engine: Engine, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    answer = list(engine.ask(question, **options))[-1].answer
+    assert answer is not None
+    return answer
+
+
+def kinds(answer: dict[str, Any]) -> list[str]:
+    return [warning["type"] for warning in answer["warnings"]]
+
+
+# --- without the index of words ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def without_index(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
+    """The sample store with an index of words that cannot be read."""
+    damaged = tmp_path / "store"
+    shutil.copytree(sample_folder, damaged)
+    for file in (damaged / "index" / "text").rglob("*.json"):
+        file.write_text("{broken")
+    with Engine.open(damaged, config=Settings()) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+def test_without_an_index_names_are_looked_up_in_the_store(without_index: Engine, use: str) -> None:
+    answer = final(without_index, settings={"exploration.use": use})
+    assert kinds(answer).count("index_missing") == 1
+    assert answer["citations"]
+    assert "reversing gear" in answer["answer"]
+    found = without_index.retrieve(QUESTION, preview=True, settings={"exploration.use": use})
+    assert [(seed["label"], seed["matched_by"]) for seed in found["seeds"]] == [("reversing gear", "exact")]
+    assert found["results"]
+
+
+def test_entities_can_be_named_without_an_index(without_index: Engine) -> None:
+    found = without_index.retrieve("Who?", include=["Rhoda Tennant"], preview=True)
+    assert found["seeds"][0]["entity"] == INVENTOR
+    with pytest.raises(UsageError, match="Nobody Atall"):
+        without_index.retrieve("Who?", include=["Nobody Atall"])
+
+
+def test_names_with_a_language_are_found_too(without_index: Engine) -> None:
+    """Labels that were imported may have a language; names of people who wrote them any character."""
+    name = 'Räder "Ö\'Neil" \\ {{ 1 }}'
+    label = Quad(NamedNode(INVENTOR), RDFS.label, Literal(name, language="en"))
+    without_index.store.commit(Changes(add=[label], content=False))
+    found = without_index.retrieve("Who?", include=[name], preview=True)
+    assert found["seeds"][0]["entity"] == INVENTOR
+    assert not list(without_index.store.quads(Graphs.RETRIEVAL))
+
+
+# --- odd questions and names -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+@pytest.mark.parametrize(
+    "question",
+    ["???", "the of and", "谁发明了换向齿轮？", "🙂", "x\x00y", ' O\'Neil "x" \\ <b>', "Rhoda " * 3000],
+)
+def test_odd_questions_have_an_answer(samples: Engine, question: str, use: str) -> None:
+    assert final(samples, question, settings={"exploration.use": use})["answer"]
+
+
+def test_lower_and_upper_case_are_one_question(samples: Engine) -> None:
+    assert final(samples, QUESTION.upper())["answer"] == final(samples, QUESTION.lower())["answer"]
+
+
+def test_what_is_not_unicode_is_refused(samples: Engine) -> None:
+    """Bytes of a command line that are not UTF-8 arrive as lone surrogates."""
+    with pytest.raises(UsageError, match="Unicode"):
+        final(samples, "Wer \udcfc?")
+
+
+@pytest.mark.parametrize("name", ["http://not an iri/", "http://example.org/unknown", "urn:x:y"])
+def test_an_unknown_iri_is_no_entity(samples: Engine, name: str) -> None:
+    with pytest.raises(UsageError, match="no entity is called"):
+        final(samples, "Who?", include=[name])
+
+
+def test_no_results_cannot_be_ranked(samples: Engine) -> None:
+    with pytest.raises(UsageError, match="0 results"):
+        samples.retrieve("Who?", k=0)
+
+
+# --- with servers that fail --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def place(sample_folder: Path, tmp_path: Path) -> Path:
+    folder = tmp_path / "copy"
+    shutil.copytree(sample_folder, folder)
+    return folder
+
+
+@pytest.fixture
+def embedded(place: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+    """The sample store with vectors of a scripted embedding model, and no model for text."""
+    overrides = {
+        "embedding.model": "openai/test-embedding",
+        "llm.api_base": scripted_server.base_url,
+        "llm.api_key": "secret-key-1234567890",
+        "llm.max_retries": 0,
+        "cache.enabled": False,
+    }
+    with Engine.open(place, config=load_settings(overrides=overrides).settings) as engine:
+        engine.rebuild_indexes()
+        scripted_server.reset()
+        yield engine
+
+
+def embedding_requests(server: ScriptedServer) -> list[Any]:
+    return [request.body["input"] for request in server.requests if request.path.endswith("/embeddings")]
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+def test_meaning_counts_where_there_are_vectors(
+    embedded: Engine, scripted_server: ScriptedServer, use: str
+) -> None:
+    messages = list(embedded.ask(QUESTION, settings={"exploration.use": use}))
+    assert embedding_requests(scripted_server) == [[QUESTION]], "a name that is known needs no vector"
+    step = next(message for message in messages if message.kind == "exploration")
+    assert "vectorScore" in str(step.explain_triples)
+    assert "Rhoda Tennant" in messages[-1].answer["answer"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+def test_when_the_embedding_server_fails_words_are_searched(
+    embedded: Engine, scripted_server: ScriptedServer, use: str
+) -> None:
+    scripted_server.script(Reply(status=500, text="out of order"))
+    answer = final(embedded, settings={"exploration.use": use})
+    assert kinds(answer).count("embedding_failed") == 1
+    assert "Rhoda Tennant" in answer["answer"]
+
+
+def test_the_embedding_server_may_fail_half_way(embedded: Engine, scripted_server: ScriptedServer) -> None:
+    """After the question, before the names in it: in one request, however many they are."""
+    scripted_server.script(Reply(), Reply(status=500, text="out of order"))
+    answer = final(embedded, "Where did Roda Tenant meet Isak Wennerby?")
+    assert kinds(answer).count("embedding_failed") == 1
+    assert len(embedding_requests(scripted_server)) == 2
+
+
+def test_a_retrieval_that_fails_closes_its_trace(place: Path, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(lambda _: Reply(status=401, text="no"))
+    with Engine.open(place, config=settings(scripted_server)) as engine:
+        with pytest.raises(LlmError):
+            engine.retrieve(QUESTION, stored=True)
+        failed = engine.store.query(
+            'ASK { GRAPH <urn:graph:retrieval> { ?s <https://w3id.org/graphrag-rdf/ns#outcome> "failed" } }'
+        )
+        assert failed.boolean
+
+
+def test_a_model_that_does_not_know_is_said_to_have_found_nothing(
+    place: Path, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(model("I don't know: nothing relevant was found in the documents."))
+    with Engine.open(place, config=settings(scripted_server)) as engine:
+        answer = final(engine)
+    assert "no_relevant_facts" in kinds(answer)
+    assert answer["citations"] == []
+
+
+def test_a_model_is_not_asked_to_choose_from_nothing(place: Path, scripted_server: ScriptedServer) -> None:
+    scripted_server.answer_with(model("Rhoda Tennant invented it. [1]"))
+    with Engine.open(place, config=settings(scripted_server)) as engine:
+        answer = final(engine, settings={"focus.offered_limit": "0"})
+    assert not any("JSON Lines" in request.prompt for request in scripted_server.requests)
+    assert answer["citations"]

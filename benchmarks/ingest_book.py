@@ -96,7 +96,7 @@ def main() -> int:
 def _ingest(
     documents: str, store: str, way: str, port: int = 0, prompts: str | None = None, jobs: int = 1
 ) -> dict[str, Any]:
-    """One run, in this process."""
+    """One run, in this process: the first documents, then the rest of them."""
     from graphrag_rdf.config import DocumentSection, ExtractSection, LlmSection, Settings
     from graphrag_rdf.engine import Engine
 
@@ -112,20 +112,22 @@ def _ingest(
         else LlmSection(),
     )
     with Engine.open(store, config=settings) as engine:
-        start, cpu = time.perf_counter(), cpu_seconds()
-        report = engine.ingest([documents])
-        used = {"wall": time.perf_counter() - start, "ingest_cpu": cpu_seconds() - cpu}
-        if report.failures:
-            raise SystemExit(f"the ingest failed: {report.failures[0]}")
+        paths = sorted(Path(documents).iterdir())
+        reports = []
+        for part in (paths[:FEW], paths[FEW:]):
+            start, cpu = time.perf_counter(), cpu_seconds()
+            reports.append(engine.ingest(part))
+            rest = {"rest_wall": time.perf_counter() - start, "rest_cpu": cpu_seconds() - cpu}
+            if reports[-1].failures:
+                raise SystemExit(f"the ingest failed: {reports[-1].failures[0]}")
+        used = {**rest, "cpu": cpu_seconds(), "peak_mb": peak_mb()}
         engine.store.optimize()
         engine.store.flush()
         quads = len(engine.store)
     return {
         **used,
-        "cpu": cpu_seconds(),
-        "peak_mb": peak_mb(),
-        "chunks": report.chunks.added,
-        "facts": report.facts,
+        "chunks": sum(report.chunks.added for report in reports),
+        "facts": sum(report.facts for report in reports),
         "quads": quads,
         "bytes": folder_bytes(Path(store) / "oxigraph"),
     }
@@ -137,16 +139,18 @@ def _read_only(folder: Path) -> dict[str, Any]:
     from graphrag_rdf.documents.readers import read_bytes
     from graphrag_rdf.documents.sentences import split_sentences
 
-    start = time.perf_counter()
     chunks = 0
+    cpu = cpu_seconds()
     for path in sorted(folder.iterdir()):
+        if chunks == FEW:
+            cpu = cpu_seconds()
         parsed = read_bytes(path.read_bytes(), str(path))
         for chunk in chunk_text(
             parsed.text, size=_NO_LIMIT, overlap=0, unit="characters", language=parsed.language
         ):
             split_sentences(chunk.text, parsed.language)
             chunks += 1
-    return {"wall": time.perf_counter() - start, "cpu": cpu_seconds(), "peak_mb": peak_mb(), "chunks": chunks}
+    return {"rest_cpu": cpu_seconds() - cpu, "cpu": cpu_seconds(), "peak_mb": peak_mb(), "chunks": chunks}
 
 
 def _run(place: Path, documents: Path, chosen: dict[str, Any]) -> dict[str, Any]:
@@ -167,8 +171,14 @@ def _run_all(
 
 
 def _marginal(runs: dict[int, list[dict[str, Any]]]) -> float:
+    """CPU seconds a chunk: what a process with all chunks takes beyond one with few."""
     cpu = {size: statistics.median(run["cpu"] for run in found) for size, found in runs.items()}
     return (cpu[ALL] - cpu[FEW]) / (ALL - FEW)
+
+
+def _rest(runs: dict[int, list[dict[str, Any]]]) -> float:
+    """The same inside one process, from the end of the first chunks on: steadier on a busy machine."""
+    return statistics.median(run["rest_cpu"] for run in runs[ALL]) / (ALL - FEW)
 
 
 def _figures(
@@ -178,36 +188,33 @@ def _figures(
     cpu: float,
     mb: int,
 ) -> list[Figure]:
-    marginal, base, last = _marginal(runs), _marginal(plain), runs[ALL][-1]
+    rest, base, last = _rest(runs), _rest(plain), runs[ALL][-1]
     peak = max(run["peak_mb"] for run in runs[ALL])
     whole = statistics.median(run["cpu"] for run in runs[ALL])
-    wall = statistics.median(run["wall"] for run in runs[ALL])
     size = last["bytes"] / last["facts"] / 1000
     quads = last["quads"] / last["facts"]
     layer = f"{last['facts']} facts, {quads:.1f} quads and {size:.2f} kB a fact, all layers"
+    beside = f"{rest / base:.1f} × reading and cutting ({base:.4f} s)"
+    memory = f"{peak / plain[ALL][-1]['peak_mb']:.1f} ×"
     return [
-        Figure(
-            f"{name}: marginal CPU a chunk",
-            f"{marginal:.4f} s",
-            f"≤ {cpu} s",
-            f"{marginal / base:.1f} × reading and cutting ({base:.4f} s)",
-        ),
-        Figure(f"{name}: all {ALL} chunks", f"{whole:.2f} CPU s, {wall:.2f} s of ingest"),
+        Figure(f"{name}: marginal CPU a chunk", f"{_marginal(runs):.4f} s", f"≤ {cpu} s"),
+        Figure(f"{name}: the same in one process", f"{rest:.4f} s", f"≤ {cpu} s", beside),
+        Figure(f"{name}: all {ALL} chunks, with the start", f"{whole:.2f} CPU s"),
         Figure(
             f"{name}: peak memory",
             f"{peak:.0f} MB",
             f"< {mb} MB",
             f"{peak / plain[ALL][-1]['peak_mb']:.1f} ×",
         ),
-        Figure(f"{name}: store, compacted", layer),
+        Figure(f"{name}: store, after optimize", layer),
     ]
 
 
 def _throughput(run: dict[str, Any]) -> Figure:
-    rate = run["chunks"] / run["wall"]
+    rate = (ALL - FEW) / run["rest_wall"]
     return Figure(
         "scripted model, answers after 1 s, 16 jobs",
-        f"{rate:.1f} chunks/s ({run['wall']:.2f} s)",
+        f"{rate:.1f} chunks/s ({ALL - FEW} in {run['rest_wall']:.2f} s)",
         "",
         f"{rate / 16:.2f} of 16 chunks/s, what waiting alone allows",
     )

@@ -229,7 +229,9 @@ def test_stopped_by_request(towns: Path, engine_of: MakeEngine, scripted_server:
     engine = engine_of(**by_model(scripted_server, extract__jobs=4))
     report = engine.ingest([towns], stop=lambda: len(scripted_server.requests) >= 4)
     assert report.stopped == "interrupted"
-    assert len(chunks(engine)) == len(scripted_server.requests) == 4
+    asked = len(scripted_server.requests)
+    assert 4 <= asked <= 8  # on a busy machine a few more are under way before the stop is seen
+    assert len(chunks(engine)) == asked
     engine.ingest([towns])
     assert len(scripted_server.requests) == 8
 

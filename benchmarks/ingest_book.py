@@ -200,12 +200,7 @@ def _figures(
         Figure(f"{name}: marginal CPU a chunk", f"{_marginal(runs):.4f} s", f"≤ {cpu} s"),
         Figure(f"{name}: the same in one process", f"{rest:.4f} s", f"≤ {cpu} s", beside),
         Figure(f"{name}: all {ALL} chunks, with the start", f"{whole:.2f} CPU s"),
-        Figure(
-            f"{name}: peak memory",
-            f"{peak:.0f} MB",
-            f"< {mb} MB",
-            f"{peak / plain[ALL][-1]['peak_mb']:.1f} ×",
-        ),
+        Figure(f"{name}: peak memory", f"{peak:.0f} MB", f"< {mb} MB", memory),
         Figure(f"{name}: store, after optimize", layer),
     ]
 

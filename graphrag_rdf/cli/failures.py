@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from graphrag_rdf.cli.logs import set_up_logging
-from graphrag_rdf.cli.output import safe, styled
+from graphrag_rdf.cli.output import never_fail_to_encode, safe, styled
 from graphrag_rdf.errors import GraphRagError
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
@@ -30,6 +30,7 @@ def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
         exit_: end the process (else the exit code is returned).
     """
     set_up_logging()
+    never_fail_to_encode()
     with _terminated_like_interrupted():
         code = _code(work)
     if exit_:

@@ -41,4 +41,3 @@ def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:
         logger.addHandler(handler)
     handler.setLevel(level)
     logger.setLevel(level)
-    logger.propagate = verbose > 1

@@ -170,7 +170,7 @@ def human_size(count: int) -> str:
 
 def json_text(data: object, *, indent: int | None = None) -> str:
     """JSON that is also harmless when it is looked at."""
-    text = json.dumps(data, ensure_ascii=False, indent=indent, default=str)
+    text = json.dumps(data, ensure_ascii=not _takes_everything(), indent=indent, default=str)
     return _JSON_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", _encodable(text))
 
 
@@ -221,6 +221,19 @@ def binary_output() -> Iterator[IO[bytes]]:
     else:
         sys.stdout.flush()
         yield sys.stdout.buffer
+
+
+def _takes_everything() -> bool:
+    """Whether stdout is UTF-8."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return encoding.lower().replace("-", "") == "utf8"
+
+
+def never_fail_to_encode() -> None:
+    """Let streams that are not UTF-8 show a question mark for what they cannot hold."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _encodable(text: str) -> str:

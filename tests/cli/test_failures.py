@@ -77,8 +77,24 @@ def test_returned_number_is_the_exit_code() -> None:
     assert run_safely(lambda: None, exit_=False) == 0
 
 
+def test_terminals_that_are_not_utf_8(process: Run, folder: Path) -> None:
+    """Here the Latin-1 of old systems; ASCII is taken for a mistake, and UTF-8 is written."""
+    text = "Zoë Müller founded the Café Österreich in 1901. Łukasz Żak was born in Österreich."
+    (folder / "é.txt").write_text(text, encoding="utf-8")
+    found = process("ingest", "é.txt", PYTHONIOENCODING="ascii")
+    assert (found.code, found.err) == (0, "")
+    people = process("entities", "list", "--match", "ukasz", PYTHONIOENCODING="latin-1")
+    assert (people.code, people.err) == (0, "")
+    assert "?ukasz ?ak" in people.out
+    machines = process("entities", "list", "--match", "ukasz", "--format", "json", PYTHONIOENCODING="latin-1")
+    assert [entity["name"] for entity in machines.json] == ["Łukasz Żak"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
-def test_reader_that_leaves_is_no_error(process: Run, store: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["entities", "list"], ["ask", "-q", "Who designed Drumlaw Head Lighthouse?"]]
+)
+def test_reader_that_leaves_is_no_error(store: Path, tmp_path: Path, arguments: list[str]) -> None:
     import subprocess
 
     from tests.support.commands import environment, program
@@ -86,7 +102,7 @@ def test_reader_that_leaves_is_no_error(process: Run, store: Path, tmp_path: Pat
     reading, writing = os.pipe()
     os.close(reading)
     found = subprocess.run(
-        program("entities", "list"),
+        program(*arguments),
         stdout=writing,
         stderr=subprocess.PIPE,
         text=True,

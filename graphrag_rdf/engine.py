@@ -380,7 +380,7 @@ class Engine:
             recorder=recorder,
             prompts=chosen.folder,
             text_index=text_index,
-            vectors=self.vectors,
+            vectors=self._ready_vectors(state),
             embedder=self.embedder,
             gateway=self.gateway if self.settings.llm.model else None,
         )
@@ -403,15 +403,25 @@ class Engine:
 
     def _ready_index(self, state: State) -> TextIndex | None:
         """The text index, brought up to the store if a killed run left it behind."""
+        from graphrag_rdf.ingest.indexing import StoreIndexer
+
         try:
             index = self.text_index
             if index.commit_number != self.store.content_commit():
                 log.info("the search index is behind the store: catching up")
-                self.indexer.catch_up()
+                StoreIndexer(self.store, index, self._ready_vectors(state), self.embedder).catch_up()
         except SearchIndexError as error:
             state.warn("index_missing", f"{error}; run: graphrag-rdf index rebuild")
             return None
         return index
+
+    def _ready_vectors(self, state: State) -> VectorIndex | None:
+        """The vector index; where it is damaged or of another model, words alone are searched."""
+        try:
+            return self.vectors
+        except SearchIndexError as error:
+            state.warn("index_missing", f"{error}; only words were searched; run: graphrag-rdf index rebuild")
+            return None
 
     def _entities(
         self, names: Iterable[str], index: TextIndex | None, language: str | None

@@ -172,6 +172,3 @@ class _Tokens:
             return LlmCounts(0, 0, 0, 0, 0.0)
         cost = self._engine.gateway.price(self._in, self._out) if self._calls else 0.0
         return LlmCounts(self._calls, 0, self._in, self._out, cost)
-
-
-__all__ = ["Estimate", "estimate"]

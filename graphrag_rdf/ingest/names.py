@@ -169,6 +169,3 @@ def _iri(term: Term) -> str:
 
 def _text(term: Term) -> str:
     return _literal(term).value
-
-
-__all__ = ["KnownNames", "Minter", "settle", "unsettled"]

@@ -687,6 +687,3 @@ def _system(s: Term, p: NamedNode, o: Term) -> Quad:
 def _node(term: Term) -> NamedNode:
     assert isinstance(term, NamedNode)  # noqa: S101
     return term
-
-
-__all__ = ["Incoming", "Indexer", "Ingest", "IngestSettings", "Progress", "Stop", "incoming"]

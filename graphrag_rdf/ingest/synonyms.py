@@ -199,6 +199,3 @@ def _nodes(quads: list[Quad], predicate: NamedNode) -> list[NamedNode]:
 
 def _quad(graph: Term, s: Term, p: Term, o: Term) -> Quad:
     return Quad(s, p, o, graph)  # type: ignore[arg-type]
-
-
-__all__ = ["Synonyms", "apply_synonyms", "read_synonyms"]

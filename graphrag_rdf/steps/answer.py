@@ -43,6 +43,9 @@ def compose(state: State) -> list[CitedSentence]:
     invalid: list[str] = []
     for offset, length in _sentences(state.answer, state.language):
         text = state.answer[offset : offset + length]
+        if _GENERAL in text:  # such a sentence rests on nothing of ours, whatever it claims to cite
+            sentences.append(CitedSentence(text, offset, length, ()))
+            continue
         numbers = [int(n) for marker in _MARKER.findall(text) for n in re.findall(r"\d+", marker)]
         invalid += [f"[{number}]" for number in numbers if number not in by_marker]
         cited = tuple(dict.fromkeys(number for number in numbers if number in by_marker))

@@ -255,8 +255,9 @@ class TraceRecorder:
         step = self.step("error", TG.Error)
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
-        yield self.finish(step)
-        self.end("failed")
+        explained = self.finish(step)
+        self.end("failed")  # before anything is seen, so that nobody who leaves now leaves it open
+        yield explained
         yield GraphRagResponse(
             message_type="chunk",
             kind="error",

@@ -8,7 +8,7 @@ from typing import Any
 import pyoxigraph as ox
 import pytest
 
-from benchmarks.templates import BOUNDS, DEFAULT_BOUND, build, drawn, milliseconds, runner
+from benchmarks.templates import bound, build, drawn, milliseconds, runner
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import DIALECTS, Dialect
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
@@ -94,10 +94,8 @@ def test_each_is_fast_enough_at_200000_facts(tmp_path: Path) -> None:
     build(store, 200_000)
     slow = {}
     for name, template in TEMPLATES.items():
-        if name.startswith(("migrations/", "checks/")):
-            continue
         took = milliseconds(runner(store, template), 3)
-        if took > BOUNDS.get(name, DEFAULT_BOUND):
+        if took > bound(name):
             slow[name] = round(took)
     store.close()
     assert slow == {}

@@ -18,8 +18,8 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 
 TEMPLATES = TemplateLibrary(folder("queries"))
 SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]
-PHYSICAL = {"system/graph-sizes"}
-"""These count quads as they are stored."""
+PHYSICAL = {"system/graph-sizes", "exchange/self-description"}
+"""These tell of a store as it is kept, not of what it holds."""
 OTHERS = [name for name, template in TEMPLATES.items() if template.header.kind != "select"]
 
 

@@ -75,6 +75,7 @@ class Engine:
         self.place = place
         self.read_only = read_only
         self.warnings: list[dict[str, str]] = []
+        self._spoken: tuple[int, str | None] | None = None
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
 
     @classmethod
@@ -393,8 +394,11 @@ class Engine:
         by_script = detect_script(question)
         if by_script is not None:
             return by_script
-        rows = self.store.select("system/languages")
-        return text_of(rows[0]["language"]) if rows else None
+        commit = self.store.content_commit()
+        if self._spoken is None or self._spoken[0] != commit:  # counts every document: once for each commit
+            rows = self.store.select("system/languages")
+            self._spoken = commit, text_of(rows[0]["language"]) if rows else None
+        return self._spoken[1]
 
     def _require_documents(self) -> None:
         if not self.store.ask("system/has-content"):

@@ -233,7 +233,7 @@ def _checks(engine: Engine) -> int | None:
         from graphrag_rdf.checks import run_checks
     except ImportError:
         return None
-    return len(list(run_checks(engine.store)))
+    return len(run_checks(engine.store, engine.librarian, engine.text_index))
 
 
 if __name__ == "__main__":

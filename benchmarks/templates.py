@@ -227,7 +227,7 @@ def milliseconds(run: Callable[[], object], repeats: int = 5) -> float:
 
 def bound(name: str) -> float:
     """How many milliseconds a template may take at 200,000 facts."""
-    return BOUNDS.get(name, FOLDER_BOUNDS.get(name.split("/")[0], DEFAULT_BOUND))
+    return BOUNDS.get(name, FOLDER_BOUNDS.get(name.partition("/")[0], DEFAULT_BOUND))
 
 
 def runner(store: EmbeddedStore, template: QueryTemplate) -> Callable[[], object]:

@@ -112,8 +112,7 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
 
 def _self_description(engine: Engine) -> list[Quad]:
     rows = engine.store.select("exchange/self-description")
-    quads = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
-    return [quad for quad in quads if quad.predicate not in _COMMITS]
+    return [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
 
 
 def _kept(quads: Iterable[Quad], *, with_system: bool) -> Iterator[Quad]:

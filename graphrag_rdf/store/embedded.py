@@ -71,16 +71,19 @@ class EmbeddedStore(TemplateStore):
         """
         with _query_errors():
             found = self._store.query(sparql)
-            if isinstance(found, QueryBoolean):
-                return Answer(boolean=bool(found))
-            if isinstance(found, QueryTriples):
-                return Answer(triples=list(found))
-            names = tuple(variable.value for variable in found.variables)
-            rows: list[Row] = [
-                {name: term for name, term in zip(names, solution, strict=True) if term is not None}
-                for solution in found
-            ]
-            return Answer(variables=names, rows=rows)
+            try:
+                if isinstance(found, QueryBoolean):
+                    return Answer(boolean=bool(found))
+                if isinstance(found, QueryTriples):
+                    return Answer(triples=list(found))
+                names = tuple(variable.value for variable in found.variables)
+                rows: list[Row] = [
+                    {name: term for name, term in zip(names, solution, strict=True) if term is not None}
+                    for solution in found
+                ]
+                return Answer(variables=names, rows=rows)
+            finally:
+                del found  # not left to an error's traceback, which another thread may let go of
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
@@ -354,9 +357,9 @@ def _query_errors() -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        raise UsageError(f"the SPARQL is malformed: {error}") from error
+        raise UsageError(f"the SPARQL is malformed: {error}") from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
-        raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error
+        raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of, to_python
-from graphrag_rdf.steps.explore import record_exploration
+from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, PassageHit, SentenceHit, State, Triple
 from graphrag_rdf.trace.messages import GraphRagResponse

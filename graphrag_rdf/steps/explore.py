@@ -9,19 +9,18 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from pyoxigraph import Literal, NamedNode
-from pyoxigraph import Triple as TripleTerm
 
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, text_of
-from graphrag_rdf.steps.labels import edge_id
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.recorder import Step, TraceRecorder
+from graphrag_rdf.trace.recorder import Step
 
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
@@ -152,14 +151,7 @@ class _Exploration:
         if self.vector:
             edge.vector = max((self.vector.get(s.value, 0.0) for s in edge.sentences), default=0.0)
         edge.graph = self.reached.get(edge.origin.value, 0.0)
-        edge.score = self._mean(edge.lexical, edge.vector, edge.graph)
-
-    def _mean(self, lexical: float, vector: float | None, graph: float) -> float:
-        parts = [(self.parameters["lexical_weight"], lexical), (self.parameters["graph_weight"], graph)]
-        if vector is not None:
-            parts.append((self.parameters["vector_weight"], vector))
-        total = sum(weight for weight, _ in parts)
-        return sum(weight * value for weight, value in parts) / total if total else 0.0
+        edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -181,7 +173,7 @@ class _Exploration:
             graph = max((self.reached[entity.value] for entity in entities), default=0.0)
             lexical = self.lexical.get(iri, 0.0)
             vector = self.vector.get(iri, 0.0) if self.vector else None
-            score = self._mean(lexical, vector, graph)
+            score = self.search.mean(lexical, vector, graph)
             self.hits[iri] = SentenceHit(NamedNode(iri), tuple(entities), lexical, vector, graph, score)
 
     def _through_sentences(self, reached: dict[str, float]) -> None:
@@ -202,57 +194,6 @@ class _Exploration:
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
         return recorder.finish(step)
-
-
-def record_exploration(
-    recorder: TraceRecorder, step: Step, state: State, candidates: int, considered_limit: int
-) -> None:
-    """What every exploration writes: counts, seeds with how they matched, the best considered edges."""
-    recorder.say(step, TG.edgeCount, integer(len(state.edges)))
-    recorder.say(step, RAG.candidateCount, integer(candidates))
-    for index, seed in enumerate(state.seeds):
-        recorder.say(step, TG.entity, seed.entity)
-        recorder.item(
-            step,
-            RAG.seed,
-            "seed",
-            index,
-            (RDF.type, RAG.Seed),
-            (TG.entity, seed.entity),
-            (TG.score, double(seed.score)),
-            (RAG.matchedBy, Literal(seed.matched_by)),
-            (RAG.matchedText, Literal(seed.matched_text)),
-            (RAG.index, integer(index)),
-        )
-    for index, edge in enumerate(state.edges[:considered_limit]):
-        node = recorder.item(
-            step,
-            RAG.consideredEdge,
-            "considered",
-            index,
-            (RDF.type, RAG.ConsideredEdge),
-            (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label))),
-            *score_facts(edge),
-            (RAG.hop, integer(edge.hop)),
-            (RAG.direction, Literal(edge.direction)),
-            (RAG.rank, integer(index + 1)),
-        )
-        step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
-
-
-def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | None]]:
-    """The score of an edge or sentence and its parts, as predicates and doubles."""
-    return (
-        (TG.score, double(item.score)),
-        (RAG.lexicalScore, double(item.lexical)),
-        (RAG.vectorScore, None if item.vector is None else double(item.vector)),
-        (RAG.graphScore, double(item.graph)),
-    )
-
-
-def edge_term(edge: Edge) -> Term:
-    """The fact of an edge as a triple term."""
-    return TripleTerm(*edge.triple)
 
 
 def _top(scores: dict[str, float], limit: int) -> list[str]:

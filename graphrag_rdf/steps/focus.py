@@ -16,9 +16,9 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer
-from graphrag_rdf.steps.explore import edge_term, score_facts
 from graphrag_rdf.steps.labels import edge_id, label_graph
 from graphrag_rdf.steps.models import ask_model
+from graphrag_rdf.steps.recording import edge_term, score_facts
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Edge, Parameters, Selection, State
 from graphrag_rdf.steps.words import QuestionWords

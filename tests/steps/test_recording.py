@@ -1,0 +1,49 @@
+"""What steps write of what they found, in terms that every way of exploring shares."""
+
+from __future__ import annotations
+
+import pytest
+from pyoxigraph import Literal, NamedNode, Triple
+
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import double
+from graphrag_rdf.steps.recording import edge_term, score_facts
+from graphrag_rdf.steps.state import Edge, SentenceHit
+
+S = NamedNode("http://example.org/s")
+P = NamedNode("http://example.org/p")
+
+
+def test_parts_of_a_score_are_doubles_and_an_unknown_part_is_not_said() -> None:
+    hit = SentenceHit(S, lexical=0.5, vector=None, graph=1.0, score=0.75)
+    assert dict(score_facts(hit)) == {
+        TG.score: double(0.75),
+        RAG.lexicalScore: double(0.5),
+        RAG.vectorScore: None,
+        RAG.graphScore: double(1.0),
+    }
+
+
+def test_an_edge_is_recorded_by_its_terms() -> None:
+    edge = Edge((S, P, Literal("x", language="en")), "s", "p", "x", 1, "out", S)
+    assert edge_term(edge) == Triple(S, P, Literal("x", language="en"))
+
+
+@pytest.mark.parametrize("use", ["hops", "activation"])
+def test_both_ways_of_exploring_record_the_same_things(samples: Engine, use: str) -> None:
+    """Seeds with how they matched, and considered edges with their score and its parts."""
+    settings = {"exploration.use": use, "exploration.considered_limit": "3"}
+    step = next(m for m in samples.ask("Who owned the Petrel?", settings=settings) if m.kind == "exploration")
+    said: dict[object, set[NamedNode]] = {}
+    kinds: dict[object, NamedNode] = {}
+    for quad in step.explain_triples:
+        said.setdefault(quad.subject, set()).add(quad.predicate)
+        if quad.predicate == RDF.type and quad.object in (RAG.Seed, RAG.ConsideredEdge):
+            kinds[quad.subject] = quad.object
+    seeds = [node for node, kind in kinds.items() if kind == RAG.Seed]
+    edges = [node for node, kind in kinds.items() if kind == RAG.ConsideredEdge]
+    assert seeds
+    assert all({TG.entity, TG.score, RAG.matchedBy, RAG.matchedText} <= said[node] for node in seeds)
+    assert len(edges) == 3
+    assert all({TG.edge, TG.score, RAG.lexicalScore, RAG.hop, RAG.rank} <= said[node] for node in edges)

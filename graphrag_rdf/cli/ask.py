@@ -145,7 +145,7 @@ def _sources(answer: Mapping[str, Any]) -> None:
     for citation in answer["citations"]:
         lines = shown.setdefault(citation["marker"], {})
         for source in citation["sources"]:
-            lines[_source(source)] = None
+            lines[_source(source, citation.get("edge"))] = None
     if not shown:
         return
     say()
@@ -156,11 +156,18 @@ def _sources(answer: Mapping[str, Any]) -> None:
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
 
 
-def _source(source: Mapping[str, Any]) -> str:
+def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
+    if source["chunk"] is None and edge:
+        fact = one_line(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
+        return f"{one_line(source['title'])}: {fact} (a fact, not a quotation)"
     page = f", page {source['page_number']}" if source.get("page_number") else ""
     quote = one_line(source.get("quote") or "")
     said = f": “{quote}”" if quote else ""
-    doubt = "" if source.get("verified", True) else " (this quote was not found in the document's text)"
+    doubt = (
+        ""
+        if not quote or source.get("verified", True)
+        else " (this quote was not found in the document's text)"
+    )
     return f"{one_line(source['title'])}{page}{said}{doubt}"
 
 

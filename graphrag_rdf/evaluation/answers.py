@@ -122,7 +122,9 @@ def _declined(answer: Mapping[str, Any]) -> bool:
 
 
 def _evidence(answer: Mapping[str, Any]) -> list[str]:
-    return [source["quote"] for citation in answer.get("citations", ()) for source in citation["sources"]]
+    return [
+        source["quote"] or "" for citation in answer.get("citations", ()) for source in citation["sources"]
+    ]
 
 
 def _supported(answer: Mapping[str, Any]) -> list[float]:
@@ -130,7 +132,7 @@ def _supported(answer: Mapping[str, Any]) -> list[float]:
     by_sentence: dict[str, list[str]] = {}
     for citation in answer.get("citations", ()):
         cited = by_sentence.setdefault(citation["sentence"], [])
-        cited += [f"{source['quote']} {source['title']}" for source in citation["sources"]]
+        cited += [f"{source['quote'] or ''} {source['title']}" for source in citation["sources"]]
         if edge := citation.get("edge"):
             cited.append(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
     out: list[float] = []

@@ -108,15 +108,16 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
             label = f"[{selection.marker}]"
             citations.append(_citation(selection, label, sentence.text))
             for source in selection.sources:
+                text = _told(selection) if source.chunk is None else source.quote
                 known = sources.setdefault(
-                    source.chunk,
+                    source.chunk or f"{source.document} {text}",
                     {
                         "id": f"S{len(sources) + 1}",
                         "document": source.document,
                         "title": source.title,
                         "uri": source.uri,
                         "chunk": source.chunk,
-                        "text": source.quote,
+                        "text": text,
                     },
                 )
                 reference = {"label": label, "source_id": str(known["id"])}
@@ -146,6 +147,11 @@ def _citation(selection: Selection, marker: str, sentence: str) -> dict[str, Any
     out["reasoning"] = selection.reasoning
     out["sources"] = [source.as_json() for source in selection.sources]
     return out
+
+
+def _told(selection: Selection) -> str:
+    """A fact that was read from no text, in words."""
+    return selection.edge.text if selection.edge else ""
 
 
 def edge_json(edge: Edge) -> dict[str, str]:

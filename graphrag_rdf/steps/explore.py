@@ -146,10 +146,15 @@ class _Exploration:
                     edge.sentences = (*edge.sentences, sentence)
 
     def _score_edge(self, edge: Edge) -> None:
-        """To the words of the edge itself come those of its evidence, its meaning, and how it was reached."""
-        edge.lexical += 0.5 * max((self.lexical.get(s.value, 0.0) for s in edge.sentences), default=0.0)
-        if self.vector:
-            edge.vector = max((self.vector.get(s.value, 0.0) for s in edge.sentences), default=0.0)
+        """To the words of the edge itself come those of its evidence, its meaning, and how it was reached. A
+        fact that no sentence speaks of (an imported one) has its own words only.
+        """
+        if not edge.sentences:
+            edge.lexical *= 2
+        else:
+            edge.lexical += 0.5 * max(self.lexical.get(s.value, 0.0) for s in edge.sentences)
+            if self.vector:
+                edge.vector = max(self.vector.get(s.value, 0.0) for s in edge.sentences)
         edge.graph = self.reached.get(edge.origin.value, 0.0)
         edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
 

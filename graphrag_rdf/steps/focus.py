@@ -192,11 +192,15 @@ def _record(context: Context, step: Step, selections: Sequence[Selection]) -> No
                 index,
                 (RDF.type, TG.ChunkSelection),
                 *shared,
-                (TG.document, NamedNode(source.chunk)),
+                (TG.document, NamedNode(source.chunk) if source.chunk else None),
                 (RAG.selectedSentence, selection.hit.sentence if selection.hit else None),
             )
         for source in selection.sources:
-            node = selection.node
-            step.quads.append(recorder.quad(node, RAG.usedChunk, NamedNode(source.chunk)))
-            if source.evidence:
-                step.quads.append(recorder.quad(node, RAG.supportedBy, NamedNode(source.evidence)))
+            used = (
+                (RAG.usedChunk, source.chunk),
+                (RAG.usedOrigin, source.document if source.chunk is None else None),
+                (RAG.supportedBy, source.evidence),
+            )
+            step.quads += [
+                recorder.quad(selection.node, link, NamedNode(iri)) for link, iri in used if iri is not None
+            ]

@@ -141,6 +141,8 @@ def _value(
 def _connected(one: Candidate, other: Candidate) -> bool:
     if one.entities & other.entities:
         return True
+    if one.source.chunk is None:
+        return False
     apart = abs((one.source.char_offset or 0) - (other.source.char_offset or 0))
     return one.source.chunk == other.source.chunk and apart <= _BESIDE
 
@@ -179,7 +181,9 @@ def _aptness(selection: Selection, state: State) -> tuple[bool, float]:
 
 
 def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
-    """Each sentence of the selections once, with the best selection that rests on it."""
+    """Each sentence of the selections once, with the best selection that rests on it, and each fact that was
+    read from no text in the words of its labels.
+    """
     wanted: dict[str, Selection] = {}
     for selection in state.selections:
         edge, hit = selection.edge, selection.hit
@@ -187,13 +191,9 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
             known = wanted.get(node.value)
             if known is None or _aptness(known, state) < _aptness(selection, state):
                 wanted[node.value] = selection
+    found = _without_sentence(state, quotes=not wanted)
     if not wanted:
-        return [
-            Candidate(source.quote, selection.score, selection, source)
-            for selection in state.selections
-            for source in selection.sources[:1]
-            if source.quote
-        ]
+        return list(found.values())
     nodes = [NamedNode(iri) for iri in sorted(wanted)]
     sources = context.store.run("provenance/sentence-sources", sentences=nodes)
     mentions = context.store.run("retrieval/mentioned-entities", sentences=nodes)
@@ -206,7 +206,6 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
         for node in edge.sentences:
             entities.setdefault(node.value, set()).update(end.value for end in edge.ends)
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    found: dict[str, Candidate] = {}
     for row in sources.rows:
         source = source_quote(row)
         key = source.sentence or ""
@@ -214,3 +213,18 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
         named = frozenset(entities.get(key, ()))
         found.setdefault(key, Candidate(source.quote, score, wanted[key], source, entities=named))
     return list(found.values())
+
+
+def _without_sentence(state: State, *, quotes: bool) -> dict[str, Candidate]:
+    """Facts that were read from no text; with `quotes` also the words that others were taken from."""
+    found: dict[str, Candidate] = {}
+    for selection in state.selections:
+        source, edge = selection.sources[0], selection.edge
+        if edge and source.chunk is None:
+            ends = frozenset(end.value for end in edge.ends)
+            found.setdefault(
+                edge.text, Candidate(edge.text, selection.score, selection, source, entities=ends)
+            )
+        elif quotes and source.quote:
+            found.setdefault(source.quote, Candidate(source.quote, selection.score, selection, source))
+    return found

@@ -1,4 +1,7 @@
-"""From what was selected to the characters it rests on: edge → evidence → chunk → page → document."""
+"""From what was selected to the characters it rests on: edge → evidence → chunk → page → document.
+
+Facts that were read from no text (imported, by hand) lead to the file or decision that they came from.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,14 @@ from graphrag_rdf.trace.recorder import Step
 
 
 def attach_sources(context: Context, step: Step, selections: Sequence[Selection]) -> None:
-    """Give each selection all its sources, in one query for facts and one for sentences."""
+    """Give each selection all its sources, in a query for each kind of source."""
     edges = {selection.edge.triple: selection for selection in selections if selection.edge}
     if edges:
         _attach(context, step, "provenance/sources", edges)
         bare = {triple: selection for triple, selection in edges.items() if not selection.sources}
         if bare:
             _attach(context, step, "provenance/containers", bare)
+        _attach(context, step, "provenance/origins", edges)
     sentences = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
     if sentences:
         run = context.store.run(
@@ -47,6 +51,9 @@ def _add(selection: Selection, row: Row) -> None:
 
 def source_quote(row: Row) -> SourceQuote:
     """A row of the provenance templates as a source."""
+    chunk = _text(row.get("chunk"))
+    if chunk is None:
+        return SourceQuote(text_of(row["document"]), text_of(row["title"]), text_of(row["location"]), None)
     quote = _text(row.get("quote"))
     offset = _int(row.get("offset"))
     base = _int(row.get("chunk_offset")) or 0
@@ -55,7 +62,7 @@ def source_quote(row: Row) -> SourceQuote:
         document=text_of(row["document"]),
         title=text_of(row["title"]),
         uri=text_of(row["location"]),
-        chunk=text_of(row["chunk"]),
+        chunk=chunk,
         page_number=_int(row.get("page_number")),
         char_offset=base + offset if offset is not None else (base if quote is None else None),
         char_length=_int(row.get("length"))

@@ -124,22 +124,26 @@ class PassageHit:
 
 @dataclass(frozen=True, slots=True)
 class SourceQuote:
-    """Where a selection is supported: the exact characters.
+    """Where a selection is supported: the exact characters, or for facts that were not read from a text
+    (imported, by hand) what they came from.
 
     Attributes:
+        document, title, uri: the document; of such a fact the imported file.
+        chunk: None of such a fact, which then has neither page, offset nor quote.
         char_offset: code points into the document's text; None when the quote was not located.
+        quote: empty where a whole chunk, or no text at all, is the source.
         verified: whether the quote stands at that place.
     """
 
     document: str
     title: str
     uri: str
-    chunk: str
-    page_number: int | None
-    char_offset: int | None
-    char_length: int | None
-    quote: str
-    verified: bool
+    chunk: str | None
+    page_number: int | None = None
+    char_offset: int | None = None
+    char_length: int | None = None
+    quote: str = ""
+    verified: bool = False
     evidence: str | None = None
     sentence: str | None = None
 
@@ -153,7 +157,7 @@ class SourceQuote:
             "chunk": self.chunk,
             "char_offset": self.char_offset,
             "char_length": self.char_length,
-            "quote": self.quote,
+            "quote": None if self.chunk is None else self.quote,
             "verified": self.verified,
         }
 

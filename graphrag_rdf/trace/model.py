@@ -51,6 +51,8 @@ class Source:
     """A place that supports a fact or sentence.
 
     Attributes:
+        chunk: None of a fact that was read from no text; `document` is then what it came from: an imported
+            file, a list of synonyms, an edit by hand.
         uri: where the document was read from.
         page_number: 1-based; None in documents without pages.
         chunk_number: 1-based position in the document.
@@ -60,7 +62,7 @@ class Source:
         retired: since when the document no longer holds the chunk.
     """
 
-    chunk: str
+    chunk: str | None
     document: str | None = None
     title: str | None = None
     uri: str | None = None
@@ -82,7 +84,8 @@ class Source:
     def as_json(self) -> dict[str, Any]:
         """The keys of `citations[].sources[]` and more."""
         out = {name: getattr(self, name) for name in self.__slots__}
-        return {**out, "retired": iso(self.retired)}
+        quote = None if self.chunk is None else self.quote
+        return {**out, "quote": quote, "retired": iso(self.retired)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
     sources: dict[str, list[tuple[Source, int | None]]] = {}
     for selection in trace.selections:
         for source in selection.sources:
-            sources.setdefault(source.chunk, []).append((source, selection.marker))
+            sources.setdefault(source.chunk or "", []).append((source, selection.marker))
     found = []
     for row in store.select("trace/chunk-texts", session=NamedNode(trace.iri)):
         chunk, offset = rows.must(row, "chunk"), rows.whole(row, "offset") or 0

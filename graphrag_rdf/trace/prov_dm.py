@@ -45,6 +45,7 @@ _RELATIONS: Mapping[NamedNode, tuple[str, str, str, str | None]] = {
     RAG.cites: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:cites"),
     RAG.supportedBy: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:supportedBy"),
     RAG.usedChunk: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:usedChunk"),
+    RAG.usedOrigin: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:usedOrigin"),
     RAG.selectedSentence: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:selectedSentence"),
     RAG.sentenceOf: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:sentenceOf"),
     RAG.continues: ("wasInformedBy", "informed", "informant", "rag:continues"),

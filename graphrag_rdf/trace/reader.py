@@ -194,15 +194,18 @@ class _Steps:
         )
 
     def _read_sources(self) -> defaultdict[str, list[Source]]:
-        """Quotes of facts, sentences, whole chunks where neither says which part, chunks that are gone."""
+        """Quotes of facts, sentences, whole chunks where neither says which part, what facts came from that
+        were read from no text, and what of all this is gone.
+        """
         found: defaultdict[str, list[Source]] = defaultdict(list)
-        for name in ("evidence", "sentence-sources", "chunk-sources"):
+        for name in ("evidence", "sentence-sources", "chunk-sources", "origins"):
             for row in self._select(name):
                 source = read_source(row)
                 if source not in found[rows.must(row, "item")]:
                     found[rows.must(row, "item")].append(source)
         for row in self._select("lost-sources"):
-            found[rows.must(row, "item")].append(Source(rows.must(row, "chunk"), state="forgotten"))
+            lost = Source(rows.text(row, "chunk"), document=rows.text(row, "document"), state="forgotten")
+            found[rows.must(row, "item")].append(lost)
         return found
 
 
@@ -210,11 +213,12 @@ def read_source(row: Row) -> Source:
     """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
     quote = rows.text(row, "quote")
     base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
+    chunk = rows.text(row, "chunk")
     located = quote is not None and offset is not None
-    whole_chunk = quote is None
+    whole_chunk = quote is None and chunk is not None
     retired = rows.moment(row, "retired")
     return Source(
-        chunk=rows.must(row, "chunk"),
+        chunk=chunk,
         document=rows.text(row, "document"),
         title=rows.text(row, "title"),
         uri=rows.text(row, "location"),

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
@@ -128,7 +127,7 @@ class FactSource:
             "page_number": source.page_number,
             "char_offset": source.char_offset,
             "char_length": source.char_length,
-            "quote": source.quote,
+            "quote": None if source.chunk is None else source.quote,
             "verified": source.verified,
             "subgraph": source.subgraph,
             "activity": source.activity,
@@ -181,7 +180,8 @@ def source_tree(store: Store, document: str) -> SourceTree:
 
 
 def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
-    """Every chunk, page, document and quote that supports a fact, in the order of the documents' titles.
+    """Every chunk, page, document and quote that supports a fact, in the order of the documents' titles, then
+    what it came from that is no text.
 
     Args:
         s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases as
@@ -192,8 +192,8 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
         UsageError: when a term is malformed, nothing is called so, or there is no such fact.
     """
     edges = _edges(store, s, p, o)
-    found = store.select("provenance/fact-evidence", edges=edges) if edges else []
-    found += store.select("provenance/fact-containers", edges=edges) if edges else []
+    templates = ("provenance/fact-evidence", "provenance/fact-containers", "provenance/origins")
+    found = [row for name in templates for row in store.select(name, edges=edges)] if edges else []
     if not found:
         raise UsageError(
             f"there is no fact ({s}, {p}, {o})",
@@ -263,11 +263,12 @@ def _edges(store: Store, s: str, p: str, o: str) -> list[Edge]:
     subject, predicate, object_ = terms
     if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
         return [(subject, predicate, object_)]
+    subjects = [subject] if isinstance(subject, NamedNode) else _known(store, s)
     objects: Sequence[Term] = [object_] if object_ is not None else _named(store, o)
     found = store.select(
         "provenance/matching-facts",
-        subjects=[subject] if isinstance(subject, NamedNode) else _known(store, s),
-        predicates=[predicate] if isinstance(predicate, NamedNode) else _predicates(store, p),
+        subjects=subjects,
+        predicates=[predicate] if isinstance(predicate, NamedNode) else _predicates(store, p, subjects),
         objects=objects,
         object_text=[o] if object_ is None else [],
     )
@@ -298,11 +299,15 @@ def _known(store: Store, name: str) -> list[NamedNode]:
     return things
 
 
-def _predicates(store: Store, name: str) -> list[NamedNode]:
-    """As `_known`; rdf:type has no label in the store and is called as it is shown, or as in Turtle."""
-    if name in ("a", "type"):
-        return [*_named(store, name), RDF.type]
-    return _known(store, name)
+def _predicates(store: Store, name: str, subjects: Sequence[NamedNode]) -> list[NamedNode]:
+    """As `_known`; a predicate of these subjects without a label (rdf:type, an imported one) is called as it
+    is shown, rdf:type also as in Turtle.
+    """
+    found = store.select("provenance/unlabelled-predicates", subjects=subjects)
+    unlabelled = [rows.node(row, "predicate") for row in found]
+    called = "type" if name == "a" else name
+    shown = [predicate for predicate in unlabelled if label_of(predicate, {}) == called]
+    return [*_named(store, name), *shown] or _known(store, name)
 
 
 def _named(store: Store, name: str) -> list[NamedNode]:

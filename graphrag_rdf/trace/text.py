@@ -248,12 +248,12 @@ def _fact(fact: Fact | None) -> str:
 def _place(source: Source) -> str:
     """`Chunk 1 → Page 2 → Title (characters 10–25)`."""
     if source.state == "forgotten":
-        return f"{source.chunk} ({_STATES['forgotten']})"
+        return f"{source.chunk or source.document} ({_STATES['forgotten']})"
     page = f"Page {source.page_number}" if source.page_number is not None else ""
     if page and source.page_label and source.page_label != page:
         page += f" “{source.page_label}”"
     path = " → ".join(part for part in (source.chunk_label, page, source.title) if part)
-    notes = []
+    notes = ["a fact, not a quotation"] if source.chunk is None else []
     if source.char_offset is not None and source.char_length is not None:
         notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")
     if source.quote and not source.verified:

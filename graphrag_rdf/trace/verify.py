@@ -43,7 +43,7 @@ def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> li
     |---|---|
     | session | the run was closed, with the question and last step that its outcome asks for |
     | chain | every step derives from the one before it, back to the question |
-    | edges | every selected fact is asserted, and contained in what was extracted from a chunk |
+    | edges | every selected fact is asserted, and contained in what was extracted or imported |
     | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
     | sentences | every selected sentence lies within its chunk |
     | chunks | the text of every chunk still gives the chunk's IRI |
@@ -180,9 +180,15 @@ class _Verifier:
 
     def _objects(self) -> Check:
         found = self._store.select("trace/objects", sessions=[self._session])
-        objects = sorted({rows.must(row, "object") for row in found})
+        objects = sorted({rows.must(row, "object") for row in found} | self._imported())
         bad = [f"{iri} is missing or damaged" for iri in objects if self._librarian.get(iri) is None]
         return _check("objects", len(objects), bad, "stored texts hash to their names")
+
+    def _imported(self) -> set[str]:
+        """The files that selected facts were imported from, which the librarian keeps too."""
+        sources = (source for selection in self._trace.selections for source in selection.sources)
+        origins = {source.document for source in sources if source.chunk is None and source.document}
+        return {iri for iri in origins if iri.startswith(iris.stored_object("").value)}
 
     def _answer(self) -> Check:
         bad = []
@@ -216,8 +222,9 @@ class _Verifier:
             f"{_place(row)} was retired by an edit, {rows.must(row, 'retired')}; its text is kept"
             for row in retired
         ]
-        lost = sorted({rows.must(row, "chunk") for row in self._select("lost-sources")})
-        bad += [f"{chunk}: source forgotten" for chunk in lost]
+        gone = self._select("lost-sources")
+        lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
+        bad += [f"{iri}: source forgotten" for iri in lost]
         return _check("sources", len(chunks) + len(lost), bad, "chunks are as their documents have them")
 
 

@@ -41,6 +41,7 @@ EXTRACTOR = "synthetic/1"
 DEFAULT_BOUND = 250.0
 BOUNDS: Mapping[str, float] = {
     # once per command: all chunks, all entities, all documents
+    "entities/all-names": 2_000,
     "entities/list": 2_000,
     "index/all-chunks": 2_000,
     "index/all-entities": 4_000,

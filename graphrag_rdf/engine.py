@@ -432,15 +432,7 @@ class Engine:
     ) -> list[NamedNode]:
         found: list[NamedNode] = []
         for name in names:
-            if name.startswith(("http://", "https://", "urn:")):
-                iris = [name]
-            else:
-                called = entities_called([name], store=self.store, index=index, language=language)
-                iris = called.get(name, [])
-            try:
-                entities = [NamedNode(iri) for iri in iris]
-            except ValueError:  # malformed, so nothing is called so
-                entities = []
+            entities = self._called(name, index, language)
             rows = self.store.select("retrieval/canonical", entities=entities) if entities else []
             if not rows:
                 raise UsageError(
@@ -448,6 +440,35 @@ class Engine:
                 )
             found += [NamedNode(text_of(row["canonical"])) for row in rows]
         return found
+
+    def _called(self, name: str, index: TextIndex | None, language: str | None) -> list[NamedNode]:
+        if name.startswith(("http://", "https://", "urn:")):
+            iris = [name]
+        else:
+            called = entities_called([name], store=self.store, index=index, language=language)
+            iris = called.get(name, [])
+        try:
+            return [NamedNode(iri) for iri in iris]
+        except ValueError:  # malformed, so nothing is called so
+            return []
+
+    def entity(self, name: str) -> NamedNode:
+        """The one entity of a label or IRI; where it was merged, it itself, not what stands for it.
+
+        Raises:
+            UsageError: when there is none, or several.
+        """
+        self.indexer.recover()
+        entities = self._called(name, self.text_index, None)
+        rows = self.store.select("retrieval/canonical", entities=entities) if entities else []
+        if not rows:
+            raise UsageError(
+                f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
+            )
+        known = sorted({text_of(row["entity"]) for row in rows})
+        if len(known) > 1:
+            raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
+        return NamedNode(known[0])
 
 
 def check_question(question: str) -> str:

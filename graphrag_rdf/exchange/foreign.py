@@ -24,6 +24,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
 from graphrag_rdf.ingest import names
+from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
@@ -213,8 +214,7 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
                 changes.add.append(prov.fact(thing, prop, literal))
             held = SKOS.altLabel if alias else RDFS.label
             changes.add.append(prov.contains(subgraph, thing, held, literal))
-    changes.add += names.unsettled(known.take_contested())
-    canonical = {row["member"]: row["canonical"] for row in store.select("ingest/merges")}
+    groups = read_groups(store)
     linked: set[Term] = set()
     entities = list(file.entities)
     for start in range(0, len(entities), 500):
@@ -222,8 +222,10 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
         linked.update(row["entity"] for row in rows)
     fresh = [entity for entity in entities if entity not in linked]
     for entity in fresh:
-        link = Quad(entity, RAG.canonicalEntity, canonical.get(entity, entity), Graphs.DERIVED)
-        changes.add.append(link)
+        changes.add.append(Quad(entity, RAG.canonicalEntity, entity, Graphs.DERIVED))
+        if entity in groups:
+            known.contest(entity)
+    changes.add += names.unsettled(known.take_contested())
     return changes, len(fresh)
 
 

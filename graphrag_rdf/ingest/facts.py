@@ -17,6 +17,7 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
 from graphrag_rdf.extract.noise import reject_reason
 from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -96,13 +97,13 @@ class FactWriter:
     Args:
         names: the names in the store.
         settings: see `FactSettings`.
-        canonical: canonical IRI by entity IRI, where a merge was decided.
+        groups: what was decided about entities being one; it is applied when names are settled.
     """
 
-    def __init__(self, names: KnownNames, settings: FactSettings, canonical: dict[str, NamedNode]) -> None:
+    def __init__(self, names: KnownNames, settings: FactSettings, groups: Groups) -> None:
         self._names = names
         self._settings = settings
-        self._canonical = canonical
+        self._groups = groups
         self._mint = Minter(settings.namespace)
         self._reasons: dict[str, str | None] = {}  # a text names the same things over and over
 
@@ -241,8 +242,9 @@ class FactWriter:
             out.entities.add(thing)
             if self._names.is_new(thing):
                 out.new_entities.append(thing)
-                canonical = self._canonical.get(thing.value, thing)
-                out.quads.append(Quad(thing, RAG.canonicalEntity, canonical, Graphs.DERIVED))
+                out.quads.append(Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED))
+                if thing in self._groups:
+                    self._names.contest(thing)
         if prop := self._names.add(thing, name):
             out.quads.append(prov.fact(thing, prop, Literal(name)))
         if (thing.value, name) not in named:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.ingest.decisions import read_groups, relink
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term
@@ -85,6 +86,10 @@ class KnownNames:
         names[name] = not alias and not labelled
         return RDFS.label if names[name] else SKOS.altLabel
 
+    def contest(self, thing: NamedNode) -> None:
+        """Have a thing settled at the end of the run, whatever its names."""
+        self._contested[thing.value] = thing
+
     def take_contested(self) -> list[NamedNode]:
         """What got a name that may win over its label, each thing once in a run; to be marked `unsettled`.
 
@@ -105,7 +110,8 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def settle(store: Store) -> list[NamedNode]:
-    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities.
+    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities, and
+    let the others point at what stands for them by the decisions about entities.
 
     Each step may be repeated, so a process that is killed on the way leaves work, not damage.
 
@@ -113,12 +119,12 @@ def settle(store: Store) -> list[NamedNode]:
         what was settled: its records in the indexes may have changed.
     """
     things = [_node(row["thing"]) for row in store.select("labels/unsettled")]
+    groups = read_groups(store)
     for batch in _batches(things):
         store.commit(_drop_unsupported(store, batch))
         store.commit(_elect(store, batch))
-        store.commit(
-            Changes(updates=[("ingest/retract-entities", {"entities": batch})], remove=[*unsettled(batch)])
-        )
+        links = relink(store, groups, batch)
+        store.commit(Changes(remove=[*links.remove, *unsettled(batch)], add=links.add))
     return things
 
 

@@ -30,6 +30,7 @@ from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import Mention
 from graphrag_rdf.extract.topic import topic_of
 from graphrag_rdf.ingest import names
+from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Passage, Written
 from graphrag_rdf.ingest.plan import (
@@ -157,8 +158,7 @@ class Ingest:
         self._progress = progress
         self._stop = stop or (lambda: False)
         self._names = names.KnownNames(store)
-        canonical = {row["member"].value: row["canonical"] for row in store.select("ingest/merges")}  # type: ignore[union-attr]
-        self._writer = FactWriter(self._names, self._settings.facts, canonical)  # type: ignore[arg-type]
+        self._writer = FactWriter(self._names, self._settings.facts, read_groups(store))
         self._run = iris.ingest_run(iris.new_uuid())
         self._started: datetime | None = None
         self._failed_before = {

@@ -8,7 +8,7 @@ a subgraph of the decision, so that the preferred entity has a name whatever doc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -111,12 +111,9 @@ def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer
     path = settings.synonyms
     mint = Minter(settings.namespace)
     wanted: list[Quad] = []
-    canonical: dict[NamedNode, NamedNode] = {}
     names: list[tuple[NamedNode, NamedNode, str]] = []
     for entry in read_synonyms(path):
         node = mint.entity(entry.preferred)
-        canonical[node] = node
-        canonical.update((mint.entity(name), node) for name in entry.others)
         names.append((node, RDFS.label, entry.preferred))
         names += [(node, SKOS.altLabel, name) for name in entry.others if name != entry.preferred]
         wanted += _decision(node, entry, mint, path)
@@ -128,11 +125,10 @@ def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer
         remove=[quad for quad in stood if quad not in new], add=[quad for quad in wanted if quad not in old]
     )
     touched = {node for node, _, _ in names}
-    touched.update(_nodes(stood, RAG.canonicalEntity))
-    members = _nodes(stood, RAG.member)
-    _link(store, {*canonical, *members}, canonical, changes)
+    for prop in (RAG.canonicalEntity, RAG.member):
+        touched.update(_nodes([*stood, *wanted], prop))
     known = KnownNames(store)
-    known.load(canonical.values())
+    known.load(node for node, _, _ in names)
     for node, prop, name in names:
         if asserted := known.add(node, name, alias=prop == SKOS.altLabel):
             changes.add.append(prov.fact(node, asserted, Literal(name)))
@@ -169,29 +165,7 @@ def _contained(subgraph: NamedNode, node: NamedNode, prop: NamedNode, name: str)
     return list(prov.contained(subgraph, node, prop, Literal(name)))[1]
 
 
-def _link(
-    store: Store, entities: set[NamedNode], canonical: dict[NamedNode, NamedNode], changes: Changes
-) -> None:
-    """Let the entities that exist, and the preferred ones, point at what stands for them now."""
-    ordered = sorted(entities, key=str)
-    have: dict[NamedNode, NamedNode] = {}
-    for row in store.select("ingest/canonical-links", entities=ordered):
-        have[row["entity"]] = row["canonical"]  # type: ignore[index,assignment]
-    for entity in ordered:
-        target = canonical.get(entity, entity)
-        if have.get(entity) == target or (entity not in have and entity != target):
-            continue
-        if entity in have:
-            changes.remove.append(_canonical(entity, have[entity]))
-        if entity in have or entity in canonical:
-            changes.add.append(_canonical(entity, target))
-
-
-def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
-    return Quad(entity, RAG.canonicalEntity, target, Graphs.DERIVED)
-
-
-def _nodes(quads: list[Quad], predicate: NamedNode) -> list[NamedNode]:
+def _nodes(quads: Iterable[Quad], predicate: NamedNode) -> list[NamedNode]:
     return [
         node for quad in quads if quad.predicate == predicate and isinstance(node := quad.object, NamedNode)
     ]

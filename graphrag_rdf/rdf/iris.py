@@ -139,6 +139,16 @@ def merge(origin: str, canonical: NamedNode) -> NamedNode:
     return NamedNode(f"urn:graphrag-rdf:merge:{name_uuid(origin, canonical.value)}")
 
 
+def decision(kind: str, origin: str, *parts: str | int) -> NamedNode:
+    """A decision about entities (merge, split), by where it comes from and what it says."""
+    return NamedNode(f"urn:graphrag-rdf:{kind}:{name_uuid(origin, *parts)}")
+
+
+def person(name: str) -> NamedNode:
+    """Somebody who decided or judged, by name."""
+    return NamedNode(f"urn:graphrag-rdf:person:{name_uuid(name)}")
+
+
 # --- traces ------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,237 @@
+"""Which names are so alike that they may name one thing: rules that compare spellings, nothing else.
+
+Names are compared by key or by character 3-grams, both through postings, so that cost grows with the names
+and with those that are alike, not with their pairs. Whether two entities *are* one is not decided here; see
+`ingest.normalisation`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from graphrag_rdf.extract.normalise import fold
+
+_LEGAL_FORMS = """
+ab ag as asa bhd bv co company corp corporation cv eg ev gmbh inc incorporated kg kgaa limited llc llp ltd lp
+mbh nv ohg oy oyj plc pte pty sa sarl sas se spa srl ug vof
+"""
+_ARTICLES = "the a an der die das ein eine de het een le la les el los il"
+
+LEGAL_FORMS = frozenset(_LEGAL_FORMS.split())
+"""Last words of a firm's name that say what kind of firm it is, punctuation removed."""
+
+ARTICLES = frozenset(_ARTICLES.split())
+"""First words that a name may have or not."""
+
+_APOSTROPHES = re.compile("['’ʼ`´]")
+_NOT_WORD = re.compile(r"[\W_]+")
+_ORDINAL = re.compile(r"\d|^[ivxlcdm]{1,7}$")
+_UPPER_WORD = re.compile(r"[A-ZÀ-Þ]")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two things whose names are alike.
+
+    Attributes:
+        one, other: positions in what was compared, the smaller first.
+        rule: which rule brought them together.
+        score: 0 to 1.
+    """
+
+    one: int
+    other: int
+    rule: str
+    score: float
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, without punctuation; single letters that follow each other are one (U. S. A.)."""
+    out: list[str] = []
+    run = False
+    for word in _NOT_WORD.sub(" ", _APOSTROPHES.sub("", fold(name).replace("&", " and "))).split():
+        single = len(word) == 1 and word.isalpha()
+        if single and run:
+            out[-1] += word
+        else:
+            out.append(word)
+        run = single
+    return out
+
+
+def _plain(name: str) -> list[str]:
+    decomposed = unicodedata.normalize("NFKD", " ".join(words(name)))
+    return "".join(c for c in decomposed if not unicodedata.combining(c)).split()
+
+
+def _without_article(name: str) -> list[str]:
+    found = _plain(name)
+    return found[1:] if len(found) > 1 and found[0] in ARTICLES else found
+
+
+def _without_legal_form(name: str) -> list[str]:
+    found = _without_article(name)
+    while len(found) > 1 and found[-1] in LEGAL_FORMS:
+        found.pop()
+    return found
+
+
+def _singular(name: str) -> list[str]:
+    """With the last word in the singular, unless it is part of a proper name (Adams is not Adam)."""
+    found = _without_article(name)
+    last = name.split()[-1:] or [""]
+    if not found or _UPPER_WORD.search(last[0]):
+        return found
+    word = found[-1]
+    for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x"), ("ches", "ch"), ("shes", "sh")):
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            return [*found[:-1], word.removesuffix(ending) + instead]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        return [*found[:-1], word[:-1]]
+    return found
+
+
+KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
+    ("punctuation", words, 0.98),
+    ("accents", _plain, 0.96),
+    ("article", _without_article, 0.95),
+    ("legal_form", _without_legal_form, 0.93),
+    ("plural", _singular, 0.91),
+)
+"""Rule, what it makes of a name, and how sure it is: names with the same key are alike by the first rule."""
+
+INITIALS = 0.9
+"""How sure two names are the same of which one has initials, where something else speaks for it."""
+
+
+def same_key(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
+    """Pairs of things that have a name in common after bolder normalisation, by the surest rule.
+
+    Args:
+        names: (thing, name); a thing may have several.
+    """
+    seen: set[tuple[int, int]] = set()
+    for rule, key_of, score in KEYS:
+        holders: dict[str, dict[int, None]] = defaultdict(dict)
+        for thing, name in names:
+            if key := " ".join(key_of(name)):
+                holders[key][thing] = None
+        for things in holders.values():
+            first, *others = sorted(things)  # all with the first one: a group needs no more
+            for other in others:
+                if (first, other) not in seen:
+                    seen.add((first, other))
+                    yield Pair(first, other, rule, score)
+
+
+def initials(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
+    """Pairs of persons of whom one name has initials: "J. R. Smith" and "John R. Smith", not "Jane Smith".
+
+    It takes two given names or initials, or one initial and one name; the surname must be the same. A name
+    that fits several which do not fit each other fits none.
+    """
+    by_surname: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
+    for thing, name in names:
+        parts = _NOT_WORD.sub(" ", _APOSTROPHES.sub("", fold(name))).split()
+        capitals = sum(1 for word in name.split() if _UPPER_WORD.match(word))
+        if 2 <= len(parts) <= 5 and capitals >= 2 and len(parts[-1]) > 1:
+            by_surname[parts[-1]].append((thing, tuple(parts[:-1])))
+    for surname in sorted(by_surname):
+        people = by_surname[surname]
+        for thing, given in people:
+            if _spelt_out(given) == len(given):
+                continue
+            fuller = [(t, g) for t, g in people if t != thing and _spelt_out(g) > _spelt_out(given)]
+            fitting = {t: g for t, g in fuller if _fits(given, g)}
+            longest = max(fitting.values(), key=len, default=())
+            if fitting and all(_fits(g, longest) for g in fitting.values()):
+                for other in fitting:
+                    yield Pair(min(thing, other), max(thing, other), "initials", INITIALS)
+
+
+def _spelt_out(given: Iterable[str]) -> int:
+    """How many given names are not initials."""
+    return sum(1 for word in given if len(word) > 1)
+
+
+def _fits(short: Sequence[str], full: Sequence[str]) -> bool:
+    """Whether given names agree word by word, an initial with what begins so; either may be shorter."""
+    return all(
+        a == b or (1 in (len(a), len(b)) and a[0] == b[0]) for a, b in zip(short, full, strict=False)
+    ) and bool(short and full)
+
+
+# --- character 3-grams ---------------------------------------------------------------------------
+
+
+def grams(name: str) -> Counter[str]:
+    """Character 3-grams of a name, its words each with a blank at either end."""
+    text = f" {' '.join(_plain(name))} "
+    return Counter(text[i : i + 3] for i in range(len(text) - 2))
+
+
+def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
+    """Pairs of things whose names have a cosine of 3-grams of at least `least`, each once, with the cosine.
+
+    Grams weigh by their rarity (1 + ln of names per name that holds it). Only the rare grams of a name are
+    looked up: with the others alone no two names reach the bound (prefix filtering; Bayardo, Ma and Srikant,
+    "Scaling up all pairs similarity search", WWW 2007). Numbers, ordinals and single letters must be the
+    same: "Gate 4" is not "Gate 5".
+    """
+    counted = [(thing, _marks(name), grams(name)) for thing, name in names]
+    spread = Counter(gram for _, _, each in counted for gram in each)
+    rank = {gram: n for n, gram in enumerate(sorted(spread, key=lambda gram: (spread[gram], gram)))}
+    postings: dict[str, list[int]] = defaultdict(list)
+    vectors: list[Mapping[str, float]] = []
+    best: dict[tuple[int, int], float] = {}
+    for position, (thing, marks, each) in enumerate(counted):
+        vector = _unit(each, spread, len(names))
+        vectors.append(vector)
+        candidates: dict[int, None] = {}
+        for gram in _prefix(vector, rank, least):
+            candidates.update(dict.fromkeys(postings[gram]))
+            postings[gram].append(position)
+        for candidate in candidates:
+            other = counted[candidate]
+            if other[0] == thing or other[1] != marks:
+                continue
+            cosine = _dot(vector, vectors[candidate])
+            if cosine >= least:
+                pair = (min(thing, other[0]), max(thing, other[0]))
+                best[pair] = max(best.get(pair, 0.0), cosine)
+    for (one, two), cosine in sorted(best.items()):
+        yield Pair(one, two, "spelling", min(1.0, cosine))
+
+
+def _marks(name: str) -> tuple[str, ...]:
+    """What tells names apart that are otherwise alike: numbers, ordinals, single letters."""
+    return tuple(sorted(word for word in words(name) if len(word) == 1 or _ORDINAL.search(word)))
+
+
+def _unit(each: Mapping[str, int], spread: Mapping[str, int], names: int) -> dict[str, float]:
+    weights = {gram: count * (1 + math.log(names / spread[gram])) for gram, count in each.items()}
+    norm = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
+    return {gram: weight / norm for gram, weight in weights.items()}
+
+
+def _prefix(vector: Mapping[str, float], rank: Mapping[str, int], least: float) -> list[str]:
+    """The rarest grams, so many that those left out have a norm below `least`."""
+    ordered = sorted(vector, key=rank.__getitem__)
+    left = 0.0
+    while ordered:
+        left += vector[ordered[-1]] ** 2
+        if left >= least * least:
+            break
+        ordered.pop()
+    return ordered
+
+
+def _dot(one: Mapping[str, float], other: Mapping[str, float]) -> float:
+    if len(other) < len(one):
+        one, other = other, one
+    return sum(weight * other[gram] for gram, weight in one.items() if gram in other)

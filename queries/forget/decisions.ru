@@ -1,0 +1,25 @@
+# name: forget/decisions
+# kind: update
+# summary: Let decisions about entities forget those that no document names any more, and go where nothing is left to decide.
+DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit }
+  GRAPH <urn:graph:system> {
+    ?decision a ?kind ;
+      ?property ?entity .
+    FILTER(?property IN (rag:member, rag:canonicalEntity, rag:splitInto))
+  }
+  FILTER NOT EXISTS { {% call facts() %}?entity rdfs:label ?label{% endcall %} }
+  FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
+} ;
+DELETE { GRAPH <urn:graph:system> { ?decision ?property ?value } } WHERE {
+  VALUES ?kind { rag:EntityMerge rag:EntitySplit }
+  GRAPH <urn:graph:system> {
+    ?decision a ?kind ;
+      ?property ?value .
+    FILTER NOT EXISTS {
+      ?decision rag:member ?one , ?other .
+      FILTER(?one != ?other)
+    }
+  }
+  FILTER NOT EXISTS { GRAPH <urn:graph:system> { ?decision prov:hadPrimarySource ?file } }
+}

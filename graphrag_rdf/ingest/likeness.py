@@ -105,6 +105,12 @@ KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
 )
 """Rule, what it makes of a name, and how sure it is: names with the same key are alike by the first rule."""
 
+ALIAS = 0.92
+"""How sure it is that a thing is what another is also called."""
+
+SHORT_NAME = 0.85
+"""The same, where the alias is part of the other's own name: "Orr" and "Andrew Orr"."""
+
 INITIALS = 0.9
 """How sure two names are the same of which one has initials, where something else speaks for it."""
 
@@ -127,6 +133,41 @@ def same_key(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
                 if (first, other) not in seen:
                     seen.add((first, other))
                     yield Pair(first, other, rule, score)
+
+
+def also_called(names: Sequence[tuple[int, str]], aliases: Sequence[tuple[int, str]]) -> Iterator[Pair]:
+    """Pairs of which one has, as its own name, an alias of the other that is an alias of nothing else.
+
+    An alias that is part of the longer name fits only if nothing else has it in its name.
+
+    Args:
+        names: (thing, its own name); a thing may have several.
+        aliases: (thing, other name).
+    """
+    owners: dict[str, dict[int, None]] = defaultdict(dict)
+    holders: dict[str, dict[int, None]] = defaultdict(dict)
+    bearers: dict[str, dict[int, None]] = defaultdict(dict)
+    own: dict[int, set[str]] = defaultdict(set)
+    for thing, name in names:
+        found = words(name)
+        owners[" ".join(found)][thing] = None
+        own[thing].update(found)
+        for word in found:
+            bearers[word][thing] = None
+    for thing, name in aliases:
+        holders[" ".join(words(name))][thing] = None
+    for key, things in holders.items():
+        if not key or len(things) != 1:
+            continue
+        (aliased,) = things
+        for thing in owners.get(key, ()):
+            if thing == aliased:
+                continue
+            pair = min(thing, aliased), max(thing, aliased)
+            if not set(key.split()) <= own[aliased]:
+                yield Pair(*pair, "alias", ALIAS)
+            elif {*bearers[key.split()[-1]]} <= {*pair}:
+                yield Pair(*pair, "short_name", SHORT_NAME)
 
 
 def initials(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:

@@ -1,9 +1,9 @@
 """Entity normalisation after the fact: proposes which entities are one, and decides on those sure enough.
 
 `ingest.likeness` says whose names are alike. Here it is held against the store: entities of types that
-contradict each other, and those that a split keeps apart, are never proposed; initials need a document that
-names both; names that are merely spelt alike are proposed with a score that stays below what is applied
-unless asked for. With an embedding model the meaning of such names counts too.
+contradict each other, and those that a split keeps apart, are never proposed; aliases and initials need a
+document that names both; names that are merely spelt alike are proposed with a score that stays below what is
+applied unless asked for. With an embedding model the meaning of such names counts too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
-from graphrag_rdf.ingest.likeness import Pair, initials, same_key, similar
+from graphrag_rdf.ingest.likeness import Pair, also_called, initials, same_key, similar
 from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -32,6 +32,8 @@ MIN_SCORE = 0.9
 
 _SPELLING = 0.8  # the least cosine of 3-grams that makes names alike
 _SURE = 0.89  # the most that likeness of spelling or meaning alone can say
+_TOGETHER = frozenset({"alias", "short_name", "initials"})
+"""Rules that need a document which names both."""
 _BATCH = 500
 _REASONS = {
     "punctuation": "the names differ in punctuation only",
@@ -39,6 +41,8 @@ _REASONS = {
     "article": "the names differ in an article only",
     "legal_form": "the names differ in the legal form of the firm only",
     "plural": "the names differ in the plural of a common noun only",
+    "alias": "one is also called what the other is called",
+    "short_name": "one is also called by the part of its name that the other has",
     "initials": "one name has the initials of the other, and a document names both",
     "spelling": "the names are spelt alike",
     "meaning": "the names are spelt alike and mean alike",
@@ -95,8 +99,13 @@ def propose(engine: Engine, *, min_score: float = MIN_SCORE, limit: int | None =
     store = engine.store
     names = _names(store)
     entities = sorted(names, key=str)
-    called = [(number, name) for number, node in enumerate(entities) for name in sorted(names[node])]
-    pairs = [*same_key(called), *initials(called)]
+    called = [
+        (n, name) for n, node in enumerate(entities) for name in sorted(names[node]) if names[node][name]
+    ]
+    aliases = [
+        (n, name) for n, node in enumerate(entities) for name in sorted(names[node]) if not names[node][name]
+    ]
+    pairs = [*same_key(called), *also_called(called, aliases), *initials(called)]
     if min_score < _SURE:
         pairs += _spelt_alike(engine, called, min_score)
     best: dict[tuple[int, int], Pair] = {}
@@ -120,11 +129,13 @@ def standing(store: Store) -> list[Decision]:
     return [d for d in read_decisions(store) if d.by == RULE and d.undone is None]
 
 
-def _names(store: Store) -> dict[NamedNode, set[str]]:
-    """All names of each group of entities, by the entity that stands for it."""
-    names: dict[NamedNode, set[str]] = {}
+def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
+    """All names of each group of entities, by the entity that stands for it; whether each is a label."""
+    names: dict[NamedNode, dict[str, bool]] = {}
     for row in store.select("entities/all-names"):
-        names.setdefault(NamedNode(text_of(row["canonical"])), set()).add(text_of(row["name"]))
+        of_group = names.setdefault(NamedNode(text_of(row["canonical"])), {})
+        name = text_of(row["name"])
+        of_group[name] = of_group.get(name, False) or bool(to_python(row["label"]))
     return names
 
 
@@ -195,7 +206,7 @@ def _allowed(store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair])
         shared = len(together.documents[one] & together.documents[other])
         if one == other or not together.fits(one, other):
             continue
-        if pair.rule == "initials" and not shared:
+        if pair.rule in _TOGETHER and not shared:
             continue
         if any(
             groups.are_kept_apart(entities[left], entities[right])

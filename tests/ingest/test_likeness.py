@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.ingest.likeness import Pair, grams, initials, same_key, similar
+from graphrag_rdf.ingest.likeness import Pair, also_called, grams, initials, same_key, similar
 
 
 def rule_of(one: str, other: str) -> str | None:
@@ -62,6 +62,24 @@ def test_a_group_has_one_pair_less_than_members() -> None:
 )
 def test_initials(names: list[str], pairs: list[tuple[int, int]]) -> None:
     assert sorted((p.one, p.other) for p in initials(list(enumerate(names)))) == pairs
+
+
+@pytest.mark.parametrize(
+    ("names", "aliases", "pairs"),
+    [
+        (["Elspeth Marwick", "E. M. Halden"], [(0, "E.M. Halden")], [("alias", 0, 1)]),
+        (["Andrew Orr", "Orr"], [(0, "Orr")], [("short_name", 0, 1)]),
+        (["Andrew Orr", "Orr", "Bess Orr"], [(0, "Orr")], []),
+        (["Andrew Orr", "Orr", "Bess Marr"], [(0, "Orr"), (2, "Orr")], []),
+        (["Andrew Orr"], [(0, "Andrew Orr")], []),
+        (["Andrew Orr", "Bess Orr"], [(0, "Uncle"), (1, "Uncle")], []),
+    ],
+)
+def test_also_called(
+    names: list[str], aliases: list[tuple[int, str]], pairs: list[tuple[str, int, int]]
+) -> None:
+    found = also_called(list(enumerate(names)), aliases)
+    assert [(p.rule, p.one, p.other) for p in found] == pairs
 
 
 def test_similar_needs_the_same_numbers() -> None:

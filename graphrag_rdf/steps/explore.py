@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.recording import record_exploration
@@ -49,16 +50,42 @@ class _Exploration:
         self.lexical = self.search.lexical
         self.vector = self.search.vector
         self.mentions = self._mentions()
+        self.follows_facts = bool(parameters["max_path_length"] and parameters["edge_limit"])
 
     def find_seeds(self) -> None:
         """Entities that the concepts name: exactly, else by words, else by meaning."""
         self.state.seeds = self.search.find_seeds()
         self.reached = {seed.entity.value: seed.score for seed in self.state.seeds}
 
+    def _find_names(self) -> None:
+        """A sentence that has all words of what was looked for mentions it, also where none was recorded.
+
+        Only where no facts are followed, which otherwise lead to such sentences: where there are both, this
+        finds more answers that are wrong than right ones.
+        """
+        looked_for = [
+            (seed.entity, frozenset(analyse(seed.matched_text, self.state.language)))
+            for seed in self.state.seeds
+            if seed.matched_by == "exact"
+        ]
+        unanchored = [
+            NamedNode(iri)
+            for iri, mentioned in self.mentions.items()
+            if not any(entity.value in self.reached for entity in mentioned)
+        ]
+        if not looked_for or not unanchored:
+            return
+        for row in self.search.rows("retrieval/sentence-texts", sentences=unanchored):
+            words = set(analyse(text_of(row["text"]), self.state.language))
+            named = [entity for entity, name in looked_for if name and name <= words]
+            self.mentions[node_of(row["sentence"]).value] += named
+
     # --- hops --------------------------------------------------------------------------------------
 
     def walk(self) -> None:
         """Fetch, score and keep edges hop by hop; the ends of what is kept are the next frontier."""
+        if not self.follows_facts:
+            self._find_names()
         frontier = [seed.entity for seed in self.state.seeds]
         visited: set[str] = set()
         for hop in range(1, self.parameters["max_path_length"] + 1):
@@ -66,7 +93,7 @@ class _Exploration:
             if not frontier:
                 break
             visited.update(entity.value for entity in frontier)
-            kept = self._hop(hop, frontier)
+            kept = self._hop(hop, frontier) if self.follows_facts else []
             self._sentences()
             reached: dict[str, float] = {}
             for edge in kept:

@@ -205,6 +205,8 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
     for edge in state.edges:
         for node in edge.sentences:
             entities.setdefault(node.value, set()).update(end.value for end in edge.ends)
+    for hit in state.hits:
+        entities.setdefault(hit.sentence.value, set()).update(entity.value for entity in hit.entities)
     scores = {hit.sentence.value: hit.score for hit in state.hits}
     for row in sources.rows:
         source = source_quote(row)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 from pyoxigraph import NamedNode
@@ -30,15 +32,23 @@ class Librarian:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._memory: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+        self._held: Counter[str] = Counter()
 
-    def put(self, data: str | bytes) -> NamedNode:
+    def put(self, data: str | bytes, *, hold: bool = False) -> NamedNode:
         """Store bytes (a text as UTF-8) and return their IRI.
+
+        Args:
+            hold: keep it from `sweep` until `release`: nothing in the store names it yet.
 
         Raises:
             StoreError: when the disk refuses.
         """
         content = data.encode() if isinstance(data, str) else data
         key = iris.digest(content)
+        if hold:
+            with self._lock:
+                self._held[key] += 1
         if self.get(iris.stored_object(key)) is not None:  # a damaged object is written anew
             return iris.stored_object(key)
         packed = zlib.compress(content, 1)
@@ -91,6 +101,31 @@ class Librarian:
         except FileNotFoundError:
             return False
         return True
+
+    def release(self, held: Iterable[NamedNode]) -> None:
+        """Let go of what `put` held, as often as it did: the store names it by now, or never will."""
+        with self._lock:
+            for iri in held:
+                key = _key(iri)
+                if key is None:
+                    continue
+                self._held[key] -= 1
+                if self._held[key] <= 0:
+                    del self._held[key]
+
+    def sweep(
+        self, candidates: Iterable[NamedNode], named: Callable[[list[NamedNode]], Collection[object]]
+    ) -> int:
+        """Erase those of some objects that nothing names, save for what is held; how many were erased.
+
+        Args:
+            named: which of the objects the store names. It is asked, and the rest erased, while nobody can
+                take hold of an object: one that is put meanwhile is written anew afterwards.
+        """
+        with self._lock:
+            free = [iri for iri in candidates if _key(iri) not in self._held]
+            wanted = named(free) if free else ()
+            return sum(self.delete(iri) for iri in free if iri not in wanted)
 
     def objects(self) -> Iterator[NamedNode]:
         """The IRIs of all objects."""

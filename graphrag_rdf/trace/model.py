@@ -119,13 +119,18 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Activated:
-    """An entity that activation reached: in which round, from where, through which sentence or fact."""
+    """An entity that activation reached: in which round, from where, through which sentence or fact.
+
+    Attributes:
+        similarity: of the carrier to the question: what the origin's activation was multiplied by.
+    """
 
     entity: str
     label: str
     activation: float | None
     round: int | None
     carrier: str | None
+    similarity: float | None
     origin: str | None
 
     def as_json(self) -> dict[str, Any]:

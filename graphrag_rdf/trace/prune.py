@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
@@ -102,8 +102,7 @@ def _delete_batch(store: Store, librarian: Librarian, sessions: list[NamedNode],
     # the store first: an object that nothing names is litter, a name without its object is a broken trace
     store.commit(Changes(updates=[("trace/delete", {"sessions": sessions})], content=False))
     if objects:
-        shared = {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
-        out.objects += sum(librarian.delete(iri) for iri in objects if iri not in shared)
+        out.objects += librarian.sweep(objects, lambda free: _named(store, free))
     if retired:
         cited = {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=retired)}
         chunks = [chunk for chunk in retired if chunk not in cited]
@@ -111,3 +110,7 @@ def _delete_batch(store: Store, librarian: Librarian, sessions: list[NamedNode],
             changes = Changes(updates=[("ingest/retract-chunks", {"chunks": chunks})], content=False)
             store.commit(changes)
             out.chunks += len(chunks)
+
+
+def _named(store: Store, objects: Sequence[NamedNode]) -> set[Term]:
+    return {row["object"] for row in store.select("trace/shared-objects", objects=objects)}

@@ -160,6 +160,7 @@ class _Steps:
             activation=rows.number(row, "activation"),
             round=rows.whole(row, "round"),
             carrier=rows.text(row, "carrier"),
+            similarity=rows.number(row, "similarity"),
             origin=rows.text(row, "origin"),
         )
 

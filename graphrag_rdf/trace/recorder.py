@@ -93,6 +93,7 @@ class TraceRecorder:
         self.session = iris.session(self.run)
         self.question = iris.question(self.run)
         self._last: NamedNode = self.question
+        self._held: list[NamedNode] = []
         self._messages = 0
         self._calls = 0
         self._clock = time.perf_counter()
@@ -289,7 +290,10 @@ class TraceRecorder:
 
     def keep_text(self, text: str) -> NamedNode:
         """Put a text into the librarian (unless nothing is stored); its IRI."""
-        return self._librarian.put(text) if self._stored else iris.stored_object(iris.digest(text))
+        if not self._stored:
+            return iris.stored_object(iris.digest(text))
+        self._held.append(self._librarian.put(text, hold=True))
+        return self._held[-1]
 
     def quad(self, s: NamedNode, p: NamedNode, o: Term) -> Quad:
         """A quad of the trace graph."""
@@ -315,8 +319,13 @@ class TraceRecorder:
         )
 
     def _write(self, quads: list[Quad]) -> None:
-        if self._stored:
+        if not self._stored:
+            return
+        try:
             self._store.commit(Changes(add=quads, content=False))
+        finally:
+            self._librarian.release(self._held)
+            self._held.clear()
 
     def _number(self) -> str:
         self._messages += 1

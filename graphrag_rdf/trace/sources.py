@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
@@ -143,7 +144,8 @@ def source_tree(store: Store, document: str) -> SourceTree:
     """A document, its pages, its chunks, and the facts that each gave.
 
     Args:
-        document: IRI, identity (path under the ingest root), place, or title if it is unique.
+        document: IRI, identity (path under the ingest root), path of the file on disk, place (a URI), or
+            title if it is unique.
 
     Raises:
         UsageError: when nothing, or more than one document, is called so.
@@ -208,6 +210,8 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
 
 def _find(store: Store, name: str) -> Row:
     found = store.select("provenance/find-document", name=name.strip().strip("<>"))
+    if not found and (place := _place_of(name)) is not None:
+        found = store.select("provenance/find-document", name=place)
     exact = [row for row in found if rows.truth(row, "exact")]
     matches = exact or found
     if not matches:
@@ -216,6 +220,14 @@ def _find(store: Store, name: str) -> Row:
         listed = ", ".join(rows.must(row, "document") for row in matches)
         raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
     return matches[0]
+
+
+def _place_of(name: str) -> str | None:
+    """The place of a file on disk, as documents have it; it need not be there any more."""
+    try:
+        return Path(name).expanduser().resolve().as_uri()
+    except (OSError, ValueError, RuntimeError):  # no path: a NUL, a home of nobody
+        return None
 
 
 def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, ...]]:

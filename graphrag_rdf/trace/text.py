@@ -165,6 +165,8 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
         return
     for active in step.activated:
         strength = f"round {active.round}, activation {_number(active.activation)}"
+        if active.similarity is not None:
+            strength += f", carrier's similarity {_number(active.similarity)}"
         page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
     for edge in step.considered:
         mark = "*" if edge.selected else " "

@@ -51,7 +51,7 @@ def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> li
     | objects | answers, queries, prompts and completions are there and hash to their names |
     | answer | every sentence stands at its offset in the answer |
     | citations | every citation leads to a selection of this trace, and its mark stands in the sentence |
-    | sources | no source was retired by an edit or forgotten since |
+    | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
 
     Raises:
         UsageError: when there is no such trace.
@@ -217,22 +217,27 @@ class _Verifier:
         return _check("citations", len(found), bad, "citations lead to selections")
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
-        retired = [row for row in chunks if "retired" in row]
-        bad = [
+        retired = [
             f"{_place(row)} was retired by an edit, {rows.must(row, 'retired')}; its text is kept"
-            for row in retired
+            for row in chunks
+            if "retired" in row
         ]
         gone = self._select("lost-sources")
         lost = sorted({rows.text(row, "chunk") or rows.must(row, "document") for row in gone})
-        bad += [f"{iri}: source forgotten" for iri in lost]
-        return _check("sources", len(chunks) + len(lost), bad, "chunks are as their documents have them")
+        bad = [f"{iri}: source forgotten" for iri in lost]
+        good = "; ".join(["chunks are there", *_some(retired)])
+        return _check("sources", len(chunks) + len(lost), bad, good)
 
 
 def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:
     if not bad:
         return Check(name, True, f"{count} of {count} {good}")
-    more = f"; and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-    return Check(name, False, "; ".join(bad[:_SHOWN]) + more)
+    return Check(name, False, "; ".join(_some(bad)))
+
+
+def _some(found: Sequence[str]) -> list[str]:
+    """The first few, and how many more there are."""
+    return [*found[:_SHOWN], *([f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else [])]
 
 
 def _place(row: Row) -> str:

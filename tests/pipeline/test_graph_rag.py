@@ -113,6 +113,14 @@ def test_both_explorations_answer(samples: Engine, use: str) -> None:
     assert "Rhoda Tennant" in answer["answer"]
 
 
+@pytest.mark.parametrize("setting", ["exploration.max_path_length", "exploration.edge_limit"])
+def test_sentences_answer_where_no_facts_are_followed(samples: Engine, setting: str) -> None:
+    """Also sentences whose mention of what the question names was not recorded."""
+    answer = final(samples, "Who invented the reversing gear?", settings={setting: "0"})
+    assert "Rhoda Tennant" in answer["answer"]
+    assert all("edge" not in citation for citation in answer["citations"])
+
+
 def test_an_unread_index_is_said_and_does_not_stop_the_answer(sample_folder: Path, tmp_path: Path) -> None:
     """Without the text index the degraded path says so."""
     damaged = tmp_path / "store"

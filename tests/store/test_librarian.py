@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,35 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(StoreError):
         Librarian(tmp_path / "librarian").put("x")
+
+
+def test_what_is_held_is_not_swept(librarian: Librarian) -> None:
+    """As often as it was held, and whether or not it was there before; what is named stays anyway."""
+    old, named = librarian.put("old"), librarian.put("named")
+    assert librarian.put("old", hold=True) == old
+    librarian.put("old", hold=True)
+    new = librarian.put("new", hold=True)
+    everything = [old, named, new]
+    assert librarian.sweep(everything, {named}.intersection) == 0
+    librarian.release([old, new])
+    assert librarian.sweep(everything, {named}.intersection) == 1
+    assert [librarian.get(iri) is None for iri in everything] == [False, False, True]
+    librarian.release([old])
+    assert librarian.sweep(everything, {named}.intersection) == 1
+
+
+def test_what_is_put_while_others_are_swept_is_there_afterwards(librarian: Librarian) -> None:
+    """Between the look at what is named and the erasing nobody can take an object for granted."""
+    iri = librarian.put("text")
+    waiting = ThreadPoolExecutor(1)
+
+    def nothing(_: list[NamedNode]) -> set[NamedNode]:
+        started.append(waiting.submit(librarian.put, "text", hold=True))
+        time.sleep(0.05)
+        return set()
+
+    started: list[Future[NamedNode]] = []
+    assert librarian.sweep([iri], nothing) == 1
+    assert started[0].result() == iri
+    assert librarian.text(iri) == "text"
+    waiting.shutdown()

@@ -209,6 +209,7 @@ def _explore(recorder: TraceRecorder, sample: Sample) -> None:
         (RAG.activation, double(0.5)),
         (RAG.round, integer(1)),
         (RAG.fromEntity, MILL),
+        (RAG.similarity, double(0.625)),
     )
     recorder.item(step, RAG.activatedEntity, "activated", 0, (RDF.type, RAG.ActivatedEntity), *active)
     for index, edge in enumerate((FOUNDING, (ADA, RDF.type, Literal("person")))):

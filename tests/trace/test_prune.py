@@ -17,7 +17,7 @@ from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.prune import delete_trace, prune
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.verify import verify_trace
-from tests.trace.conftest import Sample, nest, record
+from tests.trace.conftest import ANSWER, Sample, nest, record
 
 
 def everything(sample: Sample) -> tuple[set[Quad], set[str]]:
@@ -109,3 +109,23 @@ def test_retired_chunks_go_with_the_last_trace_that_used_them(sample: Sample, ru
     assert sample.letter_chunk not in left
     assert sample.subgraph(sample.letter_chunk) not in left
     assert {sample.first, iris.page(sample.report, 1)} <= left
+
+
+def test_pruning_leaves_what_a_running_question_has_put(sample: Sample) -> None:
+    """Its text is the same as that of a trace that goes; it is not in the store yet."""
+    old = record(sample)
+    running = TraceRecorder(sample.store, sample.librarian)
+    list(
+        running.begin(
+            "Q?", pipeline="graph_rag", question_types=[], label="GraphRAG", parameters={}, model=None
+        )
+    )
+    step = running.step("synthesis")
+    kept = running.keep_text(ANSWER)
+    running.say(step, RAG.storedText, kept)
+    delete_trace(sample.store, sample.librarian, old.session)
+    running.finish(step)
+    assert sample.librarian.text(kept) == ANSWER
+    running.end()
+    delete_trace(sample.store, sample.librarian, running.session)
+    assert sample.librarian.text(kept) is None

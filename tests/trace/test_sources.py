@@ -35,9 +35,19 @@ def test_a_document_has_many_names(sample: Sample, name: str) -> None:
     assert source_tree(sample.store, name.format(iri=sample.report.value)).iri == sample.report.value
 
 
+@pytest.mark.parametrize("name", ["/library/report.pdf", "library/report.pdf"])
+def test_a_document_is_found_by_its_path_on_disk(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir("/")
+    assert source_tree(sample.store, name).iri == sample.report.value
+
+
 def test_an_unknown_document_is_an_error(sample: Sample) -> None:
     with pytest.raises(UsageError, match="no document is called"):
         source_tree(sample.store, "nothing.txt")
+    with pytest.raises(UsageError, match="no document is called"):
+        source_tree(sample.store, "a\0b")
 
 
 def test_a_title_of_two_documents_is_an_error_but_their_paths_are_not(sample: Sample) -> None:

@@ -182,14 +182,28 @@ def test_a_step_of_nothing(sample: Sample, run: TraceRecorder) -> None:
 
 
 def test_an_edited_document(sample: Sample, run: TraceRecorder) -> None:
-    """Retired sources keep their quotes; what only they said is no longer asserted."""
+    """Retired sources keep their quotes and are named; what only they said is no longer asserted."""
     changes = Changes()
     retract_chunks(sample.store, [sample.letter_chunk], changes)
     sample.store.commit(changes)
-    found = failed(sample, run)
-    assert found.keys() == {"edges", "sources"}
+    found = {check.check: check for check in verify_trace(sample.store, sample.librarian, run.session)}
+    assert [name for name, check in found.items() if not check.ok] == ["edges"]
     assert "(mill, stands in, Corvane)" in found["edges"].detail
     assert "was retired by an edit" in found["sources"].detail
+
+
+def test_a_retired_chunk_whose_text_was_changed(sample: Sample, run: TraceRecorder) -> None:
+    """What is kept for a trace must still be what the trace saw."""
+    changes = Changes()
+    retract_chunks(sample.store, [sample.letter_chunk], changes)
+    sample.store.commit(changes)
+    text = next(
+        q
+        for q in sample.store.quads(Graphs.SOURCE)
+        if (q.subject, q.predicate) == (sample.letter_chunk, TG.content)
+    )
+    sample.edit(remove=[text], add=[prov.source(sample.letter_chunk, TG.content, Literal("forged"))])
+    assert "its text is not the one" in failed(sample, run)["chunks"].detail
 
 
 def test_a_forgotten_document(sample: Sample, run: TraceRecorder) -> None:

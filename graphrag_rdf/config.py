@@ -20,10 +20,22 @@ from graphrag_rdf.errors import ConfigError
 
 CONFIG_FILE = "graphrag.toml"
 ENV_PREFIX = "GRAPHRAG_RDF_"
+_LISTS = frozenset(
+    {
+        "extract.entity_types",
+        "server.allow_hosts",
+        "server.cors",
+        "server.allow_service",
+        "server.trusted_proxies",
+    }
+)
+"""Settings that the environment gives as a list with commas."""
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 Iri = Annotated[str, StringConstraints(pattern=_IRI)]
 """An absolute IRI."""
+Role = Literal["none", "read", "write", "admin"]
+"""What a client of the server may do; each role may what those before it may."""
 Origin = Literal["command line", "environment", "file", "default"]
 
 
@@ -111,6 +123,40 @@ class TraceSection(Section):
     detail: Literal["full", "summary"] = "full"
 
 
+class ServerSection(Section):
+    """[server] - `graphrag-rdf serve`."""
+
+    host: str = Field(default="127.0.0.1", description="address to listen on")
+    port: int = Field(default=7878, ge=0, le=65535, description="0 takes any free one")
+    allow_hosts: tuple[str, ...] = Field(
+        default=(), description="names this server is called by, beside localhost and its own address"
+    )
+    cors: tuple[str, ...] = Field(default=(), description="origins whose pages may ask; * for any")
+    anonymous: Role = Field(default="read", description="what clients without a token may do")
+    token_file: Path | None = Field(default=None, description="lines 'read|write|admin TOKEN'")
+    read_token: SecretStr | None = Field(default=None, description="better given by the environment")
+    write_token: SecretStr | None = Field(default=None, description="better given by the environment")
+    admin_token: SecretStr | None = Field(default=None, description="better given by the environment")
+    query_timeout: float = Field(default=30.0, gt=0, description="seconds until a query is ended")
+    query_memory_mb: int = Field(default=1024, ge=64, description="memory of a query's process")
+    max_rows: int = Field(default=1_000_000, ge=1, description="rows, or statements, of an answer")
+    max_result_mb: int = Field(default=256, ge=1, description="size of an answer")
+    max_query_kb: int = Field(default=512, ge=1, description="size of a query")
+    max_body_mb: int = Field(default=64, ge=1, description="size of an update or an uploaded graph")
+    readers: int | None = Field(
+        default=None, ge=1, le=64, description="processes that answer queries; none: by the number of CPUs"
+    )
+    queries_per_client: int = Field(default=64, ge=1, description="at once, running or waiting")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="of one client; none: any number")
+    answers: int = Field(default=4, ge=1, le=64, description="questions that are answered at once")
+    allow_service: tuple[str, ...] = Field(
+        default=(), description="endpoints that SERVICE, and addresses that LOAD, may call"
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(), description="addresses whose X-Forwarded-For and -Proto headers are believed"
+    )
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -128,6 +174,7 @@ class Settings(BaseSettings):
     extract: ExtractSection = ExtractSection()
     cache: CacheSection = CacheSection()
     trace: TraceSection = TraceSection()
+    server: ServerSection = ServerSection()
 
     @classmethod
     def settings_customise_sources(
@@ -207,7 +254,7 @@ def _environment() -> dict[str, Any]:
             key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
             if key.split(".")[0] == "test":  # switches of the test suite
                 continue
-            found[key] = _list(value) if key == "extract.entity_types" else value
+            found[key] = _list(value) if key in _LISTS else value
     return found
 
 

@@ -101,6 +101,15 @@ class EmbeddedStore(TemplateStore):
             assert isinstance(found, QuerySolutions | QueryBoolean)  # noqa: S101
             found.serialize(output, format=result_format)
 
+    @property
+    def engine(self) -> ox.Store:
+        """The engine itself, for the server, which serialises answers straight to bytes."""
+        return self._store
+
+    def has_graph(self, graph: NamedNode) -> bool:
+        """Whether there is a named graph, be it empty."""
+        return self._store.contains_named_graph(graph)
+
     def __len__(self) -> int:
         return len(self._store)
 
@@ -132,15 +141,42 @@ class EmbeddedStore(TemplateStore):
                 self._store.extend([*add, *marks])
             return self._advance(number, content=changes.content)
 
-    def update(self, sparql: str) -> int:
+    def update(self, sparql: str, base: str | None = None) -> int:
         """See `Store.update`.
+
+        Args:
+            base: against which relative IRIs are resolved.
 
         Raises:
             UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
         """
         with self._numbered(), _query_errors():
-            self._store.update(sparql)
+            self._store.update(sparql, base_iri=base)
         return self._commit
+
+    def write_graph(self, graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool) -> int:
+        """Put triples into a graph, in one transaction; the new commit number.
+
+        Args:
+            graph: made when it is missing; None for the default graph.
+            replace: what it held goes.
+        """
+        place = ox.DefaultGraph() if graph is None else graph
+        parts = []
+        if replace:
+            parts.append("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
+        if graph is not None:
+            parts.append(f"CREATE SILENT GRAPH {graph}")
+        parts.append(_data("INSERT", (Quad(t.subject, t.predicate, t.object, place) for t in triples)))
+        return self.update(" ;\n".join(filter(None, parts)))
+
+    def write_quads(self, quads: Iterable[Quad]) -> int:
+        """Put quads into their graphs, in one transaction; the new commit number."""
+        return self.update(_data("INSERT", quads))
+
+    def drop_graph(self, graph: NamedNode | None) -> int:
+        """Take a graph out, or empty the default graph; the new commit number."""
+        return self.update("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
@@ -262,6 +298,7 @@ class EmbeddedStore(TemplateStore):
                 for mark in marks:
                     self._store.remove(mark)
                 raise
+            self._store.extend(marks)  # DROP ALL takes them too
             self._advance(self._commit + 1, content=True)
 
     @staticmethod

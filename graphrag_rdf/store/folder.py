@@ -3,6 +3,7 @@
 graphrag-store/
   oxigraph/     the triple store          librarian/   objects by SHA-256
   index/        text and vector indexes   cache/       answers of models
+  snapshots/    frozen copies while a server runs
   holder.json   the process that has it open
   collections/NAME/   another collection: the same again
 """
@@ -52,6 +53,11 @@ class StoreFolder:
     def cache(self) -> Path:
         """Caches of model answers and embeddings."""
         return self.root / "cache"
+
+    @property
+    def snapshots(self) -> Path:
+        """Frozen copies that the server's readers work on, as long as it runs."""
+        return self.root / "snapshots"
 
     @property
     def holder(self) -> Path:

@@ -46,3 +46,9 @@ def test_nothing_is_lost_but_space_and_comments(text: str) -> None:
     found = list(tokens(text))
     assert all(text[token.offset : token.offset + len(token.text)] == token.text for token in found)
     assert [token.offset for token in found] == sorted(token.offset for token in found)
+
+
+def test_an_escape_in_an_iri_does_not_end_it() -> None:
+    r"""`<x:\u0041'>` is one IRI: what follows its quote is code, and not a string."""
+    found = [token.text for token in tokens(r"ASK { <x:\u0041'> a <x:\U00000041'> }")]
+    assert found == ["ASK", "{", r"<x:\u0041'>", "a", r"<x:\U00000041'>", "}"]

@@ -1,0 +1,83 @@
+"""`serve`: the store over HTTP."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.options import embedding_option, model_option
+from graphrag_rdf.cli.session import open_engine
+
+_ROLES = ("none", "read", "write", "admin")
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf serve",
+        "graphrag-rdf serve --port 8080 --token-file tokens.txt --cors https://app.example.org",
+        "curl --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 5' localhost:7878/sparql",
+    ],
+)
+@click.option("--host", metavar="ADDRESS", help="Listen on this address (default: 127.0.0.1).")
+@click.option("--port", type=click.IntRange(0, 65535), help="Listen on this port (default: 7878; 0: any).")
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="Also answer to this name; may be repeated."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Lines 'read|write|admin TOKEN'; writing needs one.",
+)
+@click.option(
+    "--anonymous", type=click.Choice(_ROLES), help="What clients without a token may do (default: read)."
+)
+@click.option("--read-only", is_flag=True, help="Write nothing at all.")
+@click.option(
+    "--query-timeout",
+    type=click.FloatRange(0.1),
+    metavar="SECONDS",
+    help="End a query after this (default: 30).",
+)
+@click.option(
+    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin ask; may be repeated."
+)
+@model_option
+@embedding_option
+def serve_command(
+    host: str | None,
+    port: int | None,
+    allow_host: tuple[str, ...],
+    token_file: Path | None,
+    anonymous: str | None,
+    read_only: bool,
+    query_timeout: float | None,
+    cors: tuple[str, ...],
+    model: str | None,
+    embedding_model: str | None,
+) -> None:
+    """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask.
+
+    Only this computer can reach it unless --host says otherwise. Reading is open, writing needs a token.
+    """
+    logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
+    overrides = {
+        "llm.model": model,
+        "embedding.model": embedding_model,
+        "server.host": host,
+        "server.port": port,
+        "server.allow_hosts": list(allow_host) or None,
+        "server.token_file": token_file,
+        "server.anonymous": anonymous,
+        "server.query_timeout": query_timeout,
+        "server.cors": list(cors) or None,
+    }
+    from graphrag_rdf.server.run import serve
+
+    with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
+        serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; Ctrl-C ends it"))

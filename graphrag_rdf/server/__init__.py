@@ -1,0 +1,16 @@
+"""The server: a SPARQL 1.2 endpoint, questions over HTTP, and what people read, over one store.
+
+| module | holds |
+|---|---|
+| `app` | the routes and what stands before them |
+| `run` | uvicorn, started and stopped |
+| `query`, `update`, `graphstore`, `description` | the W3C protocols, the service description |
+| `ask`, `traces`, `documents`, `entities`, `resource` | questions, and what the store holds as JSON and RDF |
+| `status`, `openapi` | health, metrics, diagnostics, the description of all this |
+| `negotiation`, `formats`, `parameters`, `body`, `problems`, `caching` | parts of HTTP |
+| `inspect`, `using` | what a query's tokens tell before it runs |
+| `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
+| `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |
+| `service`, `writer` | what routes work with; the one queue of writes |
+| `envelope`, `guard`, `access`, `throttle`, `connection`, `metrics` | what stands before the routes |
+"""

@@ -1,0 +1,112 @@
+"""The ASGI app: the table of routes, and what stands before them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import BaseRoute, Route
+
+from graphrag_rdf.config import ServerSection
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.server import graphstore, problems, query, status
+from graphrag_rdf.server.access import Access
+from graphrag_rdf.server.envelope import Envelope
+from graphrag_rdf.server.guard import Guard, known_hosts
+from graphrag_rdf.server.metrics import Metrics
+from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
+from graphrag_rdf.server.throttle import Rate
+
+_COMPRESSED_FROM = 1024
+_LEVEL = 4
+
+
+def routes() -> list[BaseRoute]:
+    """All routes."""
+    return [
+        Route("/sparql", query.sparql_endpoint, methods=query.METHODS),
+        Route("/query", query.query_endpoint, methods=query.METHODS),
+        Route("/update", query.update_endpoint, methods=["POST"]),
+        Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
+        Route("/store/{path:path}", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
+        Route("/health", status.health, methods=["GET"]),
+        Route("/metrics", status.metrics, methods=["GET"]),
+        Route("/diagnostics", status.diagnostics, methods=["GET"]),
+    ]
+
+
+def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlette:
+    """The app over an open engine.
+
+    Args:
+        settings: None takes the engine's own.
+
+    Raises:
+        ConfigError: when a token is unfit.
+    """
+    settings = settings or engine.settings.server
+    service = Service(engine, settings)
+    access = Access.of_settings(settings)
+    metrics = _metrics(service)
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        del app
+        await service.start()
+        try:
+            yield
+        finally:
+            await service.stop()
+
+    app = Starlette(
+        routes=routes(),
+        middleware=_middleware(settings, access, metrics),
+        lifespan=lifespan,
+        exception_handlers={
+            problems.Problem: problems.on_problem,
+            HTTPException: problems.on_http_exception,
+            GraphRagError: problems.on_known_error,
+        },
+    )
+    app.state.service, app.state.access, app.state.metrics = service, access, metrics
+    app.router.redirect_slashes = False
+    return app
+
+
+def _middleware(settings: ServerSection, access: Access, metrics: Metrics) -> list[Middleware]:
+    """From the outermost inwards."""
+    guard = Middleware(
+        Guard,
+        hosts=known_hosts(settings.host, settings.allow_hosts),
+        origins=frozenset(settings.cors),
+        access=access,
+        rate=Rate(settings.requests_per_minute),
+    )
+    cors = Middleware(
+        CORSMiddleware,
+        allow_origins=settings.cors,
+        allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"],
+        allow_headers=["Authorization", "Content-Type", "If-None-Match", MIN_COMMIT],
+        expose_headers=[COMMIT, "ETag", "Location", "X-Request-Id"],
+    )
+    return [
+        Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
+        *([cors] if settings.cors else []),
+        guard,
+        Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
+    ]
+
+
+def _metrics(service: Service) -> Metrics:
+    metrics = Metrics()
+    store = service.engine.store
+    metrics.gauge("commit", "Number of the newest commit.", store.commit_number)
+    metrics.gauge("writes_waiting", "Writes in the queue.", lambda: service.writes.waiting)
+    metrics.gauge("started_seconds", "When the server was started.", lambda: service.started)
+    return metrics

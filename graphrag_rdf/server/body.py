@@ -1,0 +1,92 @@
+"""Request bodies: read within limits of size and time, as what their headers say they are."""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+
+from starlette.requests import ClientDisconnect, Request
+
+from graphrag_rdf.server.negotiation import content_type
+from graphrag_rdf.server.problems import Problem
+
+PATIENCE = 30.0
+"""Seconds that a client may take between two pieces of a body."""
+
+_UTF8 = ("utf-8", "utf8", "us-ascii")
+
+
+async def read_body(request: Request, limit: int, *, length_required: bool = True) -> bytes:
+    """The whole body.
+
+    Args:
+        limit: bytes, also of what a compressed body holds.
+        length_required: refuse a request that does not tell where its body ends.
+
+    Raises:
+        Problem: 408 when it stalls, 411 without a length, 413 when it is too large, 400 or 415 when its
+            coding is wrong.
+    """
+    headers = request.headers
+    declared = headers.get("content-length")
+    if declared is None and "transfer-encoding" not in headers:
+        if length_required:
+            raise Problem(411, "the request tells neither the length of its body nor that it comes in chunks")
+        return b""
+    if declared is not None and declared.isdigit() and int(declared) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    stream = request.stream()
+    try:
+        while True:
+            async with asyncio.timeout(PATIENCE):
+                piece = await anext(stream, None)
+            if piece is None:
+                break
+            body += piece
+            if len(body) > limit:
+                raise _too_large(limit)
+    except TimeoutError:
+        raise Problem(408, f"no more of the body came for {PATIENCE:g} s", headers=_CLOSE) from None
+    except ClientDisconnect:
+        raise Problem(400, "the client left before the body was whole") from None
+    return _uncompressed(bytes(body), headers.get("content-encoding", "identity"), limit)
+
+
+def text_of(body: bytes, header: str | None) -> str:
+    """A body as text.
+
+    Raises:
+        Problem: 415 for a charset other than UTF-8, 400 for bytes that are not UTF-8.
+    """
+    charset = content_type(header)[1].get("charset", "utf-8").lower()
+    if charset not in _UTF8:
+        raise Problem(415, f"the charset {charset} is not spoken here; send UTF-8")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise Problem(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
+
+
+_CLOSE = {"Connection": "close"}
+
+
+def _too_large(limit: int) -> Problem:
+    return Problem(413, f"the body is larger than {limit:,} bytes", headers=_CLOSE)
+
+
+def _uncompressed(body: bytes, coding: str, limit: int) -> bytes:
+    if coding.strip().lower() in ("", "identity"):
+        return body
+    if coding.strip().lower() not in ("gzip", "x-gzip"):
+        raise Problem(415, f"the content coding {coding} is not spoken here; send gzip or none")
+    inflater = zlib.decompressobj(wbits=31)
+    try:
+        out = inflater.decompress(body, limit + 1)
+    except zlib.error as error:
+        raise Problem(400, f"the body is not gzip: {error}") from None
+    if len(out) > limit:
+        raise _too_large(limit)
+    if not inflater.eof or inflater.unused_data:
+        raise Problem(400, "the body is not one whole gzip stream")
+    return out

@@ -1,0 +1,107 @@
+"""Around every request: an id, security headers, the log, the metrics, and how an answer is broken off."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+import uuid
+from contextvars import ContextVar
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphrag_rdf.server.metrics import Metrics
+from graphrag_rdf.server.problems import TransferAborted, fault
+
+log = logging.getLogger("graphrag_rdf.server.access")
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+"""The id of the request in hand, for the log."""
+
+_SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
+_SECURITY: list[tuple[bytes, bytes]] = [
+    (
+        b"content-security-policy",
+        b"default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
+
+
+class Envelope:
+    """ASGI middleware, the outermost.
+
+    Args:
+        cross_origin: pages of other origins may read answers (CORS is on).
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, cross_origin: bool = False) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._headers = [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        identifier = sent if _SENT_ID.match(sent) else uuid.uuid4().hex[:16].encode()
+        request_id.set(identifier.decode())
+        extra = [*self._headers, (b"x-request-id", identifier)]
+        start, status, size = time.perf_counter(), 0, 0
+
+        async def enveloped(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *extra]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        outcome = ""
+        try:
+            await self._app(scope, receive, enveloped)
+        except Exception as error:
+            if _is_abort(error):
+                outcome = f" cut off: {error}"
+                raise
+            log.exception("%s failed", identifier.decode())
+            if status or scope["type"] != "http":
+                raise TransferAborted("the server failed") from None
+            await fault(identifier.decode()).response()(scope, receive, enveloped)
+        finally:
+            seconds = time.perf_counter() - start
+            method, path = scope.get("method", "WEBSOCKET"), scope["path"]
+            self._metrics.observe(path, method, status, seconds)
+            if log.isEnabledFor(logging.INFO):
+                log.info(
+                    "%s %s %s %d %d bytes %.1f ms%s",
+                    identifier.decode(),
+                    method,
+                    path,
+                    status,
+                    size,
+                    seconds * 1000,
+                    outcome,
+                )
+
+
+class NoAborts(logging.Filter):
+    """Keeps uvicorn from reporting an answer that was cut off on purpose as a fault."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not _is_abort(error)
+
+
+def _is_abort(error: BaseException | None) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_abort, error.exceptions))
+    return isinstance(error, TransferAborted)

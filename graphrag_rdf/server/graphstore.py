@@ -1,0 +1,273 @@
+"""SPARQL 1.1 Graph Store HTTP Protocol (https://www.w3.org/TR/sparql11-http-rdf-update/).
+
+A graph is named indirectly (`/store?graph=IRI`, `/store?default`) or by its own address (`/store/…`). Beyond
+the protocol, `GET /store` gives the dataset, and `POST /store` of TriG or N-Quads adds to it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad, Triple
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.body import read_body, text_of
+from graphrag_rdf.server.caching import not_modified
+from graphrag_rdf.server.evaluate import Job, Wanted
+from graphrag_rdf.server.formats import DATASETS, GRAPHS, RDF_BY_NAME, Format
+from graphrag_rdf.server.negotiation import content_type, negotiate
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.query import respond
+from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.server.update import settled, written
+
+METHODS = ["GET", "PUT", "POST", "DELETE"]
+_PARTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The graph that a request is about.
+
+    Attributes:
+        graph: its IRI; None for the default graph.
+        whole: the request names no graph.
+    """
+
+    graph: NamedNode | None
+    whole: bool = False
+
+
+async def graph_store_endpoint(request: Request) -> Response:
+    """`/store` and `/store/…`."""
+    target = _target(request)
+    return await (_read if request.method in ("GET", "HEAD") else _WRITE[request.method])(request, target)
+
+
+def _target(request: Request) -> Target:
+    """Raises Problem 400 when it is none, or two."""
+    parameters = Parameters.of_query_string(request.scope["query_string"])
+    graph, default = parameters.one("graph"), parameters.one("default")
+    path = request.scope["raw_path"].decode("ascii")
+    base = f"{request.url.scheme}://{request.url.netloc}"
+    direct = not path.endswith("/store") and path != "/store/"
+    if (graph is not None) + (default is not None) + direct > 1:
+        raise Problem(400, "a request names one graph: by its address, by ?graph=IRI, or by ?default")
+    if direct:
+        return Target(_iri(base + path))
+    if graph is not None:
+        return Target(_iri(graph))
+    return Target(None, whole=default is None)
+
+
+def _iri(text: str) -> NamedNode:
+    try:
+        return NamedNode(text)
+    except ValueError:
+        raise Problem(400, f"{text!r} is not an absolute IRI") from None
+
+
+async def _read(request: Request, target: Target) -> Response:
+    """GET and HEAD (§5.2, §5.6)."""
+    require(request, "read")
+    service = service_of(request)
+    formats = DATASETS if target.whole else GRAPHS
+    choice = negotiate(request.headers.get("accept"), formats)
+    if choice is None:
+        raise Problem(406, "none of the formats that the request takes is one of ours for graphs")
+    if (same := not_modified(request, service, [choice.content_type])) is not None:
+        return same
+    wanted = Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
+    name = "" if target.graph is None else target.graph.value
+    job = Job(
+        kind="exists" if request.method == "HEAD" else "dump",
+        target=None if target.whole else name,
+        graph=wanted,
+        max_rows=service.settings.max_rows,
+        max_bytes=service.settings.max_result_mb << 20,
+    )
+    client = client_of(request)
+    service.concurrency.enter(client)
+    try:
+        answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
+    except BaseException:
+        service.concurrency.leave(client)
+        raise
+    return await respond(request, service, answer, client, validated=True)
+
+
+async def _put(request: Request, target: Target) -> Response:
+    """PUT (§5.3): the graph becomes what was sent; 201 when it was not there before."""
+    service = _writable(request)
+    if target.whole:
+        raise Problem(400, "PUT needs a graph: ?graph=IRI, ?default, or an address under /store/")
+    parse = await _content(request, target)
+    return await _write(request, service, target, parse, replace=True)
+
+
+async def _post(request: Request, target: Target) -> Response:
+    """POST (§5.5): what was sent is added; without a graph, it becomes a new one with an address of ours."""
+    service = _writable(request)
+    if target.whole and (rdf := _dataset_format(request)) is not None:
+        return await _add_dataset(request, service, rdf)
+    if target.whole:
+        base = f"{request.url.scheme}://{request.url.netloc}/store"
+        target = Target(NamedNode(f"{base}/{uuid.uuid4()}"))
+    parse = await _content(request, target)
+    return await _write(request, service, target, parse, replace=False)
+
+
+async def _delete(request: Request, target: Target) -> Response:
+    """DELETE (§5.4)."""
+    service = _writable(request)
+    if target.whole:
+        raise Problem(400, "DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/")
+    graph = target.graph
+
+    def drop() -> int:
+        if graph is not None and not service.engine.store.has_graph(graph):
+            raise Problem(404, f"there is no graph {graph}")
+        service.engine.store.drop_graph(graph)
+        return settled(service)
+
+    return written(request, service, await service.writes.run(drop))
+
+
+_WRITE = {"PUT": _put, "POST": _post, "DELETE": _delete}
+
+
+def _writable(request: Request) -> Service:
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    return service
+
+
+async def _write(
+    request: Request, service: Service, target: Target, parse: Callable[[], list[Triple]], *, replace: bool
+) -> Response:
+    graph, store = target.graph, service.engine.store
+    fresh = False
+
+    def write() -> int:
+        nonlocal fresh
+        triples = parse()
+        fresh = graph is not None and not store.has_graph(graph)
+        store.write_graph(graph, triples, replace=replace)
+        return settled(service)
+
+    commit = await service.writes.run(write)
+    if fresh and graph is not None:
+        return written(request, service, commit, 201, Location=_address(request, graph))
+    return written(request, service, commit)
+
+
+def _address(request: Request, graph: NamedNode) -> str:
+    """Where a graph can be got: its own IRI when that is an address of ours."""
+    ours = f"{request.url.scheme}://{request.url.netloc}/store/"
+    if graph.value.startswith(ours):
+        return graph.value
+    return f"{ours.removesuffix('/')}?graph={quote(graph.value, safe='')}"
+
+
+# --- what was sent ------------------------------------------------------------------------------------
+
+
+async def _content(request: Request, target: Target) -> Callable[[], list[Triple]]:
+    """What a request holds, to be parsed in the writer's thread."""
+    limit = service_of(request).settings.max_body_mb << 20
+    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+    if target.graph is not None:
+        base = target.graph.value
+    header = request.headers.get("content-type")
+    media_type, _ = content_type(header)
+    if media_type == "multipart/form-data":
+        parts = await _parts(request, limit)
+        return lambda: [triple for part, kind in parts for triple in _parsed(part, kind, base)]
+    rdf = _format(media_type)
+    body = await read_body(request, limit, length_required=False)
+    text = text_of(body, header) if rdf.engine != ox.RdfFormat.RDF_XML else body
+    return lambda: _parsed(text, rdf, base)
+
+
+def _format(media_type: str) -> Format:
+    rdf = RDF_BY_NAME.get(media_type or "text/turtle")
+    if rdf is None:
+        raise Problem(
+            415,
+            f"{media_type} is not an RDF format that is read here",
+            headers={"Accept-Post": ", ".join(f.media_type for f in GRAPHS)},
+        )
+    return rdf
+
+
+def _parsed(data: str | bytes, rdf: Format, base: str) -> list[Triple]:
+    return [quad.triple for quad in _quads(data, rdf, base, named=False)]
+
+
+def _quads(data: str | bytes, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+    try:
+        return list(
+            ox.parse(
+                data,
+                rdf.engine,  # type: ignore[arg-type]
+                base_iri=base,
+                without_named_graphs=not named,
+                rename_blank_nodes=True,
+            )
+        )
+    except (SyntaxError, ValueError, OSError) as error:
+        raise Problem(400, f"what was sent is not {rdf.media_type}: {error}") from error.with_traceback(None)
+
+
+async def _parts(request: Request, limit: int) -> list[tuple[str | bytes, Format]]:
+    """The files of a form (§5.5: each is a graph; they are merged)."""
+    body = await read_body(request, limit, length_required=False)
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield body
+
+    parser = MultiPartParser(request.headers, stream(), max_files=_PARTS, max_fields=_PARTS)  # type: ignore[arg-type]
+    found: list[tuple[str | bytes, Format]] = []
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
+        raise Problem(400, f"the form cannot be read: {error}") from None
+    for _, value in form.multi_items():
+        if not isinstance(value, UploadFile):
+            found.append((value, _format("")))
+            continue
+        header = value.content_type
+        rdf = _format(content_type(header)[0])
+        data = await value.read()
+        found.append((data if rdf.engine == ox.RdfFormat.RDF_XML else text_of(data, header), rdf))
+    await form.close()
+    return found
+
+
+def _dataset_format(request: Request) -> Format | None:
+    media_type, _ = content_type(request.headers.get("content-type"))
+    known: Mapping[str, Format] = {name: f for f in DATASETS[:2] for name in f.accepted}
+    return known.get(media_type)
+
+
+async def _add_dataset(request: Request, service: Service, rdf: Format) -> Response:
+    body = await read_body(request, service.settings.max_body_mb << 20, length_required=False)
+    text = text_of(body, request.headers.get("content-type"))
+    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+
+    def write() -> int:
+        quads = _quads(text, rdf, base, named=True)
+        service.engine.store.write_quads(quads)
+        return settled(service)
+
+    return written(request, service, await service.writes.run(write))

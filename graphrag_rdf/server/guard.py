@@ -1,0 +1,119 @@
+"""What every request passes before its route, WebSockets included: host, origin, token, rate.
+
+A server on loopback is no island: any web page that its user opens may send requests to it. A page of another
+site is known by Origin and Sec-Fetch-Site; a name that was rebound to our address (DNS rebinding) by Host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graphrag_rdf.server.access import Access
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.throttle import Rate
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_FOREIGN = ("cross-site", "same-site")
+
+
+class Guard:
+    """ASGI middleware that lets a request on or refuses it.
+
+    Args:
+        hosts: names that Host may have, without ports.
+        origins: that may ask from their pages; `*` for any.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, hosts: frozenset[str], origins: frozenset[str], access: Access, rate: Rate
+    ) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._origins = origins
+        self._access = access
+        self._rate = rate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        connection = HTTPConnection(scope)
+        try:
+            self._check(connection)
+        except Problem as problem:
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": problem.detail[:120]})
+            else:
+                await problem.response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+    def _check(self, connection: HTTPConnection) -> None:
+        headers = connection.headers
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or host_name(hosts[0]) is None:
+            raise Problem(400, "a request names one host")
+        if host_name(hosts[0]) not in self._hosts:
+            raise Problem(
+                421,
+                f"this server is not called {hosts[0]!r}",
+                hint="graphrag-rdf serve --allow-host NAME lets it be",
+            )
+        self._check_origin(connection, hosts[0])
+        state = connection.scope.setdefault("state", {})
+        address = connection.client.host if connection.client else "local"
+        state["client"] = address
+        self._rate.take(address)  # also before the token: guessing is slow
+        state["role"], token = self._access.identify(connection)
+        if token is not None:
+            state["client"] = f"token {token}"
+
+    def _check_origin(self, connection: HTTPConnection, host: str) -> None:
+        headers = connection.headers
+        origin = headers.get("origin")
+        if origin is not None:
+            own = origin in (f"http://{host}", f"https://{host}")
+            if not own and origin not in self._origins and "*" not in self._origins:
+                raise Problem(403, f"pages of {origin} may not ask this server", hint="see serve --cors")
+            return
+        foreign = headers.get("sec-fetch-site") in _FOREIGN and headers.get("sec-fetch-mode") != "navigate"
+        if foreign and not self._origins:
+            raise Problem(403, "pages of other sites may not ask this server")
+
+
+def host_name(header: str) -> str | None:
+    """The name in a Host header, in lower case and without port and brackets; None when it is malformed."""
+    try:
+        parts = urlsplit(f"//{header}")
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not name or parts.username is not None or parts.path or parts.query or parts.fragment:
+        return None
+    return name.rstrip(".")
+
+
+def known_hosts(listening: str, allowed: Iterable[str]) -> frozenset[str]:
+    """The names that a server which listens on an address may be called by.
+
+    On all addresses it may be called by any *address* only when it is named here: an open port is no licence.
+    """
+    names = {*_LOOPBACK, *(name.lower().rstrip(".") for name in allowed)}
+    if listening not in _ANY_ADDRESS:
+        names.add(_plain(listening))
+    return frozenset(names)
+
+
+def _plain(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address.lower()

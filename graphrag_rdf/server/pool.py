@@ -1,0 +1,335 @@
+"""The reader processes: kept alive, one query each at a time, killed when a query goes over its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import graphrag_rdf
+from graphrag_rdf.server import wire
+from graphrag_rdf.server.answers import Answer, Gone, retry
+from graphrag_rdf.server.evaluate import Job, QueryFailed
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
+from graphrag_rdf.server.snapshots import Snapshot, SnapshotSource
+
+log = logging.getLogger(__name__)
+
+_TIDY = 1.0
+_LOOK = 0.5
+_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR")
+"""Variables of the environment that readers get: none that can hold a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a query may use.
+
+    Attributes:
+        seconds: wall time, from when it is given to a reader to the last byte.
+        memory_mb: resident memory of its process, in 2^20 bytes.
+        waiting: queries that may wait for a reader; `patience` how many seconds each.
+    """
+
+    seconds: float = 30.0
+    memory_mb: int = 1024
+    waiting: int = 256
+    patience: float = 10.0
+
+
+class Reader(asyncio.Protocol):
+    """The server's end of one reader process.
+
+    Args:
+        freed: called when it can take another job, or with `gone` True when it has ended.
+    """
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], limits: Limits, freed: Callable[[Reader], None]
+    ) -> None:
+        self.snapshot: Snapshot | None = None
+        self.gone = False
+        self._process = process
+        self._limits = limits
+        self._freed = freed
+        self._frames = wire.Frames()
+        self._answer: Answer | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._overdue = False
+        self._leaving = False
+        self._transport: asyncio.Transport | None = None
+
+    @classmethod
+    async def start(cls, limits: Limits, freed: Callable[[Reader], None]) -> Reader:
+        """A new process, ready or about to be."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            process = await asyncio.to_thread(_spawn, theirs.fileno(), limits.memory_mb)
+        ours.setblocking(False)
+        loop = asyncio.get_running_loop()
+        _, reader = await loop.create_unix_connection(lambda: cls(process, limits, freed), sock=ours)
+        return reader
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._process.pid
+
+    def run(self, job: Job, snapshot: Snapshot) -> Answer:
+        """Begin a job; one at a time."""
+        assert self._transport is not None  # noqa: S101
+        self.snapshot = snapshot
+        answer = self._answer = Answer(snapshot.commit, self.kill, self._room)
+        self._timer = asyncio.get_running_loop().call_later(self._limits.seconds, self._expire)
+        self._transport.write(wire.json_frame(wire.JOB, {**job.as_json(), "snapshot": str(snapshot.path)}))
+        return answer
+
+    def let_go_of_snapshot(self) -> None:
+        """Close the store that an idle reader holds open."""
+        if self._transport is not None and self.snapshot is not None:
+            self._transport.write(wire.frame(wire.CLOSE))
+            self.snapshot = None
+
+    def kill(self) -> None:
+        """End the process at once."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    def close(self) -> None:
+        """Let an idle process leave."""
+        if self._transport is not None:
+            self._transport.close()
+
+    # --- asyncio.Protocol ------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The process can be written to."""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
+
+    def data_received(self, data: bytes) -> None:
+        """Parts of an answer."""
+        for kind, payload in self._frames.feed(data):
+            answer = self._answer
+            if answer is None:
+                continue
+            if kind == wire.DATA:
+                answer.put(payload)
+            elif kind == wire.HEAD:
+                answer.begin(json.loads(payload)["content_type"])
+            elif kind == wire.END:
+                self._leaving = payload == wire.LAST
+                self._finish()
+                answer.end()
+            else:
+                self._finish()
+                answer.fail(QueryFailed(**json.loads(payload)))
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """The process has ended, or is about to."""
+        del error
+        self.gone = True
+        answer, self._answer = self._answer, None
+        if self._timer is not None:
+            self._timer.cancel()
+        asyncio.get_running_loop().run_in_executor(None, self._reap, answer, asyncio.get_running_loop())
+        self._freed(self)
+
+    def _reap(self, answer: Answer | None, loop: asyncio.AbstractEventLoop) -> None:
+        """Wait for the process's end (in a thread), and tell who waits for its answer why there is none."""
+        try:
+            code = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = self._process.wait()
+        if answer is not None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(answer.fail, self._cause(code))
+
+    def _cause(self, code: int) -> QueryFailed:
+        if self._overdue:
+            return QueryFailed(504, f"the query took longer than {self._limits.seconds:g} s")
+        if code in (wire.MEMORY_EXIT, -signal.SIGABRT):
+            return QueryFailed(503, f"the query needed more than {self._limits.memory_mb} MB of memory")
+        log.warning("a reader process ended in the middle of a query, with code %s", code)
+        return QueryFailed(503, "the process that ran the query ended; others are not affected")
+
+    def _expire(self) -> None:
+        self._overdue = True
+        self.kill()
+
+    def _finish(self) -> None:
+        self._answer = None
+        if self._timer is not None:
+            self._timer.cancel()
+        if not self._leaving:
+            self._freed(self)
+
+    def _room(self, more: bool) -> None:
+        if self._transport is not None and not self.gone:
+            (self._transport.resume_reading if more else self._transport.pause_reading)()
+
+
+class ReaderPool:
+    """Readers, and who waits for one.
+
+    Args:
+        size: processes.
+    """
+
+    def __init__(self, snapshots: SnapshotSource, size: int, limits: Limits) -> None:
+        self.limits = limits
+        self._snapshots = snapshots
+        self._size = size
+        self._readers: set[Reader] = set()
+        self._starting = 0
+        self._idle: list[Reader] = []  # the last one freed is the first one used: its caches are warm
+        self._waiting: deque[asyncio.Future[Reader]] = deque()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = False
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes."""
+        return [reader.pid for reader in self._readers]
+
+    @property
+    def queued(self) -> int:
+        """Queries that wait for a reader."""
+        return len(self._waiting)
+
+    async def start(self) -> None:
+        """Start all readers, and the tidying of snapshots."""
+        for _ in range(self._size):
+            self._replace()
+        self._keep(self._tidy())
+
+    async def stop(self) -> None:
+        """End all readers; what still runs is cut off."""
+        self._stopping = True
+        for task in list(self._tasks):
+            task.cancel()
+        for waiting in self._waiting:
+            waiting.cancel()
+        for reader in list(self._readers):
+            (reader.close if reader in self._idle else reader.kill)()
+        self._snapshots.close()
+
+    async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
+        """See `Queries.run`."""
+        reader = await self._free()
+        try:
+            snapshot = await self._snapshots.fresh(min_commit)
+            answer = reader.run(job, snapshot)
+        except BaseException:
+            self._freed(reader)
+            raise
+        try:
+            await _unless_gone(answer, gone)
+        except BaseException:
+            answer.drop()
+            raise
+        return answer
+
+    # --- readers come and go ---------------------------------------------------------------------------
+
+    async def _free(self) -> Reader:
+        while self._idle:
+            reader = self._idle.pop()
+            if not reader.gone:
+                return reader
+        if len(self._waiting) >= self.limits.waiting:
+            raise Problem(503, "too many queries are waiting", headers=retry(503))
+        turn: asyncio.Future[Reader] = asyncio.get_running_loop().create_future()
+        self._waiting.append(turn)
+        try:
+            return await asyncio.wait_for(turn, self.limits.patience)
+        except TimeoutError:
+            raise Problem(503, "no reader was free for too long", headers=retry(503)) from None
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._freed(turn.result())
+            raise
+        finally:
+            with suppress(ValueError):
+                self._waiting.remove(turn)
+
+    def _freed(self, reader: Reader) -> None:
+        if reader.gone:
+            self._readers.discard(reader)
+            if reader in self._idle:
+                self._idle.remove(reader)
+            if not self._stopping:
+                self._replace()
+            return
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(reader)
+                return
+        self._idle.append(reader)
+
+    def _replace(self) -> None:
+        if len(self._readers) + self._starting < self._size:
+            self._starting += 1
+            self._keep(self._start_one())
+
+    async def _start_one(self) -> None:
+        try:
+            reader = await Reader.start(self.limits, self._freed)
+        except OSError as error:
+            log.error("a reader process cannot be started: %s", error)  # noqa: TRY400 - said in one line
+            await asyncio.sleep(1)
+            self._starting -= 1
+            self._replace()
+            return
+        self._starting -= 1
+        self._readers.add(reader)
+        self._freed(reader)
+
+    def _keep(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _tidy(self) -> None:
+        while True:
+            await asyncio.sleep(_TIDY)
+            for reader in self._idle:
+                if reader.snapshot is not None and reader.snapshot is not self._snapshots.current:
+                    reader.let_go_of_snapshot()
+            await self._snapshots.tidy({r.snapshot for r in self._readers if r.snapshot is not None})
+
+
+async def _unless_gone(answer: Answer, gone: Gone) -> None:
+    """Wait for the first part; give up when the client has."""
+    while True:
+        try:
+            async with asyncio.timeout(_LOOK):
+                return await answer.begun()
+        except TimeoutError:
+            if await gone():
+                raise Problem(CLIENT_LEFT, "the client left") from None
+
+
+def _spawn(fd: int, memory_mb: int) -> subprocess.Popen[bytes]:
+    root = str(Path(graphrag_rdf.__file__).parents[1])
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    return subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
+        [sys.executable, "-P", "-m", "graphrag_rdf.server.reader", str(fd), str(memory_mb)],
+        env={**environment, "PYTHONPATH": root},
+        pass_fds=(fd,),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        cwd="/",
+    )

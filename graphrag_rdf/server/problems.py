@@ -1,0 +1,98 @@
+"""Errors as clients see them: problem documents (RFC 9457)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import HTTPConnection
+from starlette.responses import Response
+
+from graphrag_rdf.errors import GraphRagError, UsageError
+
+MEDIA_TYPE = "application/problem+json"
+CLIENT_LEFT = 499
+"""Status, for the log alone, of a request that nobody waits for any more."""
+
+
+class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
+    """A request that cannot be served.
+
+    Args:
+        status: of HTTP.
+        detail: what is wrong, for people.
+        headers: of the response, beside its own.
+        more: further members of the document.
+    """
+
+    def __init__(
+        self, status: int, detail: str, *, headers: Mapping[str, str] | None = None, **more: Any
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.headers = dict(headers or {})
+        self.more = more
+
+    def document(self) -> dict[str, Any]:
+        """The members of the document."""
+        known = self.status != CLIENT_LEFT
+        title = HTTPStatus(self.status).phrase if known else "Client Closed Request"
+        return {
+            "type": "about:blank",
+            "title": title,
+            "status": self.status,
+            "detail": self.detail,
+            **self.more,
+        }
+
+    def response(self) -> Response:
+        """The response."""
+        body = json.dumps(self.document(), ensure_ascii=False).encode("utf-8", "replace")
+        return Response(body, self.status, self.headers, MEDIA_TYPE)
+
+
+class TransferAborted(Exception):  # noqa: N818 - it says what was done
+    """An answer that broke after its first part was sent.
+
+    The connection is cut without an end of the body, so that nobody takes it for whole.
+    """
+
+
+async def on_problem(connection: HTTPConnection, error: Exception) -> Response:
+    """What Starlette calls for a `Problem`."""
+    del connection
+    assert isinstance(error, Problem)  # noqa: S101 - registered for it
+    return error.response()
+
+
+async def on_http_exception(connection: HTTPConnection, error: Exception) -> Response:
+    """Starlette's own refusals (404, 405 with Allow) as problem documents."""
+    del connection
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    return Problem(error.status_code, error.detail, headers=error.headers).response()
+
+
+async def on_known_error(connection: HTTPConnection, error: Exception) -> Response:
+    """An error of the rooms: the request's fault, or ours."""
+    del connection
+    assert isinstance(error, GraphRagError)  # noqa: S101 - registered for it
+    return problem_of(error).response()
+
+
+def problem_of(error: GraphRagError) -> Problem:
+    """An error of the rooms as a problem."""
+    status = 400 if isinstance(error, UsageError) else 500
+    return Problem(status, error.message, **_hint(error))
+
+
+def _hint(error: GraphRagError) -> dict[str, Any]:
+    return {"hint": error.hint} if error.hint else {}
+
+
+def fault(request_id: str) -> Problem:
+    """Anything else: said without its details, which are in the log."""
+    return Problem(500, f"the server failed; its log tells more under {request_id}")

@@ -1,0 +1,234 @@
+"""SPARQL 1.1 Protocol, query operation (https://www.w3.org/TR/sparql11-protocol/#query-operation).
+
+`/sparql` and `/query`. All four forms: GET, a form by POST, the query itself by POST, and the QUERY method
+with either body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.answers import Answer, evaluate_whole
+from graphrag_rdf.server.body import read_body, text_of
+from graphrag_rdf.server.caching import not_modified, standard, validators
+from graphrag_rdf.server.description import describe_service
+from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted
+from graphrag_rdf.server.formats import GRAPHS, RESULTS
+from graphrag_rdf.server.inspect import CHEAP_LIMIT, Inspected, inspect_query
+from graphrag_rdf.server.negotiation import Choice, content_type, negotiate
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.server.update import run_update
+
+FORM = "application/x-www-form-urlencoded"
+QUERY = "application/sparql-query"
+UPDATE = "application/sparql-update"
+METHODS = ["GET", "POST", "QUERY"]
+
+_LONG = 1 << 14
+"""Characters above which a query is looked at in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a request asks for.
+
+    Attributes:
+        text: of the query or update; None asks for the service description.
+        parameters: of URL and form.
+    """
+
+    text: str | None
+    update: bool
+    parameters: Parameters
+
+
+async def sparql_endpoint(request: Request) -> Response:
+    """`/sparql`: queries and updates."""
+    operation = await _operation(request)
+    return await (run_update if operation.update else _answer)(request, operation.text, operation.parameters)
+
+
+async def query_endpoint(request: Request) -> Response:
+    """`/query`: queries only."""
+    operation = await _operation(request)
+    if operation.update:
+        raise Problem(400, "updates go to /update or /sparql")
+    return await _answer(request, operation.text, operation.parameters)
+
+
+async def update_endpoint(request: Request) -> Response:
+    """`/update`: updates only."""
+    operation = await _operation(request)
+    if not operation.update:
+        raise Problem(400, "this takes updates; queries go to /query or /sparql")
+    return await run_update(request, operation.text, operation.parameters)
+
+
+async def _operation(request: Request) -> Operation:
+    """Read a request.
+
+    Raises:
+        Problem: when it is none of the protocol's forms.
+    """
+    url = Parameters.of_query_string(request.scope["query_string"])
+    if request.method in ("GET", "HEAD"):
+        if "update" in url:
+            raise Problem(400, "an update is sent by POST (SPARQL 1.1 Protocol, section 2.2)")
+        return Operation(url.one("query"), update=False, parameters=url)
+    settings = service_of(request).settings
+    header = request.headers.get("content-type")
+    media_type, _ = content_type(header)
+    if media_type not in (FORM, QUERY, UPDATE) or (media_type == UPDATE and request.method == "QUERY"):
+        raise Problem(
+            415,
+            f"a body of type {media_type or '(none)'} is not taken here",
+            headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
+        )
+    body = await read_body(request, settings.max_body_mb << 20)
+    if media_type == FORM:
+        return _of_form(Parameters.of_form(body), url, request.method)
+    if "query" in url or "update" in url:
+        raise Problem(400, "there is a query or update in the URL and another in the body")
+    return Operation(text_of(body, header), media_type == UPDATE, url)
+
+
+def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
+    parameters = form + url
+    query, update = parameters.one("query"), parameters.one("update")
+    if query is not None and update is not None:
+        raise Problem(400, "a request has a query or an update, not both")
+    if update is not None and method == "QUERY":
+        raise Problem(400, "an update is sent by POST")
+    if query is None and update is None:
+        raise Problem(400, "the form has neither query nor update")
+    return Operation(query if update is None else update, update is not None, parameters)
+
+
+async def _answer(request: Request, text: str | None, parameters: Parameters) -> Response:
+    require(request, "read")
+    service = service_of(request)
+    if text is None:
+        return describe_service(request)
+    settings = service.settings
+    if len(text) > settings.max_query_kb << 10:
+        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+    looked_at = (
+        inspect_query(text, settings.allow_service)
+        if len(text) < _LONG
+        else await asyncio.to_thread(inspect_query, text, settings.allow_service)
+    )
+    accept = request.headers.get("accept")
+    job = _job(request, text, parameters, looked_at, service, accept)
+    if request.method in ("GET", "HEAD") and not looked_at.volatile:
+        types = [wanted.content_type for wanted in (job.results, job.graph) if wanted is not None]
+        if (same := not_modified(request, service, types)) is not None:
+            return same
+    min_commit = service.min_commit(request)
+    if looked_at.cheap and (found := _at_once(service, job, looked_at)) is not None:
+        return found
+    client = client_of(request)
+    service.concurrency.enter(client)
+    try:
+        answer = await service.queries.run(job, min_commit, request.is_disconnected)
+    except BaseException:
+        service.concurrency.leave(client)
+        raise
+    return await respond(request, service, answer, client, validated=not looked_at.volatile)
+
+
+def _job(
+    request: Request,
+    text: str,
+    parameters: Parameters,
+    looked_at: Inspected,
+    service: Service,
+    accept: str | None,
+) -> Job:
+    default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
+    given = bool(default or named)
+    results, graph = negotiate(accept, RESULTS), negotiate(accept, GRAPHS)
+    if results is None and graph is None:
+        raise Problem(406, "none of the formats that the request takes is one of ours")
+    return Job(
+        text=text,
+        masked=looked_at.masked,
+        base=f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}",
+        default_graphs=tuple(default) if given else None,
+        named_graphs=tuple(named) if given else None,
+        roams=looked_at.roams,
+        union="union-default-graph" in parameters,
+        results=_wanted(results),
+        graph=_wanted(graph),
+        max_rows=service.settings.max_rows,
+        max_bytes=service.settings.max_result_mb << 20,
+    )
+
+
+def _wanted(choice: Choice | None) -> Wanted | None:
+    if choice is None:
+        return None
+    return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
+
+
+def _at_once(service: Service, job: Job, looked_at: Inspected) -> Response | None:
+    """The answer to a look-up that can only be quick, from the store itself; None when it turns out long."""
+    if job.default_graphs is not None or job.union or job.masked is not None:
+        return None
+    if looked_at.limit is None:
+        job = replace(job, text=f"{job.text}\nLIMIT {CHEAP_LIMIT + 1}", max_rows=CHEAP_LIMIT)
+    commit = service.engine.store.commit_number()
+    try:
+        found_type, data = evaluate_whole(service.engine.store.engine, job)
+    except QueryFailed as failure:
+        if failure.status == 503:
+            return None
+        raise Problem(failure.status, failure.detail) from None
+    headers = {**standard(commit), **validators(service, commit, found_type), "Content-Type": found_type}
+    return Response(data, headers=headers)
+
+
+async def respond(
+    request: Request, service: Service, answer: Answer, client: str, *, validated: bool
+) -> Response:
+    """The response of an answer that has begun; the client's place is given back when it is through."""
+    headers = {**standard(answer.commit), "Content-Type": answer.content_type}
+    if validated:
+        headers |= validators(service, answer.commit, answer.content_type)
+    data = answer.whole
+    if data is None and (request.method == "HEAD" or request.scope["http_version"] == "1.0"):
+        try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
+            data = b"".join([part async for part in answer.parts()])
+        finally:
+            service.concurrency.leave(client)
+        return Response(data, headers=headers)
+    if data is not None:
+        service.concurrency.leave(client)
+        return Response(data, headers=headers)
+
+    return _Streamed(answer, lambda: service.concurrency.leave(client), headers)
+
+
+class _Streamed(StreamingResponse):
+    """An answer on its way; whatever becomes of it, what it held is let go of."""
+
+    def __init__(self, answer: Answer, done: Callable[[], None], headers: dict[str, str]) -> None:
+        super().__init__(answer.parts(), headers=headers)
+        self._answer = answer
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._answer.drop()
+            self._done()

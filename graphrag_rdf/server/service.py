@@ -1,0 +1,148 @@
+"""What the routes work with: the engine, what runs queries and writes, and what clients have written."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections import OrderedDict
+
+from starlette.requests import HTTPConnection
+
+from graphrag_rdf.config import ServerSection
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.server.answers import Queries
+from graphrag_rdf.server.inprocess import InProcessQueries
+from graphrag_rdf.server.pool import Limits, ReaderPool
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.snapshots import Snapshots, Unchanging
+from graphrag_rdf.server.throttle import Concurrency
+from graphrag_rdf.server.writer import WriteQueue
+
+log = logging.getLogger(__name__)
+
+COMMIT = "GraphRAG-Commit"
+"""Response header: the number of the commit that an answer saw, or that a write made."""
+MIN_COMMIT = "GraphRAG-Min-Commit"
+"""Request header: answer from this commit or a later one."""
+
+_CLIENTS = 10_000
+
+
+class Service:
+    """All that is behind the routes.
+
+    Attributes:
+        read_only: nothing at all is written.
+        isolated: whether queries run in processes that can be killed.
+
+    Args:
+        engine: open; whoever made it closes it.
+        settings: see `config`.
+    """
+
+    def __init__(self, engine: Engine, settings: ServerSection) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.read_only = engine.read_only
+        self.writes = WriteQueue()
+        self.concurrency = Concurrency(settings.queries_per_client, "queries")
+        self.isolated = os.name == "posix" and engine.place is not None
+        self.queries: Queries = self._isolated() if self.isolated else self._in_process()
+        self.started = time.time()
+        self._written: OrderedDict[str, int] = OrderedDict()
+        self._changed = engine.store.commit_number(), time.time()
+        self._index_lock = threading.Lock()
+
+    def _isolated(self) -> ReaderPool:
+        place, settings = self.engine.place, self.settings
+        assert place is not None  # noqa: S101 - checked by the caller
+        store = self.engine.store
+        source = (
+            Unchanging(place.database.resolve(), store.commit_number())
+            if self.read_only
+            else Snapshots(store, place.snapshots.resolve())
+        )
+        limits = Limits(settings.query_timeout, settings.query_memory_mb)
+        return ReaderPool(source, _readers(settings), limits)
+
+    def _in_process(self) -> InProcessQueries:
+        store = self.engine.store
+        return InProcessQueries(
+            lambda: (store.engine, store.commit_number()),
+            _readers(self.settings),
+            self.settings.query_timeout,
+        )
+
+    async def start(self) -> None:
+        """Make ready."""
+        if not self.isolated:
+            log.warning("queries run in this process: rows and bytes are limited, time and memory are not")
+        await self.queries.start()
+
+    async def stop(self) -> None:
+        """Finish writes, end everything else."""
+        await self.writes.stop()
+        await self.queries.stop()
+
+    def last_change(self) -> tuple[int, float]:
+        """(number of the newest commit, when it was first seen: seconds since 1970)."""
+        commit = self.engine.store.commit_number()
+        if commit != self._changed[0]:
+            self._changed = commit, time.time()
+        return self._changed
+
+    def wrote(self, connection: HTTPConnection, commit: int) -> None:
+        """Remember what a client wrote: it sees it at once."""
+        client: str = connection.scope["state"]["client"]
+        self._written[client] = commit
+        self._written.move_to_end(client)
+        if len(self._written) > _CLIENTS:
+            self._written.popitem(last=False)
+
+    def min_commit(self, connection: HTTPConnection) -> int:
+        """The commit that a client must at least see.
+
+        Raises:
+            Problem: 400 when the header is no number, 412 when there is no such commit yet.
+        """
+        mine = self._written.get(connection.scope["state"]["client"], 0)
+        header = connection.headers.get(MIN_COMMIT)
+        if header is None:
+            return mine
+        if not header.isascii() or not header.isdigit() or len(header) > 18:
+            raise Problem(400, f"{MIN_COMMIT} is a whole number")
+        asked, newest = int(header), self.engine.store.commit_number()
+        if asked > newest:
+            raise Problem(412, f"the newest commit is {newest}", headers={COMMIT: str(newest)})
+        return max(mine, asked)
+
+    def require_writable(self) -> None:
+        """Raises Problem 403 when the server writes nothing."""
+        if self.read_only:
+            raise Problem(403, "this server was started with --read-only")
+
+    def catch_up(self) -> None:
+        """Bring the search indexes up to what clients wrote; one thread at a time."""
+        if self.read_only:
+            return
+        with self._index_lock:
+            if self.engine.text_index.commit_number != self.engine.store.content_commit():
+                self.engine.indexer.catch_up()
+
+
+def service_of(connection: HTTPConnection) -> Service:
+    """The service of the app that a request came to."""
+    found: Service = connection.app.state.service
+    return found
+
+
+def client_of(connection: HTTPConnection) -> str:
+    """What limits are counted by: the token, else the address."""
+    found: str = connection.scope["state"]["client"]
+    return found
+
+
+def _readers(settings: ServerSection) -> int:
+    return settings.readers or max(2, min(8, os.cpu_count() or 2))

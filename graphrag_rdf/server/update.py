@@ -1,0 +1,67 @@
+"""SPARQL 1.1 Protocol, update operation (https://www.w3.org/TR/sparql11-protocol/#update-operation).
+
+`/sparql` and `/update`: a form by POST, or the update itself by POST.
+"""
+
+from __future__ import annotations
+
+import pyoxigraph as ox
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.inspect import inspect_update
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.service import COMMIT, Service, service_of
+from graphrag_rdf.server.using import with_dataset
+from graphrag_rdf.store.migrations import migrate
+
+
+async def run_update(request: Request, text: str | None, parameters: Parameters) -> Response:
+    """Run an update, after all that were sent before it."""
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    if text is None:
+        raise Problem(400, "there is no update")
+    default, named = parameters.all("using-graph-uri"), parameters.all("using-named-graph-uri")
+    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+
+    def write() -> int:
+        _judge(inspect_update(text, service.settings.allow_service))
+        service.engine.store.update(with_dataset(text, _iris(default), _iris(named)), base)
+        return settled(service)
+
+    return written(request, service, await service.writes.run(write))
+
+
+def written(request: Request, service: Service, commit: int, status: int = 204, **more: str) -> Response:
+    """The response to a write."""
+    service.wrote(request, commit)
+    return Response(status_code=status, headers={COMMIT: str(commit), **more})
+
+
+def settled(service: Service) -> int:
+    """The commit number after a client's write; DROP ALL takes the store's own bookkeeping too."""
+    migrate(service.engine.store)
+    return service.engine.store.commit_number()
+
+
+def _judge(masked: str | None) -> None:
+    """See `inspect`: a text whose calls are misspelt parses only if there are none."""
+    if masked is None:
+        return
+    try:
+        ox.Store().update(masked)
+    except SyntaxError as error:
+        raise Problem(400, f"the SPARQL is malformed, or calls another server: {error}") from None
+    except (OSError, RuntimeError, ValueError):
+        return  # it parses, which is all that was asked; the store will tell what is wrong
+
+
+def _iris(texts: list[str]) -> list[str]:
+    try:
+        return [ox.NamedNode(text).value for text in texts]
+    except ValueError as error:
+        raise Problem(400, f"a graph of the dataset has no valid IRI: {error}") from None

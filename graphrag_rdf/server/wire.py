@@ -1,0 +1,58 @@
+"""The talk between the server and its readers: frames of a kind, a length and bytes.
+
+To a reader: JOB (JSON) or CLOSE. From it: HEAD (JSON), DATA …, then END or FAIL (JSON).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+JOB, CLOSE = b"J", b"C"
+HEAD, DATA, END, FAIL = b"H", b"D", b"E", b"F"
+LAST = b"last"
+"""Payload of an END after which the reader leaves of its own."""
+
+_FRAME = struct.Struct("!cI")
+HEADER = _FRAME.size
+
+MEMORY_EXIT = 77
+"""Exit code of a reader that grew over its memory limit."""
+
+
+def frame(kind: bytes, payload: bytes = b"") -> bytes:
+    """One frame."""
+    return _FRAME.pack(kind, len(payload)) + payload
+
+
+def json_frame(kind: bytes, data: dict[str, Any]) -> bytes:
+    """One frame of JSON."""
+    return frame(kind, json.dumps(data, separators=(",", ":")).encode())
+
+
+def header(data: bytes | bytearray, offset: int = 0) -> tuple[bytes, int]:
+    """(kind, length of the payload) at an offset."""
+    kind, length = _FRAME.unpack_from(data, offset)
+    return kind, length
+
+
+class Frames:
+    """Takes bytes as they come and gives whole frames."""
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
+        """(kind, payload) of each frame that is whole now."""
+        self._buffer += data
+        found, place = [], 0
+        while len(self._buffer) - place >= HEADER:
+            kind, length = header(self._buffer, place)
+            end = place + HEADER + length
+            if len(self._buffer) < end:
+                break
+            found.append((kind, bytes(self._buffer[place + HEADER : end])))
+            place = end
+        del self._buffer[:place]
+        return found

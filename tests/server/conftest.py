@@ -1,0 +1,52 @@
+"""Servers that tests share: one that takes writes from anybody, emptied before each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from tests.support.endpoint import TOKENS, Endpoint
+
+
+@pytest.fixture(scope="session")
+def _open_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    store = tmp_path_factory.mktemp("open") / "store"
+    options = ("--anonymous", "write", "--query-timeout", "2")
+    env = {"GRAPHRAG_RDF_SERVER__MAX_ROWS": "60000", "GRAPHRAG_RDF_SERVER__READERS": "2"}
+    with Endpoint.start(store, *options, **env) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def endpoint(_open_endpoint: Endpoint) -> Endpoint:
+    """A server that anybody may write to, empty. Queries end after 2 s and 60,000 rows."""
+    _update(_open_endpoint, "DROP ALL")
+    return _open_endpoint
+
+
+@pytest.fixture
+def client(endpoint: Endpoint) -> Iterator[httpx.Client]:
+    """A client of `endpoint`."""
+    with endpoint.client() as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def _guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    store = tmp_path_factory.mktemp("guarded") / "store"
+    env = {**TOKENS, "GRAPHRAG_RDF_SERVER__CORS": "https://app.example.org"}
+    with Endpoint.start(store, **env) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def guarded(_guarded: Endpoint) -> Endpoint:
+    """A server with tokens of each role, that one origin may ask from its pages."""
+    return _guarded
+
+
+def _update(endpoint: Endpoint, update: str) -> None:
+    with endpoint.client() as client:
+        client.post("/update", data={"update": update}).raise_for_status()

@@ -1,0 +1,314 @@
+"""SPARQL 1.1 Protocol §2.1, query operation: every form, parameter, format and refusal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from urllib.parse import quote, urlencode
+
+import httpx
+import pyoxigraph as ox
+import pytest
+
+from tests.support.endpoint import Endpoint
+
+SRJ = "application/sparql-results+json"
+G = "http://example.org/"
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+DIRECT = {"Content-Type": "application/sparql-query"}
+
+Ask = Callable[[httpx.Client, str], httpx.Response]
+
+
+@pytest.fixture
+def graphs(client: httpx.Client) -> httpx.Client:
+    """Three named graphs and a default one, each with one triple that tells them apart."""
+    client.post(
+        "/update",
+        data={
+            "update": "INSERT DATA { <urn:s> <urn:in> 0 "
+            + " ".join(f"GRAPH <{G}{n}> {{ <urn:s> <urn:in> {n} }}" for n in (1, 2, 3))
+            + "}"
+        },
+    ).raise_for_status()
+    return client
+
+
+def numbers(response: httpx.Response) -> set[int]:
+    """The values of ?o."""
+    assert response.status_code == 200, response.text
+    return {int(row["o"]["value"]) for row in response.json()["results"]["bindings"]}
+
+
+# --- §2.1: the forms ----------------------------------------------------------------------------------
+
+FORMS: dict[str, Ask] = {
+    "get": lambda client, query: client.get("/sparql", params={"query": query}),
+    "form": lambda client, query: client.post("/sparql", data={"query": query}),
+    "direct": lambda client, query: client.post("/sparql", content=query, headers=DIRECT),
+    "query-direct": lambda client, query: client.request("QUERY", "/sparql", content=query, headers=DIRECT),
+    "query-form": lambda client, query: client.request(
+        "QUERY", "/sparql", content=urlencode({"query": query}), headers=FORM
+    ),
+    "query-path": lambda client, query: client.get("/query", params={"query": query}),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_answers(form: str, client: httpx.Client) -> None:
+    found = FORMS[form](client, "ASK {}")
+    assert found.status_code == 200
+    assert found.json()["boolean"] is True
+
+
+def test_a_text_of_all_planes_survives_every_form(client: httpx.Client) -> None:
+    text = "Grüße + 100% & 你好 𝄞 = ; \u2028"
+    for ask in FORMS.values():
+        found = ask(client, f"SELECT ('{text}' AS ?o) {{}}")
+        assert found.json()["results"]["bindings"][0]["o"]["value"] == text
+
+
+def test_head_has_the_headers_of_get(client: httpx.Client) -> None:
+    got, head = (client.request(m, "/sparql", params={"query": "ASK {}"}) for m in ("GET", "HEAD"))
+    assert head.status_code == 200
+    assert head.content == b""
+    for name in ("content-type", "content-length", "etag"):
+        assert head.headers[name] == got.headers[name]
+
+
+# --- §2.1.4: the dataset ------------------------------------------------------------------------------
+
+
+def dataset(default: tuple[int, ...] = (), named: tuple[int, ...] = ()) -> list[tuple[str, str]]:
+    """The parameters of a dataset."""
+    return [("default-graph-uri", f"{G}{n}") for n in default] + [
+        ("named-graph-uri", f"{G}{n}") for n in named
+    ]
+
+
+IN_DEFAULT = "SELECT ?o { ?s ?p ?o }"
+IN_NAMED = "SELECT ?o { GRAPH ?g { ?s ?p ?o } }"
+CASES = [
+    (IN_DEFAULT, dataset(), {0}),
+    (IN_NAMED, dataset(), {1, 2, 3}),
+    (IN_DEFAULT, dataset(default=(1,)), {1}),
+    (IN_DEFAULT, dataset(default=(1, 2)), {1, 2}),
+    (IN_NAMED, dataset(default=(1, 2)), set()),
+    (IN_DEFAULT, dataset(named=(1, 2)), set()),
+    (IN_NAMED, dataset(named=(1, 2)), {1, 2}),
+    (IN_DEFAULT, dataset(default=(3,), named=(1, 2)), {3}),
+    (IN_NAMED, dataset(default=(3,), named=(1, 2)), {1, 2}),
+    (f"SELECT ?o FROM <{G}2> {{ ?s ?p ?o }}", dataset(), {2}),
+    (f"SELECT ?o FROM <{G}2> {{ ?s ?p ?o }}", dataset(default=(1,)), {1}),
+    (IN_DEFAULT, [("default-graph-uri", f"{G}nowhere")], set()),
+    (IN_DEFAULT, [("union-default-graph", "")], {0, 1, 2, 3}),
+]
+
+
+@pytest.mark.parametrize(("query", "parameters", "expected"), CASES)
+def test_dataset(
+    query: str, parameters: list[tuple[str, str]], expected: set[int], graphs: httpx.Client
+) -> None:
+    """The request's dataset wins over the query's; either takes the place of the store's own."""
+    pairs = [("query", query), *parameters]
+    form = urlencode(pairs)
+    direct = "/sparql?" + urlencode(parameters)
+    assert numbers(graphs.get(f"/sparql?{form}")) == expected
+    assert numbers(graphs.post("/sparql", content=form, headers=FORM)) == expected
+    assert numbers(graphs.post(direct, content=query, headers=DIRECT)) == expected
+
+
+def test_the_store_s_own_bookkeeping_is_out_of_sight_until_it_is_named(graphs: httpx.Client) -> None:
+    roaming = graphs.get("/sparql", params={"query": "SELECT DISTINCT ?o { GRAPH ?o { ?s ?p ?x } }"})
+    assert "urn:graph:system" not in roaming.text
+    named = graphs.get("/sparql", params={"query": "ASK { GRAPH <urn:graph:system> { ?s ?p ?o } }"})
+    assert named.json()["boolean"] is True
+
+
+def test_a_dataset_of_no_iri_is_refused(client: httpx.Client) -> None:
+    found = client.get("/sparql", params={"query": "ASK {}", "default-graph-uri": "not an iri"})
+    assert found.status_code == 400
+
+
+def test_relative_iris_are_resolved_against_the_request(endpoint: Endpoint, client: httpx.Client) -> None:
+    found = client.get("/query", params={"query": "SELECT (STR(<x>) AS ?o) {}"})
+    assert found.json()["results"]["bindings"][0]["o"]["value"] == f"{endpoint.url}/x"
+
+
+# --- §2.1.5, §2.1.6: what is accepted and answered ----------------------------------------------------
+
+SELECT, CONSTRUCT = "SELECT ?o { ?s ?p ?o }", "CONSTRUCT { <urn:s> <urn:p> 1 } {}"
+ACCEPT = [
+    (SELECT, None, SRJ),
+    (SELECT, "*/*", SRJ),
+    (SELECT, "application/*", SRJ),
+    (SELECT, "application/json", SRJ),
+    (SELECT, "application/sparql-results+xml", "application/sparql-results+xml"),
+    (SELECT, "application/xml", "application/sparql-results+xml"),
+    (SELECT, "text/csv", "text/csv"),
+    (SELECT, "text/*", "application/sparql-results+xml"),
+    (SELECT, "text/tab-separated-values", "text/tab-separated-values"),
+    (SELECT, "text/csv;q=0.5, text/tab-separated-values;q=0.6", "text/tab-separated-values"),
+    (SELECT, "*/*;q=0.1, text/csv", "text/csv"),
+    (SELECT, "text/turtle, application/sparql-results+xml;q=0.1", "application/sparql-results+xml"),
+    (SELECT, "application/sparql-results+json;q=0, */*", "application/sparql-results+xml"),
+    (SELECT, "TEXT/CSV; Header=present", "text/csv"),
+    (CONSTRUCT, None, "text/turtle"),
+    (CONSTRUCT, "application/n-triples", "application/n-triples"),
+    (CONSTRUCT, "application/rdf+xml", "application/rdf+xml"),
+    (CONSTRUCT, "application/n-quads", "application/n-quads"),
+    (CONSTRUCT, "application/trig", "application/trig"),
+    (CONSTRUCT, "application/ld+json", "application/ld+json"),
+    (CONSTRUCT, "text/csv, application/n-triples;q=0.2", "application/n-triples"),
+    ("DESCRIBE <urn:s>", "text/turtle;q=0.3, application/rdf+xml;q=0.7", "application/rdf+xml"),
+    ("ASK {}", "application/sparql-results+xml", "application/sparql-results+xml"),
+]
+
+
+@pytest.mark.parametrize(("query", "accept", "expected"), ACCEPT)
+def test_content_negotiation(query: str, accept: str | None, expected: str, client: httpx.Client) -> None:
+    headers = {"Accept": accept} if accept else {}
+    request = client.build_request("GET", "/sparql", params={"query": query}, headers=headers)
+    if accept is None:
+        del request.headers["accept"]
+    found = client.send(request)
+    assert found.status_code == 200
+    assert found.headers["content-type"].partition(";")[0] == expected
+    assert "Accept" in found.headers["vary"]
+
+
+@pytest.mark.parametrize(
+    ("query", "accept"),
+    [
+        (SELECT, "text/turtle"),
+        (CONSTRUCT, "text/csv"),
+        (SELECT, "text/html"),
+        (SELECT, "*/*;q=0"),
+        (SELECT, "text/csv;version=7"),
+    ],
+)
+def test_what_cannot_be_written_as_asked_is_not_acceptable(
+    query: str, accept: str, client: httpx.Client
+) -> None:
+    found = client.get("/sparql", params={"query": query}, headers={"Accept": accept})
+    assert found.status_code == 406
+    assert found.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("media_type", ["text/turtle", "application/n-triples", "application/trig"])
+def test_triple_terms_and_versions(media_type: str, client: httpx.Client) -> None:
+    """RDF 1.2: a version that the client names is answered in, or refused."""
+    query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
+    new = client.get("/sparql", params={"query": query}, headers={"Accept": f"{media_type};version=1.2"})
+    assert new.status_code == 200
+    assert "version=1.2" in new.headers["content-type"]
+    rdf_format = ox.RdfFormat.from_media_type(media_type)
+    triples = [quad.triple for quad in ox.parse(new.content, rdf_format)]
+    assert isinstance(triples[0].object, ox.Triple)
+    old = client.get("/sparql", params={"query": query}, headers={"Accept": f"{media_type}; version=1.1"})
+    assert old.status_code == 406
+    plain = client.get(
+        "/sparql", params={"query": CONSTRUCT}, headers={"Accept": f"{media_type}; version=1.1"}
+    )
+    assert plain.status_code == 200
+
+
+def test_triple_terms_in_results(client: httpx.Client) -> None:
+    query = "SELECT (<<( <urn:s> <urn:p> 'x' )>> AS ?t) {}"
+    found = client.get("/sparql", params={"query": query})
+    term = found.json()["results"]["bindings"][0]["t"]
+    assert term["type"] == "triple"
+    assert term["value"]["object"] == {"type": "literal", "value": "x"}
+    old = client.get("/sparql", params={"query": query}, headers={"Accept": f"{SRJ};version=1.1"})
+    assert old.status_code == 406
+
+
+def test_json_ld_refuses_triple_terms_before_it_begins(client: httpx.Client) -> None:
+    query = "CONSTRUCT { <urn:r> <urn:p> <<( <urn:s> <urn:p> <urn:o> )>> } {}"
+    found = client.get("/sparql", params={"query": query}, headers={"Accept": "application/ld+json"})
+    assert found.status_code == 406
+
+
+# --- §2.1.7: refusals ---------------------------------------------------------------------------------
+
+
+def test_other_methods_are_refused_with_allow(client: httpx.Client) -> None:
+    for method in ("PUT", "DELETE", "PATCH"):
+        found = client.request(method, "/sparql", params={"query": "ASK {}"})
+        assert found.status_code == 405
+        assert set(found.headers["allow"].split(", ")) == {"GET", "HEAD", "POST", "QUERY"}
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "headers", "status"),
+    [
+        ("/sparql", "query=ASK%20%7B%7D&query=ASK%20%7B%7D", FORM, 400),
+        ("/sparql", "query=ASK%20%7B%7D&update=CLEAR%20ALL", FORM, 400),
+        ("/sparql", "other=1", FORM, 400),
+        ("/sparql", "", FORM, 400),
+        ("/sparql", "query=%FF%FE", FORM, 400),
+        ("/sparql", "query=ASK%20%7B%7D", {"Content-Type": "text/plain"}, 415),
+        ("/sparql", "ASK {}", {"Content-Type": "text/plain"}, 415),
+        ("/sparql", "ASK {}", {}, 415),
+        ("/sparql?query=ASK%20%7B%7D", "ASK {}", DIRECT, 400),
+        ("/sparql?query=ASK%20%7B%7D", "query=ASK%20%7B%7D", FORM, 400),
+        ("/sparql", "ASK {}", {"Content-Type": "application/sparql-query; charset=utf-16"}, 415),
+        ("/sparql", "SELECT nothing", DIRECT, 400),
+        ("/sparql", "", DIRECT, 400),
+        ("/update", "ASK {}", DIRECT, 400),
+        ("/query", "CLEAR ALL", {"Content-Type": "application/sparql-update"}, 400),
+    ],
+)
+def test_malformed_requests(
+    url: str, body: str, headers: dict[str, str], status: int, client: httpx.Client
+) -> None:
+    found = client.post(url, content=body.encode(), headers=headers)
+    assert found.status_code == status, found.text
+    document = found.json()
+    assert document["status"] == status
+    assert document["detail"]
+
+
+def test_utf_16_is_refused(client: httpx.Client) -> None:
+    """Whatever its header says (the suite's bad-query-non-utf8)."""
+    body = "ASK {}".encode("utf-16")
+    for charset in ("", "; charset=UTF-16", "; charset=utf-8"):
+        found = client.post(
+            "/sparql", content=body, headers={"Content-Type": f"application/sparql-query{charset}"}
+        )
+        assert found.status_code in (400, 415)
+
+
+def test_two_queries_in_a_url(client: httpx.Client) -> None:
+    found = client.get("/sparql?query=ASK%20%7B%7D&query=SELECT%20%2A%20%7B%7D")
+    assert found.status_code == 400
+
+
+def test_percent_encoding(client: httpx.Client) -> None:
+    plus = client.get("/sparql?query=ASK+%7B+FILTER%28%22a%2Bb%22+%3D+%22a%2Bb%22%29+%7D")
+    assert plus.json()["boolean"] is True
+    assert client.get("/sparql?query=%FF").status_code == 400
+    assert (
+        client.get("/sparql?query=" + quote('SELECT ("%41" AS ?o) {}')).json()["results"]["bindings"][0]["o"][
+            "value"
+        ]
+        == "%41"
+    )
+
+
+def test_syntax_errors_tell_where(client: httpx.Client) -> None:
+    found = client.get("/sparql", params={"query": "SELECT * { ?s ?p }"})
+    assert found.status_code == 400
+    assert "1:" in found.json()["detail"]
+
+
+def test_results_of_all_formats_are_those_of_the_engine(graphs: httpx.Client) -> None:
+    query = "SELECT ?g ?o { GRAPH ?g { ?s ?p ?o } } ORDER BY ?o"
+    seen = []
+    for media_type in (SRJ, "application/sparql-results+xml", "text/tab-separated-values"):
+        found = graphs.get("/sparql", params={"query": query}, headers={"Accept": media_type})
+        parsed = ox.parse_query_results(found.content, ox.QueryResultsFormat.from_media_type(media_type))
+        seen.append([(str(row["g"]), str(row["o"])) for row in parsed])
+    assert seen[0] == seen[1] == seen[2]
+    assert len(seen[0]) == 3
+    assert json.loads(json.dumps(seen[0]))[0][0] == f"<{G}1>"

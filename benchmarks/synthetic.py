@@ -170,13 +170,12 @@ class Collection:
             chunk = self.chunk(passage)
             subgraph = iris.subgraph(chunk, MENTIONS)
             about = passage.document % self.entities
+            yield prov.source(chunk, RAG.about, entity(about))
             yield from prov.mention_subgraph(subgraph, chunk, "synthetic", MENTIONS)
             for index, (offset, length) in enumerate(passage.sentences):
                 ends = [end for f in passage.facts if f.sentence == index for end in (f.subject, f.object)]
                 mentioned = map(entity, dict.fromkeys(ends))
                 yield from prov.sentence(chunk, index, offset, length, mentioned)
-                if about not in ends:
-                    yield prov.source(iris.sentence(chunk, index), RAG.about, entity(about))
             ends = [end for fact in passage.facts for end in (fact.subject, fact.object)]
             for each in dict.fromkeys([*ends, about]):
                 node, name = entity(each), Literal(entity_name(each))

@@ -298,6 +298,9 @@ def _next_in_run(
         return here
     if word.text.isdigit():
         return here if len(word.text) < 4 or _YEAR.match(word.text) is None else None
+    if word.lower == "of" and here + 1 < len(words) and _YEAR.match(words[here + 1].text):
+        # "the Judiciary Act of 1869"
+        return here + 1 if _joined(text, word, words[here + 1]) else None
     if word.lower == "of" and _names_person(words, last, table, head):
         return None
     steps = (word.lower in table["inside"]) or (
@@ -346,7 +349,12 @@ def _trim(
     months = month_words()
     while first <= last and (
         words[first].lower in table["articles"]
-        or (_CONTRACTED.sub("", words[first].lower) in stop and not _acronym(words[first].text))
+        or (
+            # inside a sentence a capital on a word like "very" has no reason but a name: "Very Bad Day"
+            (first in (0, last) or words[first].lower not in table["opening"])
+            and _CONTRACTED.sub("", words[first].lower) in stop
+            and not _acronym(words[first].text)
+        )
         or (
             words[first].lower in months
             and words[first].capital
@@ -358,6 +366,7 @@ def _trim(
         first <= last
         and (words[last].lower in stop or words[last].lower in months)
         and not _acronym(words[last].text)
+        and not (last > first and _ROMAN.match(words[last].text))  # "Nicholas I"
     ):
         if words[last].lower in months and last > first:
             break

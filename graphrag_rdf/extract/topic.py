@@ -1,7 +1,7 @@
-"""What a passage is about: the entity that its title names, if the passage opens with it.
+"""What a passage is about: the entity that its title names, or for want of a title the first that it names.
 
-Encyclopaedic and report-like texts name their subject once and then say "he", "it", "the company". A sentence
-is about the topic even where it does not name it, and retrieval follows that.
+Encyclopaedic and report-like texts name their subject once and then say "he", "it", "the company". A passage
+is about its topic even where it does not name it, and retrieval follows that.
 """
 
 from __future__ import annotations
@@ -12,32 +12,28 @@ from collections.abc import Sequence
 from .model import Mention
 from .normalise import fold
 
-_OPENING = 300  # characters in which a text that is about its title names it
 _BRACKETED = re.compile(r"\s*\([^()]*\)\s*$")
 _WORD = re.compile(r"\w+")
-_LONGEST = 8  # words of a title that can be a name
+_LONGEST = 12  # words of a title that can be a name
 
 
-def topic_of(title: str | None, text: str, mentions: Sequence[Mention]) -> str | None:
+def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | None:
     """The name of what a passage is about.
 
     Args:
         title: of its document.
-        text: the passage.
-        mentions: the names that it has.
+        mentions: the names that the passage has, in text order.
+        given: whether the document has this title, rather than that its file is called so.
 
     Returns:
-        the title without a bracket at its end, if all its words stand in the opening of the text; else
-        the first name of the title that the text has; None if it has none.
+        the title without a bracket at its end, which tells homonyms apart, if it is given or the passage has
+        that name; of a title as long as a sentence the first name that the passage has too; of a file's name
+        that says nothing the first name of the passage; None if there is none.
     """
-    if not title:
-        return None
     name = _BRACKETED.sub("", title).strip()
-    words = set(_WORD.findall(fold(name)))
-    first, _, rest = text.lstrip("# ").partition("\n")
-    body = rest if fold(first) == fold(title) else text  # the heading itself does not count
-    opening = set(_WORD.findall(fold(body[:_OPENING])))
-    if words and len(words) <= _LONGEST and words <= opening:
+    if not given and fold(name) not in {fold(mention.name) for mention in mentions}:
+        return mentions[0].name if mentions else None
+    if 0 < len(_WORD.findall(name)) <= _LONGEST:
         return name
     flat = f" {' '.join(_WORD.findall(fold(title)))} "
     named = [(flat.find(f" {' '.join(_WORD.findall(fold(m.name)))} "), m.name) for m in mentions]

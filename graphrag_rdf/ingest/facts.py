@@ -115,8 +115,8 @@ class FactWriter:
         mentions: Iterable[Mention],
         topic: str | None = None,
     ) -> tuple[Written, list[Quad]]:
-        """The names that the mention layer contains, and the sentences with what they mention; sentences that
-        do not name the topic are about it.
+        """The names that the mention layer contains, the sentences with what they mention, and what the
+        chunk is about.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -124,9 +124,8 @@ class FactWriter:
         out = Written()
         kept = [m for m in mentions if self._unfit(m.name) is None]
         nodes = {m.name: self._mint.entity(m.name) for m in kept}
-        about = None
         if topic is not None and self._unfit(topic) is None:
-            about = nodes[topic] = self._mint.entity(topic)
+            nodes[topic] = self._mint.entity(topic)
         self._names.load(nodes.values())
         by_sentence: dict[int, dict[str, NamedNode]] = {}
         position = 0
@@ -136,15 +135,13 @@ class FactWriter:
             by_sentence.setdefault(position, {})[nodes[mention.name].value] = nodes[mention.name]
         for name, node in nodes.items():
             self._name(out, subgraph, node, name, out.named)
-        sentence_quads: list[Quad] = []
+        about = nodes.get(topic) if topic is not None else None
+        sentence_quads = [] if about is None else [prov.source(chunk, RAG.about, about)]
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
             sentence_quads += prov.sentence(
                 chunk, sentence.index, sentence.offset, sentence.length, mentioned.values()
             )
-            if about is not None and about.value not in mentioned:
-                node = iris.sentence(chunk, sentence.index)
-                sentence_quads.append(prov.source(node, RAG.about, about))
         return out, sentence_quads
 
     def extraction(

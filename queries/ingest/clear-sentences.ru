@@ -1,6 +1,6 @@
 # name: ingest/clear-sentences
 # kind: update
-# summary: Take out the sentences of these chunks with what they mention, before they are looked at anew.
+# summary: Take out the sentences of these chunks with what they mention, and what the chunks are about, before they are looked at anew.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {
@@ -8,5 +8,11 @@ DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {
     {{ values("?chunk", chunks) }}
     ?sentence rag:sentenceOf ?chunk ;
       ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?chunk rag:about ?topic } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?chunk rag:about ?topic .
   }
 }

@@ -20,12 +20,17 @@ INSERT { GRAPH <urn:graph:source> { ?subgraph prov:invalidatedAtTime {{ now }} }
       rag:extractor ?extractor .
   }
 } ;
-DELETE { GRAPH <urn:graph:source> { ?sentence ?names ?entity } } WHERE {
+DELETE { GRAPH <urn:graph:source> { ?sentence rag:mentions ?entity } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
     ?sentence rag:sentenceOf ?chunk ;
-      ?names ?entity .
-    FILTER(?names IN (rag:mentions, rag:about))
+      rag:mentions ?entity .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?chunk rag:about ?topic } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?chunk rag:about ?topic .
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {

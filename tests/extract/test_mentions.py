@@ -45,6 +45,12 @@ def names(
             "Professor Li Yujie of Henan University spoke on Monday.",
             ["Professor Li Yujie", "Henan University"],
         ),
+        (
+            "He ruled with Nicholas I under the Harbour Act of 1869.",
+            ["Nicholas I", "Harbour Act of 1869"],
+        ),
+        ("It follows the Five Good Emperors and the Very Bad Day.", ["Five Good Emperors", "Very Bad Day"]),
+        ("Five ships sailed. Very old maps helped. Was Ada Venn there?", ["Ada Venn"]),
         ("Founded in 1879, it grew quickly.", []),
         ("It was signed on 3 May 1871 by nobody.", []),
         ("I don't know. You're late.", []),

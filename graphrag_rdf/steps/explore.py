@@ -23,6 +23,7 @@ from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
+_SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
@@ -41,7 +42,7 @@ class _Exploration:
         self.parameters = parameters
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
         context.recorder.say(self.step, RAG.mode, Literal("hops"))
-        self.search = QuestionSearch(context, state, parameters, self.step)
+        self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}
         self.names: dict[str, Row] = {}  # thing -> its label and canonical entity
@@ -102,12 +103,13 @@ class _Exploration:
             self._through_sentences(reached)
             for iri, score in reached.items():
                 self.reached[iri] = max(self.reached.get(iri, 0.0), min(score, 0.95))
-            best = sorted(reached, key=lambda iri: (-reached[iri], iri))[: self.parameters["entity_limit"]]
+            best = sorted(reached, key=lambda iri: (-reached[iri], iri))[: self.parameters["frontier_limit"]]
             frontier = [NamedNode(iri) for iri in best]
         self._sentences()
 
     def _hop(self, hop: int, frontier: list[NamedNode]) -> list[Edge]:
-        rows = self.search.rows("retrieval/edges", entities=frontier, limit=self.parameters["triple_limit"])
+        limit = max(1, self.parameters["triple_limit"] // hop)
+        rows = self.search.rows("retrieval/edges", entities=frontier, limit=limit)
         self._look_up_names(rows)
         excluded = {node.value for node in self.state.exclude}
         surest: dict[Triple, Row] = {}  # an edge between two of the frontier is found from both

@@ -71,6 +71,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "seeds_per_concept": SOME,
         "triple_limit": SOME,
         "max_path_length": HOPS,
+        "frontier_limit": SOME,
         "edge_limit": LIMIT,
         "max_reranker_input": SOME,
         "sentence_limit": LIMIT,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Vector: TypeAlias = NDArray[Any]
 
-_SEARCHED = 1000  # sentences asked of each index
+_SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 _COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
@@ -35,13 +35,24 @@ Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
 class QuestionSearch:
     """The indexes, asked about one question; queries are recorded with a step.
 
+    Args:
+        searched: sentences asked of each index.
+
     Attributes:
         words: the question's content words, weighed.
         lexical: sentence → BM25 as a share of the best.
         vector: sentence → cosine, empty without embeddings.
     """
 
-    def __init__(self, context: Context, state: State, parameters: Parameters, step: Step) -> None:
+    def __init__(
+        self,
+        context: Context,
+        state: State,
+        parameters: Parameters,
+        step: Step,
+        searched: int = _SEARCHED,
+    ) -> None:
+        self.searched = searched
         self.context = context
         self.state = state
         self.parameters = parameters
@@ -64,7 +75,7 @@ class QuestionSearch:
         index = self.context.text_index
         if index is None:
             return {}
-        hits = index.search(text, kind="sentence", k=_SEARCHED, language=self.state.language)
+        hits = index.search(text, kind="sentence", k=self.searched, language=self.state.language)
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits}
 
@@ -94,7 +105,7 @@ class QuestionSearch:
     def _search_meaning(self) -> dict[str, float]:
         if self._query_vector is None or self.context.vectors is None:
             return {}
-        hits = self.context.vectors.search(self._query_vector, kind="sentence", k=_SEARCHED)
+        hits = self.context.vectors.search(self._query_vector, kind="sentence", k=self.searched)
         return {hit.iri: max(0.0, hit.score) for hit in hits}
 
     def similar_passages(self, k: int) -> list[tuple[str, float]]:

@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
@@ -25,6 +26,17 @@ from graphrag_rdf.server.throttle import Rate
 
 _COMPRESSED_FROM = 1024
 _LEVEL = 4
+
+
+class _Compressed(GZipMiddleware):
+    """Starlette's, which costs a look-up a good part of its time, for those alone who ask for it."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        asked = any(
+            name == b"accept-encoding" and b"gzip" in value for name, value in scope.get("headers", ())
+        )
+        await (super().__call__ if asked else self.app)(scope, receive, send)
 
 
 def routes() -> list[BaseRoute]:
@@ -99,7 +111,7 @@ def _middleware(settings: ServerSection, access: Access, metrics: Metrics) -> li
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
         *([cors] if settings.cors else []),
         guard,
-        Middleware(GZipMiddleware, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
+        Middleware(_Compressed, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
     ]
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import zlib
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from graphrag_rdf.server.negotiation import content_type
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
 
 PATIENCE = 30.0
 """Seconds that a client may take between two pieces of a body."""
@@ -35,21 +35,21 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
         return b""
     if declared is not None and declared.isdigit() and int(declared) > limit:
         raise _too_large(limit)
-    body = bytearray()
-    stream = request.stream()
+    body, more = bytearray(), True
     try:
-        while True:
-            async with asyncio.timeout(PATIENCE):
-                piece = await anext(stream, None)
-            if piece is None:
-                break
-            body += piece
-            if len(body) > limit:
-                raise _too_large(limit)
+        async with asyncio.timeout(PATIENCE) as patience:
+            while more:
+                message = await request.receive()
+                if message["type"] == "http.disconnect":
+                    raise Problem(CLIENT_LEFT, "the client left before the body was whole")
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(body) > limit:
+                    raise _too_large(limit)
+                if more:
+                    patience.reschedule(asyncio.get_running_loop().time() + PATIENCE)
     except TimeoutError:
         raise Problem(408, f"no more of the body came for {PATIENCE:g} s", headers=_CLOSE) from None
-    except ClientDisconnect:
-        raise Problem(400, "the client left before the body was whole") from None
     return _uncompressed(bytes(body), headers.get("content-encoding", "identity"), limit)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from email.utils import formatdate, parsedate_to_datetime
+from functools import lru_cache, partial
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,8 +26,11 @@ def validators(service: Service, commit: int, content_type: str) -> dict[str, st
     headers = {"ETag": etag(service, commit, content_type)}
     newest, changed = service.last_change()
     if commit == newest and time.time() - changed > _SETTLED:
-        headers["Last-Modified"] = formatdate(changed, usegmt=True)
+        headers["Last-Modified"] = _http_date(changed)
     return headers
+
+
+_http_date = lru_cache(maxsize=4)(partial(formatdate, usegmt=True))
 
 
 def standard(commit: int) -> dict[str, str]:

@@ -18,7 +18,7 @@ from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.negotiation import negotiate
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.service import Service, service_of
+from graphrag_rdf.server.service import Service, address_of, service_of
 
 SD = Namespace("http://www.w3.org/ns/sparql-service-description#")
 _PREFIXES = {"sd": str(SD), "rdf": PREFIXES["rdf"], "rdfs": PREFIXES["rdfs"]}
@@ -38,7 +38,7 @@ def describe_service(request: Request) -> Response:
     choice = negotiate(request.headers.get("accept"), GRAPHS)
     if choice is None:
         raise Problem(406, "the service description comes in RDF formats")
-    endpoint = NamedNode(f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}")
+    endpoint = NamedNode(address_of(request))
     data = ox.serialize(
         _triples(service, endpoint),
         format=choice.format.engine,  # type: ignore[arg-type]

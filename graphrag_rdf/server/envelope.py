@@ -7,6 +7,7 @@ import re
 import time
 import uuid
 from contextvars import ContextVar
+from itertools import count
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -18,6 +19,7 @@ log = logging.getLogger("graphrag_rdf.server.access")
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 """The id of the request in hand, for the log."""
 
+_RUN, _COUNT = uuid.uuid4().hex[:8].encode(), count(1)
 _SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 _SECURITY: list[tuple[bytes, bytes]] = [
     (
@@ -50,7 +52,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        identifier = sent if _SENT_ID.match(sent) else uuid.uuid4().hex[:16].encode()
+        identifier = sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
         request_id.set(identifier.decode())
         extra = [*self._headers, (b"x-request-id", identifier)]
         start, status, size = time.perf_counter(), 0, 0

@@ -6,7 +6,7 @@ A result is asked for, written and let go of in one function and one thread, as 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Literal, Protocol
 
 import pyoxigraph as ox
@@ -79,18 +79,18 @@ class Job:
     max_rows: int = 1_000_000
     max_bytes: int = 1 << 28
 
-    def as_json(self) -> dict[str, Any]:
-        """For the way to a reader."""
-        return asdict(self)
+    def as_json(self) -> list[Any]:
+        """For the way to a reader: the attributes in their order."""
+        values = [getattr(self, name) for name in self.__slots__]
+        return [astuple(value) if isinstance(value, Wanted) else value for value in values]
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Job:
+    def from_json(cls, values: list[Any]) -> Job:
         """The reverse of `as_json`."""
-        for key in ("results", "graph"):
-            data[key] = Wanted(**data[key]) if data[key] else None
-        for key in ("default_graphs", "named_graphs"):
-            data[key] = None if data[key] is None else tuple(data[key])
-        return cls(**data)
+        named: dict[str, Any] = dict(zip(cls.__slots__, values, strict=True))
+        for form in ("results", "graph"):
+            named[form] = Wanted(*named[form]) if named[form] else None
+        return cls(**named)
 
 
 class Output(Protocol):

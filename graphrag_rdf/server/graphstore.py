@@ -27,7 +27,7 @@ from graphrag_rdf.server.negotiation import content_type, negotiate
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.query import respond
-from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.server.service import Service, address_of, client_of, service_of, site_of
 from graphrag_rdf.server.update import settled, written
 
 METHODS = ["GET", "PUT", "POST", "DELETE"]
@@ -58,7 +58,7 @@ def _target(request: Request) -> Target:
     parameters = Parameters.of_query_string(request.scope["query_string"])
     graph, default = parameters.one("graph"), parameters.one("default")
     path = request.scope["raw_path"].decode("ascii")
-    base = f"{request.url.scheme}://{request.url.netloc}"
+    base = site_of(request)
     direct = not path.endswith("/store") and path != "/store/"
     if (graph is not None) + (default is not None) + direct > 1:
         raise Problem(400, "a request names one graph: by its address, by ?graph=IRI, or by ?default")
@@ -120,7 +120,7 @@ async def _post(request: Request, target: Target) -> Response:
     if target.whole and (rdf := _dataset_format(request)) is not None:
         return await _add_dataset(request, service, rdf)
     if target.whole:
-        base = f"{request.url.scheme}://{request.url.netloc}/store"
+        base = f"{site_of(request)}/store"
         target = Target(NamedNode(f"{base}/{uuid.uuid4()}"))
     parse = await _content(request, target)
     return await _write(request, service, target, parse, replace=False)
@@ -173,7 +173,7 @@ async def _write(
 
 def _address(request: Request, graph: NamedNode) -> str:
     """Where a graph can be got: its own IRI when that is an address of ours."""
-    ours = f"{request.url.scheme}://{request.url.netloc}/store/"
+    ours = f"{site_of(request)}/store/"
     if graph.value.startswith(ours):
         return graph.value
     return f"{ours.removesuffix('/')}?graph={quote(graph.value, safe='')}"
@@ -185,7 +185,7 @@ def _address(request: Request, graph: NamedNode) -> str:
 async def _content(request: Request, target: Target) -> Callable[[], list[Triple]]:
     """What a request holds, to be parsed in the writer's thread."""
     limit = service_of(request).settings.max_body_mb << 20
-    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+    base = address_of(request)
     if target.graph is not None:
         base = target.graph.value
     header = request.headers.get("content-type")
@@ -263,7 +263,7 @@ def _dataset_format(request: Request) -> Format | None:
 async def _add_dataset(request: Request, service: Service, rdf: Format) -> Response:
     body = await read_body(request, service.settings.max_body_mb << 20, length_required=False)
     text = text_of(body, request.headers.get("content-type"))
-    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+    base = address_of(request)
 
     def write() -> int:
         quads = _quads(text, rdf, base, named=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 from starlette.requests import HTTPConnection
@@ -89,6 +90,7 @@ class Guard:
             raise Problem(403, "pages of other sites may not ask this server")
 
 
+@lru_cache(maxsize=256)
 def host_name(header: str) -> str | None:
     """The name in a Host header, in lower case and without port and brackets; None when it is malformed."""
     try:

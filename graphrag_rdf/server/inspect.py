@@ -1,6 +1,6 @@
 """What the tokens of a query or update tell before it runs.
 
-Tokens tell form, dataset clauses and shape. Where it matters for safety (calls to other servers) they are
+Its shape says whether it can only be quick. Where it matters for safety (calls to other servers) tokens are
 not trusted alone: lexers can differ on `<`, and what one takes for a string the other may take for code. So
 every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is misspelt in a second text
 (`masked`), which must still parse: the engine's own parser is the judge of whether it was a keyword.
@@ -9,21 +9,30 @@ every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is miss
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.sparql.tokens import Token, tokens
+from graphrag_rdf.sparql.tokens import tokens
 
-FORMS = ("SELECT", "ASK", "CONSTRUCT", "DESCRIBE")
 _CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
-_VOLATILE = frozenset({"NOW", "RAND", "UUID", "STRUUID", "BNODE"})
-_TERMS = frozenset({"iri", "variable", "string", "number"})
-_NOT_TERMS = frozenset(
-    {"SELECT", "FILTER", "OPTIONAL", "GRAPH", "BIND", "VALUES", "MINUS", "SERVICE", "UNION"}
+_VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
+_ROAMS = re.compile(r"\bGRAPH\s*[?$]", re.IGNORECASE)
+
+_IRI = r"<[^<>\"{}|^`\\\x00-\x20]*>"
+_NAME = r"[A-Za-z][\w-]*:[A-Za-z_][\w-]*"
+_TERM = rf"(?:{_IRI}|{_NAME}|[?$]\w+)"
+_TEXT = r"\"[^\"\\\n\r]*\"(?:@[A-Za-z-]+)?|'[^'\\\n\r]*'(?:@[A-Za-z-]+)?|[0-9]+"
+_CHEAP = re.compile(
+    rf"""\s*(?:PREFIX\s+(?:[A-Za-z][\w-]*)?:\s*{_IRI}\s*)*
+    (?P<form>SELECT\s+(?:\*|[?$]\w+(?:\s+[?$]\w+)*)|ASK)\s*(?:WHERE\s*)?
+    \{{\s*(?P<s>{_TERM})\s+(?P<p>a|{_TERM})\s+(?P<o>{_TERM}|{_TEXT})\s*\.?\s*\}}\s*
+    (?:LIMIT\s+(?P<limit>[0-9]{{1,9}})\s*)?""",
+    re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
+"""One triple pattern without paths, blank nodes, comments and escapes."""
+
 CHEAP_LIMIT = 1000
 """Rows up to which a look-up of one pattern is answered without a process of its own."""
 
@@ -33,19 +42,19 @@ class Inspected:
     """What is known of a query.
 
     Attributes:
-        form: SELECT, ASK, CONSTRUCT or DESCRIBE; empty when none is found.
         volatile: two runs on the same data may differ.
         cheap: one triple pattern without paths: the engine walks one range of one index up to `limit`.
         limit: rows that a cheap query may yield; None when the query itself does not say.
+        truth: it is an ASK.
         masked: the text with possible calls misspelt; None when there is nothing to judge.
         roams: it has GRAPH with a variable, which ranges over all named graphs.
     """
 
-    form: str
     volatile: bool
     roams: bool
     cheap: bool
     limit: int | None
+    truth: bool
     masked: str | None
 
 
@@ -59,17 +68,16 @@ def inspect_query(text: str, allowed: tuple[str, ...] = ()) -> Inspected:
     Raises:
         Problem: 403 when it calls another server.
     """
-    found = list(tokens(text))
-    words = [token.text.upper() for token in found if token.kind == "word"]
-    form = next((word for word in words if word in FORMS), "")
-    cheap, limit = _cheap(found)
+    match = _CHEAP.fullmatch(text)
+    cheap = match is not None and _walks_a_range(match)
+    limit = match["limit"] if match is not None else None
     return Inspected(
-        form=form,
-        volatile=not _VOLATILE.isdisjoint(words),
-        roams=any(a.text.upper() == "GRAPH" and b.kind == "variable" for a, b in pairwise(found)),
+        volatile=_VOLATILE.search(text) is not None,
+        roams=_ROAMS.search(text) is not None,
         cheap=cheap,
-        limit=limit,
-        masked=_masked(text, found, frozenset(allowed)),
+        limit=int(limit) if limit is not None else None,
+        truth=match is not None and match["form"].upper() == "ASK",
+        masked=_masked(text, frozenset(allowed)),
     )
 
 
@@ -79,7 +87,7 @@ def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:
     Raises:
         Problem: 403 when it calls another server.
     """
-    return _masked(text, list(tokens(text)), frozenset(allowed))
+    return _masked(text, frozenset(allowed))
 
 
 def refusal(keyword: str) -> Problem:
@@ -91,11 +99,11 @@ def refusal(keyword: str) -> Problem:
     )
 
 
-def _masked(text: str, found: Sequence[Token], allowed: frozenset[str]) -> str | None:
+def _masked(text: str, allowed: frozenset[str]) -> str | None:
     places = [match.start() for match in _CALLS.finditer(text)]
     if not places:
         return None
-    free = set()
+    found, free = list(tokens(text)), set()
     for index, token in enumerate(found):
         if token.kind != "word" or token.text.upper() not in ("SERVICE", "LOAD"):
             continue
@@ -113,55 +121,8 @@ def _masked(text: str, found: Sequence[Token], allowed: frozenset[str]) -> str |
     return "".join(masked)
 
 
-def _cheap(found: Sequence[Token]) -> tuple[bool, int | None]:
-    """Whether a query is `SELECT … { s p o } LIMIT n` or `ASK { s p o }`, and its LIMIT."""
-    rest = _after_prologue(found)
-    if not rest or rest[0].text.upper() not in ("SELECT", "ASK"):
-        return False, None
-    try:
-        opened = next(i for i, token in enumerate(rest) if token.text == "{")
-        closed = next(i for i, token in enumerate(rest) if token.text == "}")
-    except StopIteration:
-        return False, None
-    head, pattern, tail = rest[1:opened], rest[opened + 1 : closed], rest[closed + 1 :]
-    if head and head[-1].text.upper() == "WHERE":
-        head = head[:-1]
-    if not all(token.kind == "variable" or token.text == "*" for token in head):
-        return False, None
-    if pattern and pattern[-1].text == ".":
-        pattern = pattern[:-1]
-    variables = [token.text[1:] for token in pattern if token.kind == "variable"]
-    plain = (
-        len(pattern) == 3
-        and all(token.kind in _TERMS and token.text.upper() not in _NOT_TERMS for token in pattern)
-        and len(variables) == len(set(variables))
-    )
-    if not plain:
-        return False, None
-    if rest[0].text.upper() == "ASK":
-        return not tail, 1
-    if not tail:
-        return True, None
-    limited = len(tail) == 2 and tail[0].text.upper() == "LIMIT" and tail[1].text.isdigit()
-    limit = int(tail[1].text) if limited else 0
-    return limited and limit <= CHEAP_LIMIT, limit
-
-
-def _is_term(token: Token) -> bool:
-    """Whether a token is a term that stands for itself; a blank node in a pattern is a variable."""
-    if token.kind == "word":
-        return token.text == "a" or (":" in token.text and not token.text.startswith("_:"))
-    return token.kind in _TERMS
-
-
-def _after_prologue(found: Sequence[Token]) -> Sequence[Token]:
-    place = 0
-    while place < len(found):
-        word = found[place].text.upper()
-        if word == "PREFIX":
-            place += 3
-        elif word in ("BASE", "VERSION"):
-            place += 2
-        else:
-            break
-    return found[place:]
+def _walks_a_range(match: re.Match[str]) -> bool:
+    """Whether the engine walks one range of one index, and stops early."""
+    variables = [term[1:] for term in match.group("s", "p", "o") if term[0] in "?$"]
+    limit = match["limit"]
+    return len(variables) == len(set(variables)) and (limit is None or int(limit) <= CHEAP_LIMIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -54,6 +55,7 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self._children = cache(self._labelled)  # finding them takes longer than counting
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
         """Add a figure that is looked up when it is asked for."""
@@ -64,8 +66,12 @@ class Metrics:
         area = path.split("/", 2)[1]
         area = area if area in _AREAS else "other"
         method = method if method in _METHODS else "other"
-        self._requests.labels(area, method, f"{status // 100}xx" if status else "none").inc()
-        self._seconds.labels(area).observe(seconds)
+        count, time = self._children(area, method, f"{status // 100}xx" if status else "none")
+        count.inc()
+        time.observe(seconds)
+
+    def _labelled(self, area: str, method: str, status: str) -> tuple[Counter, Histogram]:
+        return self._requests.labels(area, method, status), self._seconds.labels(area)
 
     def text(self) -> bytes:
         """All figures in Prometheus' text format."""

@@ -92,7 +92,7 @@ class Reader(asyncio.Protocol):
         self.snapshot = snapshot
         answer = self._answer = Answer(snapshot.commit, self.kill, self._room)
         self._timer = asyncio.get_running_loop().call_later(self._limits.seconds, self._expire)
-        self._transport.write(wire.json_frame(wire.JOB, {**job.as_json(), "snapshot": str(snapshot.path)}))
+        self._transport.write(wire.json_frame(wire.JOB, [snapshot.place, job.as_json()]))
         return answer
 
     def let_go_of_snapshot(self) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -25,7 +26,7 @@ from graphrag_rdf.server.inspect import CHEAP_LIMIT, Inspected, inspect_query
 from graphrag_rdf.server.negotiation import Choice, content_type, negotiate
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.server.update import run_update
 
 FORM = "application/x-www-form-urlencoded"
@@ -155,22 +156,28 @@ def _job(
 ) -> Job:
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
     given = bool(default or named)
-    results, graph = negotiate(accept, RESULTS), negotiate(accept, GRAPHS)
+    results, graph = _forms(accept)
     if results is None and graph is None:
         raise Problem(406, "none of the formats that the request takes is one of ours")
     return Job(
         text=text,
         masked=looked_at.masked,
-        base=f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}",
+        base=address_of(request),
         default_graphs=tuple(default) if given else None,
         named_graphs=tuple(named) if given else None,
         roams=looked_at.roams,
         union="union-default-graph" in parameters,
-        results=_wanted(results),
-        graph=_wanted(graph),
+        results=results,
+        graph=graph,
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )
+
+
+@lru_cache(maxsize=512)
+def _forms(accept: str | None) -> tuple[Wanted | None, Wanted | None]:
+    """The forms for solutions and for graphs that an Accept header asks for."""
+    return _wanted(negotiate(accept, RESULTS)), _wanted(negotiate(accept, GRAPHS))
 
 
 def _wanted(choice: Choice | None) -> Wanted | None:
@@ -183,7 +190,7 @@ def _at_once(service: Service, job: Job, looked_at: Inspected) -> Response | Non
     """The answer to a look-up that can only be quick, from the store itself; None when it turns out long."""
     if job.default_graphs is not None or job.union or job.masked is not None:
         return None
-    if looked_at.limit is None:
+    if looked_at.limit is None and not looked_at.truth:
         job = replace(job, text=f"{job.text}\nLIMIT {CHEAP_LIMIT + 1}", max_rows=CHEAP_LIMIT)
     commit = service.engine.store.commit_number()
     try:

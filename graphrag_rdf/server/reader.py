@@ -59,7 +59,13 @@ class _Frames:
         self._waiting.clear()
 
 
-def serve(connection: socket.socket) -> None:
+class _Memory:
+    """What the process holds, looked up by a thread: by the time that an answer ends it is near enough."""
+
+    megabytes = 0.0
+
+
+def serve(connection: socket.socket, memory: _Memory) -> None:
     """Answer jobs until the other end is closed."""
     frames, opened, path = wire.Frames(), None, None
     while data := connection.recv(1 << 20):
@@ -67,8 +73,7 @@ def serve(connection: socket.socket) -> None:
             if kind == wire.CLOSE:
                 opened = path = None
                 continue
-            job = json.loads(payload)
-            place = job.pop("snapshot")
+            place, job = json.loads(payload)
             output = _Frames(connection)
             try:
                 if place != path:
@@ -84,19 +89,20 @@ def serve(connection: socket.socket) -> None:
             except (OSError, RecursionError) as error:
                 output.fail(500, f"the engine failed: {type(error).__name__}: {error}")
                 continue
-            leaving = _resident_mb() > _RESTED_MB
+            leaving = memory.megabytes > _RESTED_MB
             output.end(leaving=leaving)
             if leaving:
                 return
 
 
-def _watch(limit_mb: int, parent: int) -> None:
+def _watch(limit_mb: int, parent: int, memory: _Memory) -> None:
     """End the process when it has grown too large, or when the server is gone."""
     while True:
         time.sleep(_WATCH)
         if os.getppid() != parent:
             os._exit(1)
-        if _resident_mb() > limit_mb:
+        memory.megabytes = _resident_mb()
+        if memory.megabytes > limit_mb:
             os._exit(wire.MEMORY_EXIT)
 
 
@@ -132,9 +138,10 @@ def main() -> None:
     connection = socket.socket(fileno=int(sys.argv[1]))
     limit_mb = int(sys.argv[2])
     _limit_address_space(limit_mb)
-    threading.Thread(target=_watch, args=(limit_mb, os.getppid()), daemon=True).start()
+    memory = _Memory()
+    threading.Thread(target=_watch, args=(limit_mb, os.getppid(), memory), daemon=True).start()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        serve(connection)
+        serve(connection, memory)
 
 
 if __name__ == "__main__":

@@ -138,6 +138,17 @@ def service_of(connection: HTTPConnection) -> Service:
     return found
 
 
+def site_of(connection: HTTPConnection) -> str:
+    """The address that the client called this server by, without a path."""
+    return f"{connection.scope['scheme']}://{connection.headers['host']}"
+
+
+def address_of(connection: HTTPConnection) -> str:
+    """The address that the client called, without its query."""
+    raw: bytes = connection.scope["raw_path"]
+    return f"{site_of(connection)}{raw.decode('ascii')}"
+
+
 def client_of(connection: HTTPConnection) -> str:
     """What limits are counted by: the token, else the address."""
     found: str = connection.scope["state"]["client"]

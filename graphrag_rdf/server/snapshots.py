@@ -32,6 +32,11 @@ class Snapshot:
     commit: int
     taken: float
 
+    @property
+    def place(self) -> str:
+        """Its path, for the engine."""
+        return str(self.path)
+
 
 class SnapshotSource(Protocol):
     """Where readers get their store from."""

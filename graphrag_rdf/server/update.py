@@ -13,7 +13,7 @@ from graphrag_rdf.server.access import require
 from graphrag_rdf.server.inspect import inspect_update
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.service import COMMIT, Service, service_of
+from graphrag_rdf.server.service import COMMIT, Service, address_of, service_of
 from graphrag_rdf.server.using import with_dataset
 from graphrag_rdf.store.migrations import migrate
 
@@ -26,7 +26,7 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     if text is None:
         raise Problem(400, "there is no update")
     default, named = parameters.all("using-graph-uri"), parameters.all("using-named-graph-uri")
-    base = f"{request.url.scheme}://{request.url.netloc}{request.scope['path']}"
+    base = address_of(request)
 
     def write() -> int:
         _judge(inspect_update(text, service.settings.allow_service))

@@ -26,7 +26,7 @@ def frame(kind: bytes, payload: bytes = b"") -> bytes:
     return _FRAME.pack(kind, len(payload)) + payload
 
 
-def json_frame(kind: bytes, data: dict[str, Any]) -> bytes:
+def json_frame(kind: bytes, data: Any) -> bytes:
     """One frame of JSON."""
     return frame(kind, json.dumps(data, separators=(",", ":")).encode())
 

@@ -185,9 +185,9 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load_settings` hands over and the environment; the file comes in through the former."""
-        del settings_cls, dotenv_settings, file_secret_settings
-        return init_settings, env_settings
+        """Only what `load_settings` hands over, which has read file and environment."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
 
 
 @dataclass(frozen=True, slots=True)

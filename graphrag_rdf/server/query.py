@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.server.access import require
-from graphrag_rdf.server.answers import Answer, evaluate_whole
+from graphrag_rdf.server.answers import Answer, evaluate_whole, retry
 from graphrag_rdf.server.body import read_body, text_of
 from graphrag_rdf.server.caching import not_modified, standard, validators
 from graphrag_rdf.server.description import describe_service
@@ -25,7 +25,7 @@ from graphrag_rdf.server.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.inspect import CHEAP_LIMIT, Inspected, inspect_query
 from graphrag_rdf.server.negotiation import Choice, content_type, negotiate
 from graphrag_rdf.server.parameters import Parameters
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.problems import Problem, TransferAborted
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.server.update import run_update
 
@@ -214,6 +214,8 @@ async def respond(
     if data is None and (request.method == "HEAD" or request.scope["http_version"] == "1.0"):
         try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
             data = b"".join([part async for part in answer.parts()])
+        except TransferAborted as aborted:
+            raise Problem(503, str(aborted), headers=retry(503)) from None
         finally:
             service.concurrency.leave(client)
         return Response(data, headers=headers)

@@ -73,3 +73,12 @@ def test_wrong_settings_name_file_and_key(run: Run, folder: Path, text: str, tol
     assert found.code == 2
     assert "graphrag.toml" in found.err
     assert told in found.err
+
+
+def test_lists_come_from_the_environment_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With commas between their items."""
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__ENTITY_TYPES", "Person, Place")
+    monkeypatch.setenv("GRAPHRAG_RDF_SERVER__CORS", "https://a.example,https://b.example")
+    found = {item["key"]: item["value"] for item in run("config", "list", "--format", "json").json}
+    assert found["extract.entity_types"] == ["Person", "Place"]
+    assert found["server.cors"] == ["https://a.example", "https://b.example"]

@@ -9,11 +9,15 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyoxigraph import NamedNode
+
 from graphrag_rdf import __version__
 from graphrag_rdf.config import flat_values
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.store.base import Row
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded, Settings
@@ -85,10 +89,17 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             },
         },
         "relation_counts": {
-            text_of(row["label"] if "label" in row else row["relation"]): _number(row["facts"])
+            _relation(row): _number(row["facts"])
             for row in store.select("system/relation-counts", limit=_RELATIONS)
         },
     }
+
+
+def _relation(row: Row) -> str:
+    """A relation by its label; one of a vocabulary, which has none in the store, by its prefixed name."""
+    relation = row["relation"]
+    assert isinstance(relation, NamedNode)  # noqa: S101
+    return text_of(row["label"]) if "label" in row else prefixed(relation) or relation.value
 
 
 def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:

@@ -63,16 +63,12 @@ def shown(term: Term) -> str:
     """A term as people read it: prefixed names, plain texts, triple terms part by part."""
     from pyoxigraph import Literal, NamedNode, Triple
 
-    from graphrag_rdf.rdf.namespaces import PREFIXES
+    from graphrag_rdf.rdf.namespaces import prefixed
 
     if isinstance(term, Triple):
         return f"<<( {shown(term.subject)} {shown(term.predicate)} {shown(term.object)} )>>"
     if isinstance(term, NamedNode):
-        for prefix, base in PREFIXES.items():
-            local = term.value.removeprefix(base)
-            if local != term.value and local.replace("-", "").replace("_", "").isalnum():
-                return f"{prefix}:{local}"
-        return f"<{term.value}>"
+        return prefixed(term) or f"<{term.value}>"
     if isinstance(term, Literal):
         return f"{term.value}@{term.language}" if term.language else term.value
     return str(term)

@@ -76,6 +76,15 @@ PREFIXES: dict[str, str] = {
 }
 
 
+def prefixed(term: NamedNode) -> str | None:
+    """An IRI as `prefix:local` with a prefix of ours; None where it has none, or would need escapes."""
+    for prefix, base in PREFIXES.items():
+        local = term.value.removeprefix(base)
+        if local != term.value and local.replace("-", "").replace("_", "").isalnum():
+            return f"{prefix}:{local}"
+    return None
+
+
 class Graphs:
     """The named graphs (see docs/architecture.md). Facts are in the default graph when embedded."""
 

@@ -116,6 +116,14 @@ class CacheSection(Section):
     max_bytes: int = Field(default=1 << 30, ge=1 << 20)
 
 
+class AnswersSection(Section):
+    """[answers] - what is given again."""
+
+    cache: bool = Field(
+        default=True, description="give an answer of a model again while nothing that it rests on has changed"
+    )
+
+
 class TraceSection(Section):
     """[trace] - what is kept of each question."""
 
@@ -173,6 +181,7 @@ class Settings(BaseSettings):
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
     cache: CacheSection = CacheSection()
+    answers: AnswersSection = AnswersSection()
     trace: TraceSection = TraceSection()
     server: ServerSection = ServerSection()
 

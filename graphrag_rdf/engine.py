@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf import __version__
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
-from graphrag_rdf.pipeline import Pipeline, load_pipeline
+from graphrag_rdf.pipeline import Pipeline, hash_of_folder, load_pipeline
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
@@ -27,6 +29,7 @@ from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.reuse import find_answer, reuse_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import Budget
     from graphrag_rdf.llm.cache import ResponseCache
     from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.llm.model import LlmSettings
 
 log = logging.getLogger(__name__)
 
@@ -187,10 +191,20 @@ class Engine:
     def gateway(self) -> LlmGateway:
         """The one way to models."""
         from graphrag_rdf.llm.gateway import LlmGateway
+
+        return LlmGateway(self._llm_settings(), cache=self.response_cache, budget=self.budget)
+
+    def _fresh_gateway(self) -> LlmGateway:
+        """A way to models that takes no answer from the cache."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+
+        return LlmGateway(self._llm_settings(), budget=self.budget)
+
+    def _llm_settings(self) -> LlmSettings:
         from graphrag_rdf.llm.model import LlmSettings
 
         llm = self.settings.llm
-        settings = LlmSettings(
+        return LlmSettings(
             model=llm.model,
             embedding_model=self.settings.embedding.model,
             api_base=llm.api_base,
@@ -204,7 +218,6 @@ class Engine:
             tokens_per_minute=llm.tokens_per_minute,
             seed=llm.seed,
         )
-        return LlmGateway(settings, cache=self.response_cache, budget=self.budget)
 
     @cached_property
     def indexer(self) -> StoreIndexer:
@@ -283,14 +296,19 @@ class Engine:
         include: Iterable[str] = (),
         exclude: Iterable[str] = (),
         stored: bool = True,
+        cache: bool = True,
     ) -> Generator[GraphRagResponse, None, None]:
         """Answer a question; the messages of the run, the last with the whole answer.
+
+        An answer of a model is given again, with a trace that points to the first, while everything that it
+        depends on is as it was: the store's content, pipeline, prompts, parameters, model, filters, question.
 
         Args:
             pipeline: a folder of pipelines/.
             settings: `step.parameter` → value, as text.
             include, exclude: labels or IRIs of entities that must be, or must not be, followed.
             stored: write the trace (else it is only streamed, with a warning).
+            cache: give kept answers again, of this question and of the model; False asks anew.
 
         Raises:
             UsageError: for an empty or oversized question, an unknown entity, or an empty store.
@@ -302,7 +320,32 @@ class Engine:
             state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
         if not stored:
             state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
-        return chosen.run(context, state, model=model, details={})
+        kept = None
+        if not cache and context.gateway is not None:
+            context = replace(context, gateway=self._fresh_gateway())
+        if cache and stored and model is not None and self.settings.answers.cache:
+            reuse = reuse_of(self.store, self._depends(chosen, state, model))
+            kept = find_answer(self.store, self.librarian, reuse.key)
+            context = replace(context, reuse=reuse)
+        return chosen.run(context, state, model=model, details={}, kept=kept)
+
+    def _depends(self, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
+        """What an answer depends on, beside the content of the store."""
+        llm, own = self.settings.llm, self.settings.queries
+        return {
+            "program": __version__,
+            "question": state.question,
+            "language": state.language,
+            "pipeline": pipeline.definition.name,
+            "pipeline_hash": pipeline.hash,
+            "queries_hash": None if own is None else hash_of_folder(own),
+            "parameters": pipeline.parameters(with_model=True),
+            "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed],
+            "embedding_model": self.settings.embedding.model,
+            "include": sorted(entity.value for entity in state.include),
+            "exclude": sorted(entity.value for entity in state.exclude),
+            "warnings": state.warnings,
+        }
 
     def retrieve(
         self,

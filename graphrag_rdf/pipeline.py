@@ -20,9 +20,11 @@ from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.steps import activate, explore, focus, ground, synthesise
+from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.parameters import PARAMETERS, check_parameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.reuse import KeptAnswer
 
 StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
 
@@ -83,8 +85,11 @@ class Pipeline:
     @property
     def hash(self) -> str:
         """SHA-256 over all files of the folder: what an answer depends on beside data and model."""
-        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
+        return hash_of_folder(self.folder)
+
+    def parameters(self, *, with_model: bool) -> dict[str, dict[str, Any]]:
+        """What each step uses, and its parameters."""
+        return _parameters([(step, _choose(step, with_model)) for step in self.definition.steps])
 
     def with_settings(self, settings: Mapping[str, str]) -> Pipeline:
         """The pipeline with `step.parameter` (or `step.use`) set from text.
@@ -104,7 +109,13 @@ class Pipeline:
         return replace(self, definition=definition)
 
     def run(
-        self, context: Context, state: State, *, model: str | None, details: Mapping[str, Any]
+        self,
+        context: Context,
+        state: State,
+        *,
+        model: str | None,
+        details: Mapping[str, Any],
+        kept: KeptAnswer | None = None,
     ) -> Generator[GraphRagResponse, None, None]:
         """Run the pipeline on a question; the messages, in the order of `trace.messages`.
 
@@ -113,13 +124,16 @@ class Pipeline:
 
         Args:
             details: what else the answer says of the run (e.g. its origin).
+            kept: an answer that was given before and is given again, instead of running any step.
         """
         recorder = context.recorder
         steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
         ended = False
         try:
             yield from self._begin(context, state, steps, model)
-            yield from self._steps(context, state, steps)
+            yield from (
+                self._steps(context, state, steps) if kept is None else give_again(context, state, kept)
+            )
             recorder.end()
             ended = True
         except GraphRagError as error:
@@ -147,6 +161,8 @@ class Pipeline:
                 "cost_usd": recorder.cost_usd,
             },
             "seconds": recorder.milliseconds() / 1000,
+            "cached": kept is not None,
+            **({"original": kept.question.value} if kept is not None else {}),
             **details,
         }
         yield recorder.final(answer, model)
@@ -183,7 +199,7 @@ class Pipeline:
             pipeline_hash=self.hash,
             question_types=[expand(name) for name in self.definition.question],
             label=self.definition.label,
-            parameters={step.name: {"use": use, **step.parameters} for step, use in steps},
+            parameters=_parameters(steps),
             model=model,
         )
 
@@ -198,6 +214,16 @@ class Pipeline:
             function = STEPS[step.step][use]
             yield from function(replace(context, prompt=step.prompt), state, step.parameters)
             stopped = stopped or (step.stop_when_empty and state.empty)
+
+
+def hash_of_folder(folder: Path) -> str:
+    """SHA-256 over the names and texts of all files below a folder."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
+
+
+def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:
+    return {step.name: {"use": use, **step.parameters} for step, use in steps}
 
 
 def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Let the model add what it knows; such sentences are marked and cite nothing.",
 )
+@click.option("--no-cache", is_flag=True, help="Ask the model anew, whatever was answered before.")
 @entity_options
 @format_option("text", "json", "jsonl")
 def ask_command(
@@ -53,6 +54,7 @@ def ask_command(
     settings: tuple[str, ...],
     response_type: str | None,
     allow_general_knowledge: bool,
+    no_cache: bool,
     include: tuple[str, ...],
     exclude: tuple[str, ...],
     form: str,
@@ -70,7 +72,9 @@ def ask_command(
     if allow_general_knowledge:
         steps["synthesis.allow_general_knowledge"] = "true"
     with open_engine({"llm.model": model, "embedding.model": embedding_model}) as engine:
-        messages = engine.ask(question, pipeline, settings=steps, include=include, exclude=exclude)
+        messages = engine.ask(
+            question, pipeline, settings=steps, include=include, exclude=exclude, cache=not no_cache
+        )
         try:
             if form == "jsonl":
                 return _stream_messages(messages)
@@ -132,6 +136,8 @@ def _show(engine: Engine, messages: Iterable[GraphRagResponse], *, stream: bool,
     if not streamed:
         say(safe(last.answer["answer"]))
     _sources(last.answer)
+    if last.answer["cached"]:
+        output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
     for warning in last.answer["warnings"]:
         output.warn(f"{warning['detail']} ({warning['type']})")
     if explain and session:

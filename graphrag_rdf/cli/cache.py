@@ -1,8 +1,8 @@
-"""`cache`: answers of models that are kept on disk."""
+"""`cache`: what was answered before and may be answered again."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,42 +11,99 @@ from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, human_size, pairs, say
 from graphrag_rdf.cli.session import open_engine
 
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
 
 @click.group(cls=Group, examples=["graphrag-rdf cache stats"])
 def cache_command() -> None:
-    """The cache of model answers."""
+    """The caches: answers to questions, raw answers of models, and vectors of texts."""
 
 
 @cache_command.command("stats", examples=["graphrag-rdf cache stats --format json"])
 @format_option()
 def stats(form: str) -> None:
-    """Show how much is in the cache."""
+    """Show how much is in the caches."""
     with open_engine() as engine:
-        cache = engine.response_cache
-        found = {"enabled": cache is not None, **(asdict(cache.stats()) if cache is not None else {})}
-    # hits and misses are counted by a process, and this one asks nothing
-    found = {key: value for key, value in found.items() if key not in ("hits", "misses")}
+        found = _stats(engine)
     if form == "json":
         output.write_json(found)
-    elif not found["enabled"]:
-        say("the cache is switched off (cache.enabled)")
+        return
+    answers = found["answers"]
+    given = f"{answers['entries']:,}, given again {answers['reused']:,} times"
+    rows = [("answers to questions", given if answers["enabled"] else "switched off (answers.cache)")]
+    if not found["enabled"]:
+        rows.append(("answers of models", "switched off (cache.enabled)"))
     else:
-        pairs(
-            [
-                ("entries", f"{found['entries']:,}"),
-                ("size", f"{human_size(found['bytes'])} of {human_size(found['max_bytes'])}"),
-            ]
-        )
+        for name, title in (("llm", "answers of models"), ("embeddings", "vectors of texts")):
+            rows.append((title, f"{found[name]['entries']:,}, {human_size(found[name]['bytes'])}"))
+        rows.append(("size", f"{human_size(found['bytes'])} of {human_size(found['max_bytes'])}"))
+    pairs(rows)
 
 
-@cache_command.command("clear", examples=["graphrag-rdf cache clear"])
+def _stats(engine: Engine) -> dict[str, Any]:
+    from graphrag_rdf.trace.reuse import stats as kept
+
+    answers, cache = kept(engine.store), engine.response_cache
+    found: dict[str, Any] = {
+        "enabled": cache is not None,
+        "answers": {
+            "enabled": engine.settings.answers.cache,
+            "entries": answers.entries,
+            "reused": answers.reused,
+        },
+    }
+    if cache is not None:
+        both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
+        found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
+        found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
+        found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
+    return found
+
+
+@cache_command.command("clear", examples=["graphrag-rdf cache clear", "graphrag-rdf cache clear --answers"])
+@click.option("--answers", is_flag=True, help="Only answers to questions; their traces stay.")
+@click.option("--llm", is_flag=True, help="Only raw answers of models.")
+@click.option("--embeddings", is_flag=True, help="Only vectors of texts.")
 @format_option()
-def clear(form: str) -> None:
-    """Erase every answer; models will be asked again."""
+def clear(answers: bool, llm: bool, embeddings: bool, form: str) -> None:
+    """Erase what is cached, all of it unless told what; models will be asked again."""
+    every = not (answers or llm or embeddings)
     with open_engine() as engine:
-        cache = engine.response_cache
-        erased = cache.clear() if cache is not None else 0
+        erased = {
+            name: act(engine)
+            for name, wanted, act in (
+                ("answers", answers, _clear_answers),
+                ("llm", llm, _clear_llm),
+                ("embeddings", embeddings, _clear_embeddings),
+            )
+            if wanted or every
+        }
     if form == "json":
-        output.write_json({"erased": erased})
+        output.write_json({"erased": sum(erased.values()), **erased})
     else:
-        say(f"{erased:,} answers erased")
+        for name, count in erased.items():
+            say(f"{count:,} {_TITLES[name]} erased")
+
+
+_TITLES = {
+    "answers": "answers to questions",
+    "llm": "answers of models",
+    "embeddings": "vectors of texts",
+}
+
+
+def _clear_answers(engine: Engine) -> int:
+    from graphrag_rdf.trace.reuse import clear as clear_kept
+
+    return clear_kept(engine.store, engine.librarian)
+
+
+def _clear_llm(engine: Engine) -> int:
+    cache = engine.response_cache
+    return cache.clear("answers") if cache is not None else 0
+
+
+def _clear_embeddings(engine: Engine) -> int:
+    cache = engine.response_cache
+    return cache.clear("embeddings") if cache is not None else 0

@@ -1,4 +1,4 @@
-"""Answers of models on disk: least recently used ones go first, forgotten text goes at once.
+"""Answers of models on disk, and vectors: least recently used ones go first, forgotten text goes at once.
 
 One SQLite file, written through a log (WAL), so a killed process leaves whole entries. The prompt is
 kept with the answer, because `forget` has to find text in it.
@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal as Choice
+from typing import TypeAlias, TypeVar
 
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.llm.model import encodable
@@ -31,6 +32,14 @@ CREATE TABLE IF NOT EXISTS entry (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
 """
+EMBEDDING = "embedding:"
+"""What the keys of vectors begin with; those of other answers are bare hashes."""
+Kind: TypeAlias = Choice["answers", "embeddings"]
+_OF_KIND: dict[Kind | None, str] = {
+    None: "1",
+    "answers": f"key NOT GLOB '{EMBEDDING}*'",
+    "embeddings": f"key GLOB '{EMBEDDING}*'",
+}
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NOT_WORD = re.compile(r"[\W_]+")
 _EVICT_TO = 0.9  # a share of max_bytes: evicting entry by entry would scan at every put
@@ -144,8 +153,8 @@ class ResponseCache:
                 ) from error
         return len(found)
 
-    def clear(self) -> int:
-        """Erase everything.
+    def clear(self, kind: Kind | None = None) -> int:
+        """Erase everything, or all of a kind.
 
         Returns:
             the number of entries erased.
@@ -155,7 +164,7 @@ class ResponseCache:
         """
         with self._lock:
             try:
-                count = self._db.execute("DELETE FROM entry").rowcount
+                count = self._db.execute(f"DELETE FROM entry WHERE {_OF_KIND[kind]}").rowcount
                 self._db.execute("VACUUM")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:
@@ -165,9 +174,9 @@ class ResponseCache:
                 ) from error
         return int(count)
 
-    def stats(self) -> CacheStats:
-        """Entries, bytes, hits and misses."""
-        found = self._guarded(_totals, "read")
+    def stats(self, kind: Kind | None = None) -> CacheStats:
+        """Entries and bytes, of all or of a kind; hits and misses of all."""
+        found = self._guarded(lambda db: _totals(db, kind), "read")
         entries, size = found if found is not None else (0, 0)
         return CacheStats(entries, size, self.max_bytes, self._hits, self._misses)
 
@@ -254,8 +263,9 @@ class ResponseCache:
         db.execute("PRAGMA incremental_vacuum").fetchall()
 
 
-def _totals(db: sqlite3.Connection) -> tuple[int, int]:
-    entries, size = db.execute("SELECT count(*), coalesce(sum(size), 0) FROM entry").fetchone()
+def _totals(db: sqlite3.Connection, kind: Kind | None = None) -> tuple[int, int]:
+    query = f"SELECT count(*), coalesce(sum(size), 0) FROM entry WHERE {_OF_KIND[kind]}"
+    entries, size = db.execute(query).fetchone()
     return int(entries), int(size)
 
 

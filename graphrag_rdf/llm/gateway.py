@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
-from graphrag_rdf.llm.cache import ResponseCache
+from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, answer_text, told_tokens
 from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
 from graphrag_rdf.llm.limits import RateLimiter
@@ -73,7 +73,7 @@ class LlmGateway:
 
     Args:
         settings: which models, where, and how hard they may be pushed.
-        cache: answers of chat calls; None to ask each time.
+        cache: answers of chat calls, and vectors of texts; None to ask each time.
         budget: what calls may take; None for no limit.
         on_call: told of every chat call, answered, cached or failed; called on the caller's thread.
         sleep: how to wait before a retry and for a free place, seconds.
@@ -165,10 +165,16 @@ class LlmGateway:
         name = self._model(model or self.settings.embedding_model, "embedding model")
         if not texts:
             return np.empty((0, 0), np.float32)
-        rows = [self._embed_batch(batch, name) for batch in _batches(texts)]
-        if len({row.shape[1] for row in rows}) != 1:
+        rows = {
+            text: row for text in dict.fromkeys(texts) if (row := self._kept_vector(text, name)) is not None
+        }
+        for batch in _batches([text for text in dict.fromkeys(texts) if text not in rows]):
+            for text, row in zip(batch, self._embed_batch(batch, name), strict=True):
+                rows[text] = row
+                self._keep_vector(text, name, row)
+        if len({len(row) for row in rows.values()}) != 1:
             raise failure("server", "vectors differ in length", self._target(name))
-        return np.concatenate(rows)
+        return np.stack([rows[text] for text in texts])
 
     def rerank(self, query: str, documents: Sequence[str], model: str | None = None) -> list[float]:
         """How well each document answers the query.
@@ -336,6 +342,19 @@ class LlmGateway:
             self._on_call(asked.record(completion, error))
 
     # --- embeddings -------------------------------------------------------------------------------------
+
+    def _vector_key(self, text: str, model: str) -> str:
+        hashed = hashlib.sha256(encodable(f"{model}\n{self.settings.api_base or ''}\n{text}").encode())
+        return EMBEDDING + hashed.hexdigest()
+
+    def _kept_vector(self, text: str, model: str) -> NDArray[np.float32] | None:
+        kept = None if self._cache is None else self._cache.get(self._vector_key(text, model))
+        return None if kept is None else _vector(kept)
+
+    def _keep_vector(self, text: str, model: str, row: NDArray[np.float32]) -> None:
+        if self._cache is not None:
+            packed = base64.b64encode(row.astype("<f4").tobytes()).decode()
+            self._cache.put(self._vector_key(text, model), text, packed)
 
     def _embed_batch(self, batch: list[str], model: str) -> NDArray[np.float32]:
         import numpy as np

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, text_of
 from graphrag_rdf.steps.state import Context, Edge, Selection, State
+from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
+from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
 
 _MARKER = re.compile(r"\[(S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*)\]")  # [1], the seeds' [S1], and models' [1, 2]
 _GENERAL = "[general knowledge]"
@@ -183,6 +186,24 @@ def _entities(state: State) -> list[dict[str, Any]]:
     return [{"iri": iri, "name": names[iri], "freq": counts[iri]} for iri in ranked]
 
 
+def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:
+    """Give an answer that was given before; the step says which, and on which chunks it rests."""
+    recorder = context.recorder
+    state.final = kept.answer
+    state.answer = str(kept.answer["answer"])
+    step = recorder.step("synthesis", TG.Synthesis, TG.Answer)
+    recorder.say(step, RAG.mode, Literal("cached"))
+    recorder.say(step, RAG.reusesAnswer, kept.step)
+    recorder.say(step, TG.document, iris.answer_document(recorder.run))
+    recorder.say(step, RAG.storedText, recorder.keep_text(state.answer))
+    if len(state.answer) <= INLINE_LIMIT:
+        recorder.say(step, TG.content, Literal(state.answer))
+    for chunk in sorted({source["chunk"] for source in kept.answer["sources"] if source["chunk"]}):
+        recorder.say(step, RAG.usedChunk, NamedNode(chunk))
+    yield recorder.text_chunk(state.answer)
+    yield recorder.finish(step)
+
+
 def record_answer(context: Context, state: State, step: Step, sentences: Sequence[CitedSentence]) -> None:
     """Write the answer's text, its sentences with what each cites, and the warnings."""
     recorder = context.recorder
@@ -215,3 +236,5 @@ def record_answer(context: Context, state: State, step: Step, sentences: Sequenc
             (RAG.index, integer(index)),
         ]
         recorder.item(step, RAG.warning, "warning", index, *facts)
+    if context.reuse is not None:
+        keep_answer(context.store, recorder, step, context.reuse, state.final)

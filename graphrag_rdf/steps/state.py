@@ -13,6 +13,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.reuse import Reuse
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder
@@ -34,6 +35,7 @@ class Context:
         gateway: None without a model.
         prompts: the folder of the pipeline's prompt templates.
         prompt: name of the step's prompt template, None if it has none.
+        reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
     store: Store
@@ -45,6 +47,7 @@ class Context:
     embedder: Embedder | None = None
     gateway: LlmGateway | None = None
     prompt: str | None = None
+    reuse: Reuse | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,6 +264,7 @@ class TraceStep:
         coverage: of a focus: share of the question's words that the selection speaks of.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
         reason, stage: of an error.
+        reuses: of an answer that was given again, the step that gave it first.
     """
 
     iri: str
@@ -291,6 +292,7 @@ class TraceStep:
     warnings: tuple[dict[str, str], ...] = ()
     reason: str | None = None
     stage: str | None = None
+    reuses: str | None = None
     calls: tuple[Call, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -312,6 +314,7 @@ class TraceStep:
             "synthesis": {
                 "answer": self.answer,
                 "stored": self.stored,
+                "reuses": self.reuses,
                 "sentences": [sentence.as_json() for sentence in self.sentences],
             },
             "error": {"reason": self.reason, "stage": self.stage},

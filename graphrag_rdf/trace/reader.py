@@ -129,6 +129,7 @@ class _Steps:
             stored=rows.text(row, "stored"),
             reason=rows.text(row, "reason"),
             stage=rows.text(row, "stage"),
+            reuses=rows.text(row, "reuses"),
             **details,
         )
 

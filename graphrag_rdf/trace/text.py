@@ -210,6 +210,9 @@ def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG00
     if step.answer is None:
         kept = f"the text is kept as {step.stored}" if step.stored else "the text was erased"
         page.paragraph(f"({kept})", "    ")
+    if step.reuses:
+        page.line()
+        page.paragraph(step.reuses, "    ", "Given before: ")
     if step.answer and step.warnings:
         page.line()
 

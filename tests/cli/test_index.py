@@ -58,6 +58,8 @@ def test_vectors(
     assert other.code == 1
     assert "made by" in other.out
     scripted_server.script(*[Reply("out of order", status=500)] * 3)
+    assert run("index", "rebuild", *option).code == 0  # nothing was asked: the vectors were kept
+    run("cache", "clear", "--embeddings")
     failed = run("index", "rebuild", *option)
     assert failed.code == 1
     assert "vectors could not be made" in failed.err

@@ -54,13 +54,46 @@ def test_no_calls(run: Run, store: Path) -> None:
 
 def test_cache(run: Run, asked: str) -> None:
     stats = run("cache", "stats", "--format", "json").json
-    assert stats["entries"] > 0
-    assert "entries" in run("cache", "stats").out
-    assert run("cache", "clear", "--format", "json").json == {"erased": stats["entries"]}
-    assert run("cache", "stats", "--format", "json").json["entries"] == 0
+    assert stats["entries"] == stats["llm"]["entries"] > 0
+    assert stats["answers"] == {"enabled": True, "entries": 1, "reused": 0}
+    assert stats["embeddings"]["entries"] == 0
+    assert "vectors of texts" in run("cache", "stats").out
+    assert run("cache", "clear", "--embeddings", "--format", "json").json == {"erased": 0, "embeddings": 0}
+    cleared = run("cache", "clear", "--format", "json").json
+    assert cleared == {
+        "erased": stats["entries"] + 1,
+        "answers": 1,
+        "llm": stats["entries"],
+        "embeddings": 0,
+    }
+    left = run("cache", "stats", "--format", "json").json
+    assert (left["entries"], left["answers"]["entries"]) == (0, 0)
+
+
+def test_clearing_answers_leaves_the_rest(run: Run, asked: str) -> None:
+    stats = run("cache", "stats", "--format", "json").json
+    assert "1 answers to questions erased" in run("cache", "clear", "--answers").out
+    assert run("cache", "stats", "--format", "json").json["entries"] == stats["entries"]
+    assert run("trace", "verify", asked).code == 0
+
+
+def test_an_answer_is_given_again(run: Run, asked: str, scripted_server: ScriptedServer) -> None:
+    """The second time costs no call, says so, and has a trace that leads to the first."""
+    before = len(scripted_server.requests)
+    again = run("ask", "--model", "openai/scripted", QUESTION)
+    assert "answered before" in again.err
+    assert len(scripted_server.requests) == before
+    assert "answered before" not in run("ask", "--model", "openai/scripted", QUESTION, "--no-cache").err
+    assert len(scripted_server.requests) > before
+    assert run("check").code == 0
 
 
 def test_cache_switched_off(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHRAG_RDF_CACHE__ENABLED", "false")
     assert "switched off" in run("cache", "stats").out
-    assert run("cache", "clear", "--format", "json").json == {"erased": 0}
+    assert run("cache", "clear", "--format", "json").json == {
+        "erased": 0,
+        "answers": 0,
+        "llm": 0,
+        "embeddings": 0,
+    }

@@ -460,7 +460,7 @@ def test_embeddings(make_gateway, scripted_server):
 
 
 def test_embeddings_of_long_texts_go_in_smaller_batches(make_gateway, scripted_server):
-    make_gateway().embed(["x" * 90_000] * 5)
+    make_gateway().embed([letter * 90_000 for letter in "abcde"])
     assert [len(request.body["input"]) for request in scripted_server.requests] == [2, 2, 1]
 
 
@@ -531,3 +531,23 @@ def test_calls_from_threads_that_come_first(make_gateway):
     for thread in threads:
         thread.join()
     assert gateway.usage.calls == 4
+
+
+def test_vectors_are_kept(make_gateway, scripted_server, cache):
+    """Only texts without a vector are sent, each once; of another model none is taken."""
+    first = make_gateway(cache=cache).embed(["some words", "others", "some words"])
+    assert scripted_server.requests[-1].body["input"] == ["some words", "others"]
+    again = make_gateway(cache=cache).embed(["others", "new", "some words"])
+    assert scripted_server.requests[-1].body["input"] == ["new"]
+    np.testing.assert_array_equal(again[[2, 0]], first[:2])
+    assert len(scripted_server.requests) == 2
+    make_gateway(cache=cache).embed(["others"], "openai/another")
+    assert len(scripted_server.requests) == 3
+    assert (cache.stats("answers").entries, cache.stats("embeddings").entries) == (0, 4)
+
+
+def test_vectors_are_forgotten_with_their_texts(make_gateway, cache):
+    make_gateway(cache=cache).embed(["Ada wrote a letter.", "Bob did not."])
+    assert cache.forget(["wrote a letter"]) == 1
+    assert cache.clear("answers") == 0
+    assert cache.clear("embeddings") == 1

@@ -1,0 +1,131 @@
+"""Answers that were given before: when one may be given again, and how that is recorded.
+
+What an answer depends on (the commit of the store's content, pipeline, prompts, parameters, model, filters,
+the exact question) makes its key. The key, and the answer as people script against it, are kept with the step
+that answered, so a kept answer goes with its trace. Given again, it has a trace of its own, whose answer
+`rag:reusesAnswer` the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.recorder import Step, TraceRecorder
+
+LASTING = frozenset(
+    {
+        "invalid_citation",
+        "no_relevant_facts",
+        "selection_ignored",
+        "unreferenced_numeric",
+        "unsupported_numeric",
+        "unused_sources",
+    }
+)
+"""Warnings of the answer itself. One of any other kind tells of something missing that may be there next
+time, so that the answer is not given again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """What an answer depends on.
+
+    Attributes:
+        key: SHA-256 over all of it.
+        commit: of the store's content, which must not change while the question is answered.
+    """
+
+    key: str
+    commit: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """An answer that can be given again.
+
+    Attributes:
+        step: the node that answered.
+        question: the question of its trace.
+        answer: as `State.final`.
+    """
+
+    step: NamedNode
+    question: NamedNode
+    answer: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStats:
+    """How many answers are kept, and how often one was given again."""
+
+    entries: int
+    reused: int
+
+
+def reuse_of(store: Store, depends: Mapping[str, Any]) -> Reuse:
+    """What an answer would depend on that is given now.
+
+    Args:
+        depends: all but the store's content, as JSON takes it.
+    """
+    commit = store.content_commit()
+    text = json.dumps({**depends, "content_commit": commit}, sort_keys=True, ensure_ascii=False)
+    return Reuse(iris.digest(text), commit)
+
+
+def find_answer(store: Store, librarian: Librarian, key: str) -> KeptAnswer | None:
+    """The newest answer of a trace that was completed, kept under a key and still whole."""
+    for row in store.select("trace/kept-answers", key=key):
+        data = librarian.text(text_of(row["data"]))
+        if data is not None:
+            step, question = row["answer"], row["question"]
+            assert isinstance(step, NamedNode)  # noqa: S101
+            assert isinstance(question, NamedNode)  # noqa: S101
+            return KeptAnswer(step, question, json.loads(data))
+    return None
+
+
+def keep_answer(
+    store: Store, recorder: TraceRecorder, step: Step, reuse: Reuse, answer: Mapping[str, Any]
+) -> bool:
+    """Keep an answer with the step that gives it, unless it was made without a model (then it costs less to
+    make it again), with something missing, or while the store changed; whether it was kept.
+    """
+    lasting = all(warning["type"] in LASTING for warning in answer["warnings"])
+    if not recorder.calls or not lasting or store.content_commit() != reuse.commit:
+        return False
+    recorder.say(step, RAG.answerKey, Literal(reuse.key))
+    data = recorder.keep_text(json.dumps(answer, sort_keys=True, ensure_ascii=False))
+    recorder.say(step, RAG.answerData, data)
+    return True
+
+
+def stats(store: Store) -> KeptStats:
+    """See `KeptStats`."""
+    (row,) = store.select("trace/kept-answer-counts")
+    entries, reused = to_python(row["entries"]), to_python(row["reused"])
+    return KeptStats(int(str(entries)), int(str(reused)))
+
+
+def clear(store: Store, librarian: Librarian) -> int:
+    """Give no kept answer again; traces stay as they are. How many answers that were."""
+    rows = store.select("trace/all-kept-answers")
+    if rows:
+        store.commit(Changes(updates=[("trace/drop-kept-answers", {})], content=False))
+        objects = sorted({text_of(row["data"]) for row in rows})
+        nodes = [NamedNode(iri) for iri in objects]
+        named = {text_of(row["object"]) for row in store.select("trace/shared-objects", objects=nodes)}
+        for iri in objects:
+            if iri not in named:
+                librarian.delete(iri)
+    return len(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -144,7 +145,7 @@ _WORDS = re.compile(r"\w+")
 
 
 def _letters(text: str) -> int:
-    return sum(1 for character in text if character.isalnum())
+    return sum(map(str.isalnum, text))
 
 
 def _exact(needle: str, text: str) -> Located | None:
@@ -274,6 +275,8 @@ _HYPHENS = frozenset("-‐‑‒–—―−\u00ad")
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
 _SINGLE = frozenset("'’‘‚‛`´′")
 _DOUBLE = frozenset('"“”„‟«»″〝〞')
+# stretches of ASCII of which only the case is folded, or else one character
+_PIECE = re.compile(r"([!-,.-_a-~]+(?: [!-,.-_a-~]+)*)|.", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,16 +285,14 @@ class _Folded:
 
     Args:
         text: folded.
-        starts: offset in the source of each folded character, and the source's length at the end.
-        ends: end in the source of each folded character.
+        places: offset in the source of each folded character.
     """
 
     text: str
-    starts: list[int]
-    ends: list[int]
+    places: array[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        return self.starts[start], self.ends[end - 1]
+        return self.places[start], self.places[end - 1] + 1
 
 
 @lru_cache(maxsize=4096)
@@ -310,25 +311,27 @@ def _fold_character(character: str) -> str:
 @lru_cache(maxsize=512)
 def _fold(text: str) -> _Folded:
     """Folds white space, hyphens (gone, with a line end after them), quotation marks, case and width."""
-    characters: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    folded = ""
+    pieces: list[str] = []
+    places = array("L")
     after_hyphen = False
-    for position, source in enumerate(text):
-        folded = _fold_character(source)
-        if not folded:
-            after_hyphen = source in _HYPHENS
-            continue
-        if folded == " ":
-            if (after_hyphen and source in "\r\n") or (characters and characters[-1] == " "):
-                continue
+    for match in _PIECE.finditer(text):
+        source, start = match.group(), match.start()
+        if match.lastindex:
+            folded = source.lower()
+            places.extend(range(start, match.end()))
         else:
-            after_hyphen = False
-        for character in folded:
-            characters.append(character)
-            starts.append(position)
-            ends.append(position + 1)
-    return _Folded("".join(characters), starts, ends)
+            character = _fold_character(source)
+            if not character:
+                after_hyphen = source in _HYPHENS
+                continue
+            if character == " " and ((after_hyphen and source in "\r\n") or folded[-1:] == " "):
+                continue
+            folded = character
+            places.extend([start] * len(folded))
+        after_hyphen = after_hyphen and folded == " "
+        pieces.append(folded)
+    return _Folded("".join(pieces), places)
 
 
 def _holds(line: str, phrase: str) -> bool:

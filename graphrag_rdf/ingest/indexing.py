@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.index.model import Kind, Record
+from graphrag_rdf.index.model import Record
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Row, Store
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
 
 _BATCH = 200
-_FLUSH_AT = 400
+_FLUSH_AT = 25  # chunks: what the index and the engine hold back until then is memory
 
 
 class IndexFeed:
@@ -44,10 +44,14 @@ class IndexFeed:
     def chunks(self, chunks: Iterable[NamedNode]) -> Iterator[Record]:
         """The records of chunks and of their sentences; none for chunks that are gone."""
         for batch in _batches(chunks):
-            for row in self._store.select("index/chunks", chunks=batch):
-                yield _text_record(row, "chunk")
-            for row in self._store.select("index/sentences", chunks=batch):
-                yield _text_record(row, "sentence")
+            rows = self._store.select("index/chunks", chunks=batch)
+            found = {_node(row["chunk"]): _chunk(row) for row in rows}
+            yield from found.values()
+            for row in self._store.select("index/sentences", chunks=list(found)):
+                chunk = found[_node(row["chunk"])]
+                offset, length = int(text_of(row["offset"])), int(text_of(row["length"]))
+                text = chunk.text[offset : offset + length]
+                yield Record(text_of(row["sentence"]), "sentence", text, chunk.labels, chunk.language)
 
     def entities(self, entities: Iterable[NamedNode]) -> Iterator[Record]:
         """The records of entities; none for those that have no name any more."""
@@ -62,11 +66,11 @@ class IndexFeed:
                 yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)
 
 
-def _text_record(row: Row, kind: Kind) -> Record:
+def _chunk(row: Row) -> Record:
     language = row.get("language")
     return Record(
-        iri=text_of(row[kind]),
-        kind=kind,
+        iri=text_of(row["chunk"]),
+        kind="chunk",
         text=text_of(row["text"]),
         labels=(text_of(row["title"]),),
         language=None if language is None else text_of(language),

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from graphrag_rdf.documents.language import detect_language, normalise_tag
@@ -25,6 +28,19 @@ from graphrag_rdf.documents.language import detect_language, normalise_tag
 )
 def test_detection(text: str, language: str | None) -> None:
     assert detect_language(text) == (language or ("zh" if text == "東京" else None))
+
+
+def test_english_prose_is_recognised_without_the_model() -> None:
+    """The model takes half a second and 80 MB; a text in another language still asks it."""
+    program = """
+import sys
+from graphrag_rdf.documents.language import detect_language
+english = "It was the best of times, and it was the worst of times for those who were there. " * 60
+german = "Die Firma wurde im Jahr 1850 in Köln gegründet und hat heute mehr als hundert Mitarbeiter. " * 60
+assert detect_language(english) == "en" and "py3langid" not in sys.modules
+assert detect_language(german) == "de" and "py3langid" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_the_middle_counts_too() -> None:

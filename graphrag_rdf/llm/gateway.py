@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
+import gc
 import hashlib
 import json
 import logging
@@ -50,8 +51,12 @@ def load_litellm() -> ModuleType:
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
-    import litellm
-
+    gc.disable()  # looking through what the import makes, again and again, takes a fifth of its time
+    try:
+        import litellm
+    finally:
+        gc.enable()
+    gc.freeze()  # it stays for good: each full collection would take a quarter of a second longer
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     litellm.telemetry = False

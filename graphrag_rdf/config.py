@@ -34,7 +34,7 @@ _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 Iri = Annotated[str, StringConstraints(pattern=_IRI)]
 """An absolute IRI."""
-Role = Literal["none", "read", "write", "admin"]
+Role = Literal["nothing", "read", "write", "admin"]
 """What a client of the server may do; each role may what those before it may."""
 Origin = Literal["command line", "environment", "file", "default"]
 

@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.session import open_engine
 
-_ROLES = ("none", "read", "write", "admin")
+_ROLES = ("nothing", "read", "write", "admin")
 
 
 @click.command(

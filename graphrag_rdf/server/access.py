@@ -75,18 +75,26 @@ class Access:
         scheme, _, token = header.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise Problem(401, "only bearer tokens are taken here", headers=_SCHEME)
-        digest = _digest(token.strip())
+        return self.role_of(token.strip())
+
+    def role_of(self, token: str) -> tuple[Role, str]:
+        """(role of a token, a name for it).
+
+        Raises:
+            Problem: 401 for a token that is not known.
+        """
+        digest = _digest(token)
         found: Role | None = None
         for known, role in self._known:  # all of them, whichever fits: the time tells nothing
             if hmac.compare_digest(known, digest):
                 found = role
         if found is None:
             raise Problem(401, "the token is not known", headers={**_SCHEME})
-        return found, digest[:6].hex()
+        return found, f"token {digest[:6].hex()}"
 
-    def refuse(self, role: Role, needed: Role) -> Problem:
-        """What a client of too small a role gets."""
-        if role == self.anonymous:
+    def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
+        """What a client of too small a role gets, whose token is known, or who has none."""
+        if not known:
             hint = "send: Authorization: Bearer TOKEN"
             if not self._known:
                 hint = "this server was started without tokens; see graphrag-rdf serve --help"
@@ -103,7 +111,7 @@ def require(connection: HTTPConnection, needed: Role) -> None:
     role: Role = connection.scope["state"]["role"]
     if ROLES.index(role) < ROLES.index(needed):
         access: Access = connection.app.state.access
-        raise access.refuse(role, needed)
+        raise access.refuse(role, needed, known=connection.scope["state"]["token"] is not None)
 
 
 def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:

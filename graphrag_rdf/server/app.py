@@ -10,13 +10,13 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server import graphstore, problems, query, status
+from graphrag_rdf.server import ask, graphstore, problems, query, status
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Guard, known_hosts
@@ -47,6 +47,9 @@ def routes() -> list[BaseRoute]:
         Route("/update", query.update_endpoint, methods=["POST"]),
         Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
         Route("/store/{path:path}", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
+        Route("/ask", ask.ask, methods=["POST"]),
+        Route("/retrieve", ask.retrieve, methods=["POST"]),
+        WebSocketRoute("/ask/ws", ask.ask_socket),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
         Route("/diagnostics", status.diagnostics, methods=["GET"]),
@@ -120,5 +123,6 @@ def _metrics(service: Service) -> Metrics:
     store = service.engine.store
     metrics.gauge("commit", "Number of the newest commit.", store.commit_number)
     metrics.gauge("writes_waiting", "Writes in the queue.", lambda: service.writes.waiting)
+    metrics.gauge("questions", "Questions under way or waiting.", lambda: service.runs.under_way)
     metrics.gauge("started_seconds", "When the server was started.", lambda: service.started)
     return metrics

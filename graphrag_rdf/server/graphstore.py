@@ -29,6 +29,7 @@ from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.query import respond
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of, site_of
 from graphrag_rdf.server.update import settled, written
+from graphrag_rdf.server.xmlguard import check_entities
 
 METHODS = ["GET", "PUT", "POST", "DELETE"]
 _PARTS = 1000
@@ -195,8 +196,15 @@ async def _content(request: Request, target: Target) -> Callable[[], list[Triple
         return lambda: [triple for part, kind in parts for triple in _parsed(part, kind, base)]
     rdf = _format(media_type)
     body = await read_body(request, limit, length_required=False)
-    text = text_of(body, header) if rdf.engine != ox.RdfFormat.RDF_XML else body
+    text = _text(body, header, rdf, limit)
     return lambda: _parsed(text, rdf, base)
+
+
+def _text(body: bytes, header: str | None, rdf: Format, limit: int) -> str:
+    text = text_of(body, header)
+    if rdf.engine == ox.RdfFormat.RDF_XML:
+        check_entities(text, limit)
+    return text
 
 
 def _format(media_type: str) -> Format:
@@ -210,11 +218,11 @@ def _format(media_type: str) -> Format:
     return rdf
 
 
-def _parsed(data: str | bytes, rdf: Format, base: str) -> list[Triple]:
+def _parsed(data: str, rdf: Format, base: str) -> list[Triple]:
     return [quad.triple for quad in _quads(data, rdf, base, named=False)]
 
 
-def _quads(data: str | bytes, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
     try:
         return list(
             ox.parse(
@@ -229,7 +237,7 @@ def _quads(data: str | bytes, rdf: Format, base: str, *, named: bool) -> list[Qu
         raise Problem(400, f"what was sent is not {rdf.media_type}: {error}") from error.with_traceback(None)
 
 
-async def _parts(request: Request, limit: int) -> list[tuple[str | bytes, Format]]:
+async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
     """The files of a form (§5.5: each is a graph; they are merged)."""
     body = await read_body(request, limit, length_required=False)
 
@@ -237,7 +245,7 @@ async def _parts(request: Request, limit: int) -> list[tuple[str | bytes, Format
         yield body
 
     parser = MultiPartParser(request.headers, stream(), max_files=_PARTS, max_fields=_PARTS)  # type: ignore[arg-type]
-    found: list[tuple[str | bytes, Format]] = []
+    found: list[tuple[str, Format]] = []
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, UnicodeDecodeError) as error:
@@ -249,7 +257,7 @@ async def _parts(request: Request, limit: int) -> list[tuple[str | bytes, Format
         header = value.content_type
         rdf = _format(content_type(header)[0])
         data = await value.read()
-        found.append((data if rdf.engine == ox.RdfFormat.RDF_XML else text_of(data, header), rdf))
+        found.append((_text(data, header, rdf, limit), rdf))
     await form.close()
     return found
 

@@ -74,8 +74,9 @@ class Guard:
         state["client"] = address
         self._rate.take(address)  # also before the token: guessing is slow
         state["role"], token = self._access.identify(connection)
+        state["token"] = token
         if token is not None:
-            state["client"] = f"token {token}"
+            state["client"] = token
 
     def _check_origin(self, connection: HTTPConnection, host: str) -> None:
         headers = connection.headers

@@ -16,6 +16,7 @@ from graphrag_rdf.server.answers import Queries
 from graphrag_rdf.server.inprocess import InProcessQueries
 from graphrag_rdf.server.pool import Limits, ReaderPool
 from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.snapshots import Snapshots, Unchanging
 from graphrag_rdf.server.throttle import Concurrency
 from graphrag_rdf.server.writer import WriteQueue
@@ -47,6 +48,7 @@ class Service:
         self.settings = settings
         self.read_only = engine.read_only
         self.writes = WriteQueue()
+        self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(settings.queries_per_client, "queries")
         self.isolated = os.name == "posix" and engine.place is not None
         self.queries: Queries = self._isolated() if self.isolated else self._in_process()
@@ -82,7 +84,8 @@ class Service:
         await self.queries.start()
 
     async def stop(self) -> None:
-        """Finish writes, end everything else."""
+        """Cancel answers, finish writes, end everything else."""
+        await self.runs.stop()
         await self.writes.stop()
         await self.queries.stop()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import httpx
 import pytest
 
+from tests.support.commands import documents_in
 from tests.support.endpoint import TOKENS, Endpoint
 
 
@@ -50,3 +52,22 @@ def guarded(_guarded: Endpoint) -> Endpoint:
 def _update(endpoint: Endpoint, update: str) -> None:
     with endpoint.client() as client:
         client.post("/update", data={"update": update}).raise_for_status()
+
+
+@pytest.fixture(scope="session")
+def documents_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with two small documents; copy it before you change it."""
+    from graphrag_rdf import Engine
+    from graphrag_rdf.config import Settings
+
+    place = tmp_path_factory.mktemp("documents")
+    with Engine.open(config=Settings(store=str(place / "store"))) as engine:
+        engine.ingest([documents_in(place)])
+    return place / "store"
+
+
+@pytest.fixture(scope="session")
+def answering(documents_store: Path) -> Iterator[Endpoint]:
+    """A server over two small documents, as `serve` starts it."""
+    with Endpoint.start(documents_store) as endpoint:
+        yield endpoint

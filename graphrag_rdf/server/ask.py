@@ -1,0 +1,242 @@
+"""`POST /ask` (JSON or a stream of events), `POST /retrieve`, and `/ask/ws` (WebSocket)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from graphrag_rdf.config import Role
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.server.access import Access, require
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.negotiation import content_type, parse_accept
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, problem_of
+from graphrag_rdf.server.questions import AskRequest, RetrieveRequest, read_request
+from graphrag_rdf.server.runs import Messages, Run
+from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+_BODY = 1 << 18
+_LOOK = 0.5
+_BEAT = 15.0
+"""Seconds after which a silent stream of events says that it is alive."""
+
+EVENTS = "text/event-stream"
+
+
+async def ask(request: Request) -> Response:
+    """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
+    service = _allowed(request)
+    asked = read_request(AskRequest, await _json(request))
+    client = client_of(request)
+    service.concurrency.enter(client)
+    run: Run | None = None
+    try:
+        run = service.runs.start(lambda: _begin(service, asked))
+        if _wants_events(request):
+            first = await _first(run, request)
+            return _Events(first, run, lambda: service.concurrency.leave(client), _headers(service))
+        last = await _last(run, request)
+    except BaseException:
+        if run is not None:
+            run.close()
+        service.concurrency.leave(client)
+        raise
+    service.concurrency.leave(client)
+    if last.answer is None:
+        raise _failed(last, service)
+    return JSONResponse(last.answer, headers=_headers(service))
+
+
+async def retrieve(request: Request) -> Response:
+    """Rank chunks and edges for a question, as `retrieve --format json`."""
+    service = _allowed(request)
+    asked = read_request(RetrieveRequest, await _json(request))
+
+    def work() -> dict[str, Any]:
+        service.catch_up()
+        return service.engine.retrieve(
+            asked.question,
+            k=asked.k,
+            pipeline=asked.pipeline,
+            settings=asked.steps(),
+            include=asked.include,
+            exclude=asked.exclude,
+            preview=asked.preview,
+        )
+
+    with service.concurrency.slot(client_of(request)):
+        return JSONResponse(await service.runs.call(work), headers=_headers(service))
+
+
+async def ask_socket(socket: WebSocket) -> None:
+    """Questions one after the other over a WebSocket; each message of a run is one JSON text.
+
+    A question may carry `token`, since pages cannot send headers here. Whatever the client sends while a run
+    is under way cancels it.
+    """
+    await socket.accept()
+    service = service_of(socket)
+    try:
+        while True:
+            try:
+                await _answer_on(socket, service, await socket.receive_text())
+            except Problem as problem:
+                await socket.send_json({"kind": "error", "error": problem.document()})
+            except GraphRagError as error:
+                await socket.send_json({"kind": "error", "error": problem_of(error).document()})
+    except (WebSocketDisconnect, RuntimeError, KeyError):  # left, or sent what is no text
+        return
+
+
+async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
+    data = _object(text)
+    token = data.pop("token", None)
+    if token is not None:
+        access: Access = socket.app.state.access
+        role, name = access.role_of(str(token))
+        socket.scope["state"].update(role=role, client=name, token=name)
+    _allowed(socket)
+    asked = read_request(AskRequest, data)
+    with service.concurrency.slot(client_of(socket)):
+        run = service.runs.start(lambda: _begin(service, asked))
+        heard = asyncio.ensure_future(socket.receive())
+        try:
+            async for message in run.messages(_LOOK):
+                if heard.done():
+                    if heard.result()["type"] == "websocket.disconnect":
+                        raise WebSocketDisconnect
+                    raise Problem(CLIENT_LEFT, "the run was cancelled")
+                if message is not None:
+                    await socket.send_json(message.as_json())
+        finally:
+            run.close()
+            heard.cancel()
+
+
+# --- who may, and what was sent -----------------------------------------------------------------------
+
+
+def _allowed(connection: HTTPConnection) -> Service:
+    """The service, for those who may ask. A model costs money, so with one it takes a token."""
+    require(connection, "read")
+    service = service_of(connection)
+    if service.engine.settings.llm.model is not None and not connection.scope["state"].get("token"):
+        needed: Role = "write"  # or, without a token, whoever is trusted to write
+        require(connection, needed)
+    return service
+
+
+async def _json(request: Request) -> bytes:
+    media_type, _ = content_type(request.headers.get("content-type"))
+    if media_type != "application/json":
+        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
+    return await read_body(request, _BODY)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Problem(400, "the message is not JSON") from None
+    if not isinstance(data, dict):
+        raise Problem(400, "the message is not a JSON object")
+    return data
+
+
+def _begin(service: Service, asked: AskRequest) -> Messages:
+    service.catch_up()
+    return service.engine.ask(
+        asked.question,
+        asked.pipeline,
+        settings=asked.steps(),
+        include=asked.include,
+        exclude=asked.exclude,
+        stored=not service.read_only,
+    )
+
+
+def _wants_events(request: Request) -> bool:
+    """Whether events are asked for by name, and not less than JSON is."""
+    quality = {r.type: r.quality for r in parse_accept(request.headers.get("accept", ""))}
+    return quality.get(EVENTS, 0) > 0 and quality[EVENTS] >= quality.get("application/json", 0)
+
+
+def _headers(service: Service) -> dict[str, str]:
+    return {COMMIT: str(service.engine.store.commit_number()), "Cache-Control": "no-store", "Vary": "Accept"}
+
+
+# --- the messages of a run ----------------------------------------------------------------------------
+
+
+async def _first(run: Run, request: Request) -> GraphRagResponse:
+    """The first message, so that a question that cannot be asked is refused with a status.
+
+    Raises:
+        GraphRagError: of the run.
+    """
+    async for message in run.messages(_LOOK):
+        if message is not None:
+            return message
+        if await request.is_disconnected():
+            break
+    raise Problem(CLIENT_LEFT, "the client left")
+
+
+async def _last(run: Run, request: Request) -> GraphRagResponse:
+    last = None
+    async for message in run.messages(_LOOK):
+        if message is not None:
+            last = message
+        if await request.is_disconnected():
+            raise Problem(CLIENT_LEFT, "the client left")
+    if last is None:
+        raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
+    return last
+
+
+def _failed(message: GraphRagResponse, service: Service) -> Problem:
+    """The problem of a run that ended with an error: with a model it is as a rule the model's, else ours."""
+    error = message.error or {"type": "graph-rag-error", "message": "the run ended without an answer"}
+    status = 500 if service.engine.settings.llm.model is None else 502
+    return Problem(status, error["message"], error=error)
+
+
+class _Events(StreamingResponse):
+    """A run as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+
+    def __init__(self, first: GraphRagResponse, run: Run, done: Any, headers: dict[str, str]) -> None:
+        super().__init__(self._lines(first, run), media_type=EVENTS, headers=headers)
+        self._run = run
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette; however it ends, so does the run."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._run.close()
+            self._done()
+
+    @staticmethod
+    async def _lines(first: GraphRagResponse, run: Run) -> AsyncIterator[str]:
+        yield _event(first)
+        try:
+            async for message in run.messages(_BEAT):
+                yield ": still at it\n\n" if message is None else _event(message)
+        except GraphRagError as error:
+            document = json.dumps(problem_of(error).document(), ensure_ascii=False)
+            yield f"event: error\ndata: {document}\n\n"
+
+
+def _event(message: GraphRagResponse) -> str:
+    """One event; JSON has no line ends of its own."""
+    data = json.dumps(message.as_json(), ensure_ascii=False)
+    return f"id: {message.message_id}\nevent: {message.kind}\ndata: {data}\n\n"

@@ -1,0 +1,82 @@
+"""What clients may say when they ask: a question, a pipeline, entities, and numbers up to a cap.
+
+No model, store, path, template or address: those are the server's own choice.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from graphrag_rdf.engine import MAX_QUESTION
+from graphrag_rdf.server.problems import Problem
+
+Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Names = Annotated[list[Name], Field(max_length=50)]
+
+_STEPS = {
+    "entity_limit": "exploration",
+    "triple_limit": "exploration",
+    "max_path_length": "exploration",
+    "edge_limit": "exploration",
+    "max_sentences": "synthesis",
+}
+"""Number → the step whose parameter it is."""
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: Question
+    pipeline: PipelineName = "graph_rag"
+    include: Names = []
+    exclude: Names = []
+    entity_limit: int | None = Field(default=None, ge=1, le=200, description="seed entities")
+    triple_limit: int | None = Field(default=None, ge=1, le=100, description="edges of an entity")
+    max_path_length: int | None = Field(default=None, ge=0, le=4, description="hops")
+    edge_limit: int | None = Field(default=None, ge=0, le=100, description="edges kept of a hop")
+
+    def steps(self) -> dict[str, str]:
+        """`step.parameter` → value, of the numbers that were given."""
+        given = self.model_dump(include=set(_STEPS), exclude_none=True)
+        return {f"{_STEPS[name]}.{name}": str(value) for name, value in given.items()}
+
+
+class AskRequest(_Request):
+    """The body of `/ask`."""
+
+    max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
+
+
+class RetrieveRequest(_Request):
+    """The body of `/retrieve`."""
+
+    k: int = Field(default=10, ge=1, le=100, description="chunks, and edges")
+    preview: bool = Field(default=False, description="also the paths behind each score")
+
+
+R = TypeVar("R", bound=_Request)
+
+
+def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
+    """A request from its JSON.
+
+    Raises:
+        Problem: 400 when it is no JSON object, 422 when a field is unknown or unfit; it names the fields.
+    """
+    if not isinstance(data, dict):
+        try:
+            data = json.loads(data)
+        except (ValueError, RecursionError):
+            raise Problem(400, "the body is not JSON") from None
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}" for fault in error.errors()[:10]
+        ]
+        raise Problem(422, "; ".join(faults)) from None

@@ -17,8 +17,8 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.sources import source_quote
-from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
-from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
+from graphrag_rdf.steps.state import Context, Parameters, Seed, Selection, SourceQuote, State
+from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
 
 _ALIKE = 90  # percent of equal characters at which two sentences say the same
@@ -38,7 +38,8 @@ class Candidate:
     Attributes:
         selection: the best selection that rests on it.
         source: where it stands.
-        spoken: words of the question that it has; `titled`: that only its document's title has.
+        spoken: words of the question that it has, or shows (`answered_words`).
+        titled: those that only the title of its document has.
         entities: what it mentions.
     """
 
@@ -59,15 +60,16 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
     words = QuestionWords.of(state.question, state.language, context.text_index)
     candidates = _candidates(context, step, state)
     for candidate in candidates:
-        candidate.spoken = words.spoken_of(candidate.text)
+        answered = answered_words(state.question, candidate.text)
+        candidate.spoken = words.spoken_of(candidate.text, *answered)
         candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
         if candidate.text.rstrip()[-1:] not in _ENDS:
             candidate.score *= _LINE
-        if shows_what_is_asked(state.question, candidate.text):
+        if answered:
             candidate.score *= _SHOWN
     picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
     picked, spoken = _best_component(picked, words)
-    if spoken < parameters["min_coverage"]:
+    if spoken < parameters["min_coverage"] or not _begins_at_seed(picked, state, words):
         return []
     rank = {candidate.source.document: n for n, candidate in reversed(list(enumerate(picked)))}
     picked.sort(key=lambda c: (rank[c.source.document], c.source.char_offset or 0))
@@ -80,9 +82,30 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
 
 def _about_seeds(candidates: Sequence[Candidate], state: State) -> Sequence[Candidate]:
     """Candidates that mention what the question names; all, where it names nothing that is known."""
-    sure = max((seed.score for seed in state.seeds if seed.matched_by == "exact"), default=1.0)
-    named = {s.entity.value for s in state.seeds if s.matched_by == "exact" and s.score >= sure}
+    named = {seed.entity.value for seed in _named(state)}
     return [candidate for candidate in candidates if candidate.entities & named] or candidates
+
+
+def _named(state: State) -> list[Seed]:
+    """The seeds that the question names most surely."""
+    exact = [seed for seed in state.seeds if seed.matched_by == "exact"]
+    sure = max((seed.score for seed in exact), default=1.0)
+    return [seed for seed in exact if seed.score >= sure]
+
+
+def _begins_at_seed(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
+    """Whether something of what is asked is said of the things that the question names.
+
+    Else all of it is said of something else, and joined to the name by sentences that only happen to mention
+    both: the chain answers another question. Where no sentence has any word of what is asked, they may say it
+    in other words.
+    """
+    seeds = _named(state)
+    named = {seed.entity.value for seed in seeds}
+    asked = words.weights.keys() - words.spoken_of(*(seed.matched_text for seed in seeds))
+    about = [candidate for candidate in picked if candidate.entities & named]
+    said = [candidate for candidate in picked if asked & (candidate.spoken | candidate.titled)]
+    return not said or any(candidate.entities & named for candidate in said) or not about
 
 
 def _best_component(picked: Sequence[Candidate], words: QuestionWords) -> tuple[list[Candidate], float]:

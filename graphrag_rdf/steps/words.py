@@ -60,6 +60,14 @@ class QuestionWords:
         return self.weight(self.spoken_of(*texts))
 
 
+def answered_words(question: str, sentence: str) -> list[str]:
+    """The words by which a question asks for a kind of thing (a date, a number, a name, a place) that a
+    sentence shows: “which date” of one with a date, which need not have the word.
+    """
+    asked = ((asks.search(question), shows) for asks, shows in _ASKED)
+    return [found[0] for found, shows in asked if found and shows.search(sentence)]
+
+
 def shows_what_is_asked(question: str, sentence: str) -> bool:
-    """Whether a sentence shows the kind of thing asked for (a date, a number, a name, a place)."""
-    return any(asks.search(question) and shows.search(sentence) for asks, shows in _ASKED)
+    """Whether a sentence shows the kind of thing asked for."""
+    return bool(answered_words(question, sentence))

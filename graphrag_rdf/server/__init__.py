@@ -5,9 +5,11 @@
 | `app` | the routes and what stands before them |
 | `run` | uvicorn, started and stopped |
 | `query`, `update`, `graphstore`, `description` | the W3C protocols, the service description |
-| `ask`, `traces`, `documents`, `entities`, `resource` | questions, and what the store holds as JSON and RDF |
+| `ask`, `questions`, `runs` | questions over HTTP, in threads |
+| `traces`, `documents`, `entities`, `resource` | what the store holds |
+| `representations` | JSON, RDF or a page of one thing, by negotiation |
 | `status`, `openapi` | health, metrics, diagnostics, the description of all this |
-| `negotiation`, `formats`, `parameters`, `body`, `problems`, `caching` | parts of HTTP |
+| `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems`, `caching` | parts of HTTP |
 | `inspect`, `using` | what a query's tokens tell before it runs |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |

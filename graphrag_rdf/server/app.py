@@ -16,7 +16,18 @@ from starlette.types import Receive, Scope, Send
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server import ask, graphstore, problems, query, status
+from graphrag_rdf.server import (
+    ask,
+    documents,
+    entities,
+    graphstore,
+    openapi,
+    problems,
+    query,
+    resource,
+    status,
+    traces,
+)
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Guard, known_hosts
@@ -50,6 +61,14 @@ def routes() -> list[BaseRoute]:
         Route("/ask", ask.ask, methods=["POST"]),
         Route("/retrieve", ask.retrieve, methods=["POST"]),
         WebSocketRoute("/ask/ws", ask.ask_socket),
+        Route("/traces", traces.trace_list, methods=["GET"]),
+        Route("/traces/{id:path}", traces.trace, methods=["GET"]),
+        Route("/documents", documents.document_list, methods=["GET"]),
+        Route("/documents/{id:path}", documents.document, methods=["GET"]),
+        Route("/entities", entities.entity_list, methods=["GET"]),
+        Route("/entities/{id:path}", entities.entity, methods=["GET"]),
+        Route("/resource", resource.resource, methods=["GET"]),
+        Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
         Route("/diagnostics", status.diagnostics, methods=["GET"]),

@@ -15,14 +15,14 @@ class Format:
     Attributes:
         media_type: what a response says; the first of `accepted`.
         accepted: what clients may call it.
-        engine: the engine's own name of it.
+        engine: the engine's own name of it; None for what is none of RDF.
         charset: whether the media type takes a charset.
         iri: its name in service descriptions (https://www.w3.org/ns/formats/).
         rdf12: whether it can carry triple terms.
     """
 
     accepted: tuple[str, ...]
-    engine: QueryResultsFormat | RdfFormat
+    engine: QueryResultsFormat | RdfFormat | None
     iri: str
     charset: bool = False
     rdf12: bool = True

@@ -1,0 +1,52 @@
+"""`/documents` and `/documents/{id}`: what was read, down to chunks and their facts."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.representations import Forms, iri_of, listed, represent, whole_number
+from graphrag_rdf.server.resource import statements
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.sources import source_tree
+
+
+async def document_list(request: Request) -> Response:
+    """Documents, in the order of their IRIs (`limit`, `offset`)."""
+    limit, offset = whole_number(request, "limit", 50, 1000), whole_number(request, "offset", 0, 10**9)
+
+    def forms(service: Service) -> Forms:
+        found = service.engine.store.select("server/documents", limit=limit, offset=offset)
+        items = [
+            {
+                "iri": rows.must(row, "document"),
+                **{name: rows.text(row, name) for name in ("title", "identity", "media_type", "language")},
+                "pages": rows.whole(row, "pages"),
+            }
+            for row in found
+        ]
+        return Forms(json=lambda: listed(items, limit=limit, offset=offset))
+
+    return await represent(request, forms)
+
+
+async def document(request: Request) -> Response:
+    """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours."""
+    name: str = request.path_params["id"]
+    iri = iri_of(name if ":" in name else f"{PROVENANCE_BASE}doc/{name}")
+
+    def forms(service: Service) -> Forms:
+        store = service.engine.store
+        if not store.select("provenance/find-document", name=iri.value):
+            raise Problem(404, f"there is no document {iri}")
+        try:
+            tree = source_tree(store, iri.value)
+        except UsageError as error:
+            raise Problem(404, error.message) from None
+        return Forms(json=tree.as_json, rdf=lambda: statements(store, iri))
+
+    return await represent(request, forms)

@@ -1,0 +1,56 @@
+"""`/entities` and `/entities/{id}`: what facts are about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyoxigraph import NamedNode
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
+from graphrag_rdf.server.resource import described, statements
+from graphrag_rdf.server.service import Service
+
+
+async def entity_list(request: Request) -> Response:
+    """Entities, those with most facts first, as `entities list --format json` (`match`, `limit`)."""
+    limit, match = whole_number(request, "limit", 50, 1000), parameter(request, "match") or ""
+
+    def forms(service: Service) -> Forms:
+        def items() -> dict[str, Any]:
+            found = service.engine.store.select("entities/list", text=match, limit=limit)
+            return listed(
+                [
+                    {
+                        "iri": text_of(row["entity"]),
+                        "name": text_of(row["name"]),
+                        "facts": to_python(row["facts"]),
+                        "members": to_python(row["members"]),
+                    }
+                    for row in found
+                ],
+                limit=limit,
+                match=match,
+            )
+
+        return Forms(json=items)
+
+    return await represent(request, forms)
+
+
+async def entity(request: Request) -> Response:
+    """One entity: what is said of it and what points to it; `id` is an IRI or the end of one of ours."""
+    name: str = request.path_params["id"]
+
+    def forms(service: Service) -> Forms:
+        namespace = service.engine.settings.extract.namespace
+        iri: NamedNode = iri_of(name if ":" in name else f"{namespace}e/{name}")
+        found = statements(service.engine.store, iri)
+        if not found:
+            raise Problem(404, f"nothing is known of {iri}")
+        return Forms(json=lambda: described(iri, found), rdf=lambda: found)
+
+    return await represent(request, forms)

@@ -1,0 +1,142 @@
+"""`/openapi.json`: the routes for programs (OpenAPI 3.1), made from one table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from graphrag_rdf import __version__
+from graphrag_rdf.server.formats import DATASETS, GRAPHS, RESULTS
+from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
+
+_TEXT: dict[str, Any] = {"type": "string"}
+_LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
+_ANY: dict[str, Any] = {}
+_JSON = ("application/json",)
+_RDF = tuple(f.media_type for f in GRAPHS)
+_ANSWERS = tuple(f.media_type for f in (*RESULTS, *GRAPHS))
+_QUERY = {"application/sparql-query": _TEXT}
+_UPDATE = {"application/sparql-update": _TEXT}
+_GRAPH = dict.fromkeys(_RDF, _TEXT)
+_DATASET = ("default-graph-uri", "named-graph-uri")
+_USING = ("using-graph-uri", "using-named-graph-uri")
+
+
+def _form(name: str) -> dict[str, Any]:
+    schema = {"type": "object", "properties": {name: _TEXT}, "required": [name]}
+    return {"application/x-www-form-urlencoded": schema}
+
+
+_ASK = {"application/json": AskRequest.model_json_schema()}
+_RETRIEVE = {"application/json": RetrieveRequest.model_json_schema()}
+
+_ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tuple[str, ...]], ...] = (
+    (
+        "/sparql",
+        "get",
+        "Run a query; without one, the service description.",
+        ("query", *_DATASET),
+        None,
+        _ANSWERS,
+    ),
+    ("/sparql", "post", "Run a query.", _DATASET, _form("query") | _QUERY, _ANSWERS),
+    (
+        "/query",
+        "get",
+        "Run a query; without one, the service description.",
+        ("query", *_DATASET),
+        None,
+        _ANSWERS,
+    ),
+    ("/query", "post", "Run a query.", _DATASET, _form("query") | _QUERY, _ANSWERS),
+    ("/update", "post", "Run an update.", _USING, _form("update") | _UPDATE, ()),
+    (
+        "/store",
+        "get",
+        "A graph, or all of them.",
+        ("graph", "default"),
+        None,
+        (*_RDF, DATASETS[0].media_type),
+    ),
+    ("/store", "put", "Replace a graph.", ("graph", "default"), _GRAPH, ()),
+    ("/store", "post", "Add to a graph, or make one.", ("graph", "default"), _GRAPH, ()),
+    ("/store", "delete", "Drop a graph.", ("graph", "default"), None, ()),
+    ("/ask", "post", "Answer a question.", (), _ASK, ("application/json", "text/event-stream")),
+    ("/retrieve", "post", "Rank passages and facts for a question.", (), _RETRIEVE, _JSON),
+    ("/traces", "get", "The newest traces.", ("limit", "kind"), None, _JSON),
+    ("/traces/{id}", "get", "One trace.", (), None, (*_JSON, *_RDF)),
+    ("/documents", "get", "Documents.", ("limit", "offset"), None, _JSON),
+    ("/documents/{id}", "get", "One document, its chunks and facts.", (), None, (*_JSON, *_RDF)),
+    ("/entities", "get", "Entities.", ("match", "limit"), None, _JSON),
+    ("/entities/{id}", "get", "One entity.", (), None, (*_JSON, *_RDF)),
+    ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, (*_JSON, *_RDF)),
+    ("/health", "get", "Whether the server is well.", (), None, _JSON),
+    ("/metrics", "get", "Figures for Prometheus.", (), None, ("text/plain",)),
+    ("/diagnostics", "get", "What doctor tells; for administrators.", (), None, _JSON),
+)
+"""(path, method, summary, parameters of the URL, body by media type, media types of the answer)."""
+
+_SCHEMAS = {"limit": _LIMIT, "offset": {"type": "integer", "minimum": 0}}
+_WRITES = {"put", "delete"}
+
+
+async def openapi(request: Request) -> Response:
+    """The description."""
+    del request
+    return JSONResponse(description(), headers={"Cache-Control": "no-cache"})
+
+
+def description() -> dict[str, Any]:
+    """The OpenAPI document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for path, method, summary, parameters, body, answers in _ROUTES:
+        operation: dict[str, Any] = {
+            "summary": summary,
+            "operationId": f"{method}-{path.strip('/').replace('/', '-').replace('{id}', 'one')}",
+            "parameters": [_parameter(name, "query") for name in parameters],
+            "responses": _responses(answers),
+        }
+        if "{id}" in path:
+            operation["parameters"].append(_parameter("id", "path"))
+        if body is not None:
+            content = {media_type: {"schema": schema} for media_type, schema in body.items()}
+            operation["requestBody"] = {"required": True, "content": content}
+        if method in _WRITES or path in {"/update", "/diagnostics"}:
+            operation["security"] = [{"token": []}]
+        paths.setdefault(path, {})[method] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "graphrag-rdf", "version": __version__},
+        "paths": paths,
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {"Problem": _PROBLEM},
+        },
+    }
+
+
+_PROBLEM: dict[str, Any] = {
+    "type": "object",
+    "description": "RFC 9457",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": _TEXT,
+        "title": _TEXT,
+        "status": {"type": "integer"},
+        "detail": _TEXT,
+        "hint": _TEXT,
+    },
+}
+
+
+def _parameter(name: str, place: str) -> dict[str, Any]:
+    return {"name": name, "in": place, "required": place == "path", "schema": _SCHEMAS.get(name, _TEXT)}
+
+
+def _responses(answers: tuple[str, ...]) -> dict[str, Any]:
+    done = {media_type: {"schema": _ANY} for media_type in answers}
+    refused = {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    success: dict[str, Any] = {"description": "done", **({"content": done} if done else {})}
+    return {"2XX": success, "default": {"description": "refused", "content": refused}}

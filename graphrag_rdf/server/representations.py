@@ -1,0 +1,129 @@
+"""One thing in several forms: JSON, RDF, and a page where there is one, by content negotiation."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad, Triple
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.caching import standard
+from graphrag_rdf.server.formats import GRAPHS, Format
+from graphrag_rdf.server.negotiation import Choice, negotiate
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.service import Service, service_of
+
+T = TypeVar("T")
+
+JSON = Format(("application/json",), None, "")
+HTML = Format(("text/html",), None, "", charset=True)
+_WITH_PREFIXES = ("text/turtle", "application/trig")
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """How to make each form of a thing; only the one that is asked for is made.
+
+    Attributes:
+        json: plain data.
+        rdf: triples or quads; None where the thing has no RDF of its own (a list).
+        html: a whole page; None where there is none.
+    """
+
+    json: Callable[[], Any]
+    rdf: Callable[[], Iterable[Triple] | Iterable[Quad]] | None = None
+    html: Callable[[], str] | None = None
+
+    @property
+    def formats(self) -> Sequence[Format]:
+        """What can be negotiated, our favourite first."""
+        return (JSON, *([HTML] if self.html else []), *(GRAPHS[:-1] if self.rdf else []), *_json_ld(self))
+
+
+def _json_ld(forms: Forms) -> Sequence[Format]:
+    """JSON-LD, which does not answer to the name of plain JSON where there is plain JSON."""
+    last = GRAPHS[-1]
+    return [Format(last.accepted[:1], last.engine, last.iri, rdf12=False)] if forms.rdf else []
+
+
+async def represent(request: Request, forms: Callable[[Service], Forms]) -> Response:
+    """A thing in the form that the client likes best, made in a thread.
+
+    Args:
+        forms: looks the thing up; a `Problem` that it raises is the answer.
+    """
+    require(request, "read")
+    service = service_of(request)
+    accept = request.headers.get("accept")
+
+    def make() -> tuple[str, bytes]:
+        found = forms(service)
+        choice = negotiate(accept, found.formats)
+        if choice is None:
+            raise Problem(406, "none of the formats that the request takes is one of ours for this")
+        return choice.content_type, _written(found, choice)
+
+    commit = service.engine.store.commit_number()
+    content_type, data = await asyncio.to_thread(make)
+    return Response(data, headers={**standard(commit), "Content-Type": content_type})
+
+
+def _written(forms: Forms, choice: Choice) -> bytes:
+    if choice.format is JSON:
+        return json.dumps(forms.json(), ensure_ascii=False).encode("utf-8", "replace")
+    if choice.format is HTML and forms.html is not None:
+        return forms.html().encode("utf-8", "replace")
+    assert forms.rdf is not None  # noqa: S101 - else it is not negotiated
+    statements: list[Any] = list(forms.rdf())
+    if not choice.triple_terms and any(isinstance(s.object, Triple) for s in statements):
+        raise Problem(406, f"there are triple terms, which {choice.content_type} cannot carry")
+    if not choice.format.engine.supports_datasets:  # type: ignore[union-attr]
+        statements = list(dict.fromkeys(s.triple if isinstance(s, Quad) else s for s in statements))
+    prefixes = PREFIXES if choice.format.media_type in _WITH_PREFIXES else None
+    data = ox.serialize(statements, format=choice.format.engine, prefixes=prefixes)  # type: ignore[arg-type]
+    return data or b""
+
+
+def whole_number(request: Request, name: str, default: int, most: int) -> int:
+    """A number of the URL, from 0 to a cap.
+
+    Raises:
+        Problem: 400 when it is none.
+    """
+    text = Parameters.of_query_string(request.scope["query_string"]).one(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= 9 and int(text) <= most):
+        raise Problem(400, f"{name} is a whole number up to {most}")
+    return int(text)
+
+
+def parameter(request: Request, name: str) -> str | None:
+    """A parameter of the URL that may stand once."""
+    return Parameters.of_query_string(request.scope["query_string"]).one(name)
+
+
+def iri_of(text: str) -> NamedNode:
+    """An absolute IRI.
+
+    Raises:
+        Problem: 400 when it is none.
+    """
+    try:
+        return NamedNode(text)
+    except ValueError:
+        raise Problem(400, f"{text[:200]!r} is not an absolute IRI") from None
+
+
+def listed(items: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:
+    """A list as clients get it: the items, and what was asked for."""
+    return {"items": list(items), **more}

@@ -1,0 +1,43 @@
+"""`/traces` and `/traces/{id}`: how answers came about."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.representations import Forms, listed, parameter, represent, whole_number
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.export import trace_quads
+from graphrag_rdf.trace.reader import read_trace
+
+
+async def trace_list(request: Request) -> Response:
+    """The newest traces, as `trace list --format json` (`limit`, `kind`)."""
+    limit, kind = whole_number(request, "limit", 50, 1000), parameter(request, "kind")
+
+    def forms(service: Service) -> Forms:
+        store = service.engine.store
+        return Forms(json=lambda: listed([t.as_json() for t in list_traces(store, limit, kind)], limit=limit))
+
+    return await represent(request, forms)
+
+
+async def trace(request: Request) -> Response:
+    """One trace, as `trace show --format json` or as RDF with its sources; `id` is an IRI or a UUID."""
+    name = request.path_params["id"]
+
+    def forms(service: Service) -> Forms:
+        engine = service.engine
+        try:
+            session = find_trace(engine.store, name)
+        except UsageError as error:
+            raise Problem(404, error.message) from None
+        return Forms(
+            json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
+            rdf=lambda: trace_quads(engine.store, session),
+        )
+
+    return await represent(request, forms)

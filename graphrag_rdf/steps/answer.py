@@ -13,7 +13,8 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, integer, text_of
+from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
+from graphrag_rdf.steps.figures import Figure, figures, known_figures
 from graphrag_rdf.steps.state import Context, Edge, Selection, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
@@ -21,7 +22,6 @@ from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
 
 _MARKER = re.compile(r"\[(S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*)\]")  # [1], the seeds' [S1], and models' [1, 2]
 _GENERAL = "[general knowledge]"
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +80,23 @@ def _sentences(answer: str, language: str | None) -> list[tuple[int, int]]:
 def _check_numbers(state: State, sentences: Sequence[CitedSentence]) -> None:
     for sentence in sentences:
         text = sentence.text
-        numbers = _NUMBER.findall(_MARKER.sub("", text))
-        if not numbers or _GENERAL in text:
+        claimed = figures(_MARKER.sub("", text), state.language)
+        if not claimed or _GENERAL in text:
             continue
         if not sentence.selections:
-            state.warn("unreferenced_numeric", f"cites nothing: {', '.join(numbers)} in “{text[:120]}”")
+            state.warn("unreferenced_numeric", f"cites nothing: {_listed(claimed)} in “{text[:120]}”")
             continue
-        cited = " ".join(_cited_text(selection) for selection in sentence.selections)
-        known = set(_NUMBER.findall(cited))
-        missing = [number for number in numbers if number not in known]
+        cited = [_cited_text(selection) for selection in sentence.selections]
+        if not all(cited):  # a whole chunk, whose text is not at hand: nothing can be said
+            continue
+        known = known_figures("\n".join(cited))
+        missing = [figure for figure in claimed if not known.supports(figure)]
         if missing:
-            state.warn("unsupported_numeric", f"not in what is cited: {', '.join(missing)} in “{text[:120]}”")
+            state.warn("unsupported_numeric", f"not in what is cited: {_listed(missing)} in “{text[:120]}”")
+
+
+def _listed(claimed: Sequence[Figure]) -> str:
+    return ", ".join(figure.text for figure in claimed)
 
 
 def _cited_text(selection: Selection) -> str:
@@ -171,10 +177,13 @@ def edge_json(edge: Edge) -> dict[str, str]:
 
 
 def _entities(state: State) -> list[dict[str, Any]]:
-    """The entities of the selected facts, most frequent first."""
+    """The entities of the selected facts and sentences, most frequent first."""
     counts: Counter[str] = Counter()
-    names: dict[str, str] = {}
+    names = {seed.entity.value: seed.label for seed in state.seeds}
+    names |= state.entity_names
     for selection in state.selections:
+        if selection.hit is not None:
+            counts.update({entity.value for entity in selection.hit.entities})
         if selection.edge is None:
             continue
         s, _, o = selection.edge.triple
@@ -183,7 +192,19 @@ def _entities(state: State) -> list[dict[str, Any]]:
                 counts[term.value] += 1
                 names[term.value] = label
     ranked = sorted(counts, key=lambda iri: (-counts[iri], iri))
-    return [{"iri": iri, "name": names[iri], "freq": counts[iri]} for iri in ranked]
+    return [{"iri": iri, "name": names.get(iri, local_name(iri)), "freq": counts[iri]} for iri in ranked]
+
+
+def name_entities(context: Context, state: State, step: Step) -> None:
+    """Look up how the entities are called that only selected sentences mention."""
+    called: set[Term] = {seed.entity for seed in state.seeds}
+    called |= {term for s in state.selections if s.edge for term in (s.edge.triple[0], s.edge.triple[2])}
+    mentioned = {entity for s in state.selections if s.hit for entity in s.hit.entities}
+    unknown = sorted(mentioned - called, key=str)
+    if unknown:
+        run = context.store.run("retrieval/labels", things=unknown)
+        context.recorder.queried(step, run)
+        state.entity_names = {text_of(row["thing"]): text_of(row["label"]) for row in run.rows}
 
 
 def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:

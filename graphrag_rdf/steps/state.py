@@ -201,6 +201,7 @@ class State:
     warnings: list[dict[str, str]] = field(default_factory=list)
     include: Sequence[NamedNode] = ()
     exclude: Sequence[NamedNode] = ()
+    entity_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
 
     def warn(self, kind: str, detail: str) -> None:

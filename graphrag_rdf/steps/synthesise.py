@@ -10,7 +10,7 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.steps.answer import compose, record_answer
+from graphrag_rdf.steps.answer import compose, name_entities, record_answer
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, pick
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
@@ -86,6 +86,7 @@ def _unknown(state: State) -> str:
 
 def _finish(context: Context, state: State, step: Step, text: str) -> Iterator[GraphRagResponse]:
     state.answer = text
+    name_entities(context, state, step)
     cited = compose(state)
     record_answer(context, state, step, cited)
     yield context.recorder.finish(step)

@@ -6,7 +6,7 @@ import pytest
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.steps.answer import compose
-from graphrag_rdf.steps.state import Edge, Selection, SourceQuote, State
+from graphrag_rdf.steps.state import Edge, Selection, SentenceHit, SourceQuote, State
 
 
 def selection(marker: int, quote: str) -> Selection:
@@ -77,3 +77,36 @@ def test_several_numbers_in_one_pair_of_brackets_are_understood(text: str) -> No
     state = answered(text, "Ada wrote it", "Bob read it")
     assert [citation["marker"] for citation in state.final["citations"]] == ["[1]", "[2]"]
     assert not state.warnings
+
+
+@pytest.mark.parametrize(
+    ("text", "quote"),
+    [
+        ("It had 1,200 lamps [1].", "It had 1200 lamps"),
+        ("It sank on 17 November 1911 [1].", "It sank on 1911-11-17"),
+        ("It grew by 12% [1].", "It grew by twelve per cent"),
+    ],
+)
+def test_numbers_are_compared_by_value(text: str, quote: str) -> None:
+    assert not kinds(answered(text, quote))
+
+
+def test_the_numbers_of_a_list_claim_nothing() -> None:
+    assert not kinds(answered("1. Ada wrote it [1].\n2. Bob read it [2].", "Ada wrote it", "Bob read it"))
+
+
+def test_entities_of_sentences_are_told_with_their_frequency() -> None:
+    """An answer that rests on sentences, not on facts, has entities too."""
+    ada, bob = NamedNode("http://example.org/e/ada"), NamedNode("http://example.org/e/bob")
+    state = State("?", "en")
+    for number, entities in enumerate([(ada, bob), (ada,)], start=1):
+        source = SourceQuote("urn:d", "T", "file:///d", "urn:chunk:1", None, 0, 3, "Ada", True)
+        hit = SentenceHit(NamedNode(f"urn:chunk:1#s{number}"), entities)
+        state.selections.append(Selection(0.5, hit=hit, sources=(source,), marker=number))
+    state.entity_names = {ada.value: "Ada"}
+    state.answer = "Ada. [1] [2]"
+    compose(state)
+    assert state.final["entities"] == [
+        {"iri": ada.value, "name": "Ada", "freq": 2},
+        {"iri": bob.value, "name": "bob", "freq": 1},
+    ]

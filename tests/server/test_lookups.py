@@ -1,4 +1,4 @@
-"""What the store holds, as JSON and as RDF: traces, documents, entities, any IRI; the description of the API."""
+"""What the store holds as JSON and RDF: traces, documents, entities, any IRI; the description of the API."""
 
 from __future__ import annotations
 

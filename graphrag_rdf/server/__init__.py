@@ -11,6 +11,7 @@
 | `status`, `openapi` | health, metrics, diagnostics, the description of all this |
 | `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems`, `caching` | parts of HTTP |
 | `inspect`, `using` | what a query's tokens tell before it runs |
+| `lookup`, `lane` | queries that can only be quick, and their short way |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |
 | `service`, `writer` | what routes work with; the one queue of writes |

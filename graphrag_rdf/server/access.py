@@ -63,16 +63,18 @@ class Access:
             tokens += read_tokens(settings.token_file)
         return cls(tokens, settings.anonymous)
 
-    def identify(self, connection: HTTPConnection) -> tuple[Role, str | None]:
+    def identify(self, authorization: bytes | None) -> tuple[Role, str | None]:
         """(role of a request, a name for its token: None without one).
+
+        Args:
+            authorization: the header of that name.
 
         Raises:
             Problem: 401 for a token that is not known.
         """
-        header = connection.headers.get("authorization")
-        if header is None:
+        if authorization is None:
             return self.anonymous, None
-        scheme, _, token = header.partition(" ")
+        scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise Problem(401, "only bearer tokens are taken here", headers=_SCHEME)
         return self.role_of(token.strip())

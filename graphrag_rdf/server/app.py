@@ -31,6 +31,7 @@ from graphrag_rdf.server import (
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Guard, known_hosts
+from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 from graphrag_rdf.server.throttle import Rate
@@ -100,7 +101,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
 
     app = Starlette(
         routes=routes(),
-        middleware=_middleware(settings, access, metrics),
+        middleware=_middleware(settings, service, access, metrics),
         lifespan=lifespan,
         exception_handlers={
             problems.Problem: problems.on_problem,
@@ -113,7 +114,9 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
     return app
 
 
-def _middleware(settings: ServerSection, access: Access, metrics: Metrics) -> list[Middleware]:
+def _middleware(
+    settings: ServerSection, service: Service, access: Access, metrics: Metrics
+) -> list[Middleware]:
     """From the outermost inwards."""
     guard = Middleware(
         Guard,
@@ -133,6 +136,7 @@ def _middleware(settings: ServerSection, access: Access, metrics: Metrics) -> li
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
         *([cors] if settings.cors else []),
         guard,
+        Middleware(Lane, service=service),
         Middleware(_Compressed, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
     ]
 

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from graphrag_rdf.server.access import Access
@@ -20,7 +19,7 @@ from graphrag_rdf.server.throttle import Rate
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
-_FOREIGN = ("cross-site", "same-site")
+_FOREIGN = (b"cross-site", b"same-site")
 
 
 class Guard:
@@ -39,15 +38,15 @@ class Guard:
         self._origins = origins
         self._access = access
         self._rate = rate
+        self._check_place = lru_cache(maxsize=256)(self._place)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        connection = HTTPConnection(scope)
         try:
-            self._check(connection)
+            self._check(scope)
         except Problem as problem:
             if scope["type"] == "websocket":
                 await receive()
@@ -57,37 +56,37 @@ class Guard:
             return
         await self._app(scope, receive, send)
 
-    def _check(self, connection: HTTPConnection) -> None:
-        headers = connection.headers
-        hosts = headers.getlist("host")
-        if len(hosts) != 1 or host_name(hosts[0]) is None:
+    def _check(self, scope: Scope) -> None:
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        known = dict(headers)
+        if sum(name == b"host" for name, _ in headers) != 1:
             raise Problem(400, "a request names one host")
-        if host_name(hosts[0]) not in self._hosts:
+        self._check_place(*map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode")))
+        state = scope.setdefault("state", {})
+        address = scope["client"][0] if scope.get("client") else "local"
+        self._rate.take(address)  # also before the token: guessing is slow
+        role, token = self._access.identify(known.get(b"authorization"))
+        state.update(role=role, token=token, client=token or address)
+
+    def _place(
+        self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None
+    ) -> None:
+        """Whether a request comes by a name of ours, and from no page of another site."""
+        name = (host or b"").decode("latin-1")
+        if host_name(name) is None:
+            raise Problem(400, "a request names one host")
+        if host_name(name) not in self._hosts:
             raise Problem(
                 421,
-                f"this server is not called {hosts[0]!r}",
+                f"this server is not called {name!r}",
                 hint="graphrag-rdf serve --allow-host NAME lets it be",
             )
-        self._check_origin(connection, hosts[0])
-        state = connection.scope.setdefault("state", {})
-        address = connection.client.host if connection.client else "local"
-        state["client"] = address
-        self._rate.take(address)  # also before the token: guessing is slow
-        state["role"], token = self._access.identify(connection)
-        state["token"] = token
-        if token is not None:
-            state["client"] = token
-
-    def _check_origin(self, connection: HTTPConnection, host: str) -> None:
-        headers = connection.headers
-        origin = headers.get("origin")
         if origin is not None:
-            own = origin in (f"http://{host}", f"https://{host}")
-            if not own and origin not in self._origins and "*" not in self._origins:
-                raise Problem(403, f"pages of {origin} may not ask this server", hint="see serve --cors")
-            return
-        foreign = headers.get("sec-fetch-site") in _FOREIGN and headers.get("sec-fetch-mode") != "navigate"
-        if foreign and not self._origins:
+            page = origin.decode("latin-1")
+            own = page in (f"http://{name}", f"https://{name}")
+            if not own and page not in self._origins and "*" not in self._origins:
+                raise Problem(403, f"pages of {page} may not ask this server", hint="see serve --cors")
+        elif site in _FOREIGN and mode != b"navigate" and not self._origins:
             raise Problem(403, "pages of other sites may not ask this server")
 
 

@@ -8,22 +8,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.server.access import require
-from graphrag_rdf.server.answers import Answer, evaluate_whole, retry
+from graphrag_rdf.server.answers import Answer, retry
 from graphrag_rdf.server.body import read_body, text_of
 from graphrag_rdf.server.caching import not_modified, standard, validators
 from graphrag_rdf.server.description import describe_service
-from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted
-from graphrag_rdf.server.formats import GRAPHS, RESULTS
-from graphrag_rdf.server.inspect import CHEAP_LIMIT, Inspected, inspect_query
-from graphrag_rdf.server.negotiation import Choice, content_type, negotiate
+from graphrag_rdf.server.evaluate import Job
+from graphrag_rdf.server.inspect import Inspected, inspect_query
+from graphrag_rdf.server.lane import forms_for, look_up
+from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem, TransferAborted
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
@@ -134,8 +133,8 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    if looked_at.cheap and (found := _at_once(service, job, looked_at)) is not None:
-        return found
+    if (found := look_up(service, job, looked_at)) is not None:
+        return Response(found[1], headers=found[0])
     client = client_of(request)
     service.concurrency.enter(client)
     try:
@@ -156,7 +155,7 @@ def _job(
 ) -> Job:
     default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
     given = bool(default or named)
-    results, graph = _forms(accept)
+    results, graph = forms_for(accept)
     if results is None and graph is None:
         raise Problem(406, "none of the formats that the request takes is one of ours")
     return Job(
@@ -172,35 +171,6 @@ def _job(
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )
-
-
-@lru_cache(maxsize=512)
-def _forms(accept: str | None) -> tuple[Wanted | None, Wanted | None]:
-    """The forms for solutions and for graphs that an Accept header asks for."""
-    return _wanted(negotiate(accept, RESULTS)), _wanted(negotiate(accept, GRAPHS))
-
-
-def _wanted(choice: Choice | None) -> Wanted | None:
-    if choice is None:
-        return None
-    return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
-
-
-def _at_once(service: Service, job: Job, looked_at: Inspected) -> Response | None:
-    """The answer to a look-up that can only be quick, from the store itself; None when it turns out long."""
-    if job.default_graphs is not None or job.union or job.masked is not None:
-        return None
-    if looked_at.limit is None and not looked_at.truth:
-        job = replace(job, text=f"{job.text}\nLIMIT {CHEAP_LIMIT + 1}", max_rows=CHEAP_LIMIT)
-    commit = service.engine.store.commit_number()
-    try:
-        found_type, data = evaluate_whole(service.engine.store.engine, job)
-    except QueryFailed as failure:
-        if failure.status == 503:
-            return None
-        raise Problem(failure.status, failure.detail) from None
-    headers = {**standard(commit), **validators(service, commit, found_type), "Content-Type": found_type}
-    return Response(data, headers=headers)
 
 
 async def respond(

@@ -126,12 +126,13 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
         say(f"{item['rank']:3}. {item['score']:.3f}  {one_line(item['title'])}")
         say(output.wrapped(_shortened(item["text"]), indent="     "))
         if preview:
-            parts = ", ".join(f"{name} {_number(value)}" for name, value in item["signals"].items())
-            say(output.wrapped(f"signals: {parts}", indent="       ", first="     "))
+            parts = " + ".join(
+                f"{_number(item['weights'][name])} × {name} {_number(value)}"
+                for name, value in item["signals"].items()
+            )
+            say(output.wrapped(f"score: {parts}", indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
-                via = ", ".join(path["entities"]) or "its words"
-                line = f"path: {_number(path['score'])} {path['sentence']} by {via}"
-                say(output.wrapped(line, indent="       ", first="     "))
+                say(output.wrapped(f"path: {_told(path)}", indent="       ", first="     "))
     if result["edges"]:
         say(styled("Facts", bold=True))
     for edge in result["edges"]:
@@ -140,6 +141,21 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
     for warning in result.get("warnings", ()):
         output.warn(f"{warning['detail']} ({warning['type']})")
     say()
+
+
+def _told(path: dict[str, Any]) -> str:
+    """A path in words: what share of the score comes from which entity, by which sentence or mentions."""
+    entity = path["entity"] or "the words of the question"
+    way = (
+        f"mentioned in {path['mentions']} sentences" if path["sentence"] is None else f"by {path['sentence']}"
+    )
+    parts = [
+        ("activation", path["activation"]),
+        ("similarity", path["similarity"]),
+        ("weight", path["weight"]),
+    ]
+    factors = " × ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
+    return f"{_number(path['share'])} of the score from {entity} {way}: {factors}"
 
 
 def _shortened(text: str, length: int = 240) -> str:

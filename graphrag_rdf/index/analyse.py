@@ -59,9 +59,12 @@ def _term_of(language: str) -> Callable[[str], str]:
     stop = STOP_WORDS.get(language, frozenset())
     stem = _stemmer(_SNOWBALL[language]) if language in _SNOWBALL else str
     irregular = IRREGULAR.get(language, {})
+    # accents in English are those of foreign names; its stemmer takes "Tekezé" and "Tekeze" for two words
+    bare = _unaccented if language == "en" else str
 
     @lru_cache(maxsize=50_000)
     def term(word: str) -> str:
+        word = bare(word)
         return "" if word in stop else _unaccented(stem(irregular.get(word, word)[:_MAX_TERM]))
 
     return term

@@ -49,22 +49,38 @@ def rounded(length: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Bm25:
+    """The two constants of BM25.
+
+    Attributes:
+        k1: how soon further occurrences of a word stop counting.
+        b: how much longer documents count less, 0 to 1.
+    """
+
+    k1: float = K1
+    b: float = B
+
+
+DEFAULT_BM25 = Bm25()
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """A query, weighed: (field, term, weight) in fixed order, and the mean length of each field."""
 
     terms: tuple[tuple[str, str, float], ...]
     mean: Mapping[str, float]
 
-    def score(self, entry: Entry) -> float:
+    def score(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> float:
         """BM25 of a document, added up in the order of the terms."""
-        total = 0.0
+        total, k1, b = 0.0, bm25.k1, bm25.b
         for field, term, weight in self.terms:
             terms = entry.fields[field]
             frequency = terms.count(f" {term} ")
             if frequency:
                 length = rounded(terms.count(" ") // 2)
-                norm = K1 * (1 - B + B * length / self.mean[field])
-                total += weight * frequency * (K1 + 1) / (frequency + norm)
+                norm = k1 * (1 - b + b * length / self.mean[field])
+                total += weight * frequency * (k1 + 1) / (frequency + norm)
         return total
 
 
@@ -204,8 +220,8 @@ class Shelf:
                     terms.append((field, term, boost * counts[term] * _idf(frequency, self.count)))
         return Weights(tuple(terms), self._mean_lengths())
 
-    def best(self, weights: Weights, k: int) -> list[tuple[float, str]]:
-        """The k best (score, IRI), by falling score, then IRI.
+    def best(self, weights: Weights, k: int) -> list[tuple[float, Entry]]:
+        """The k best documents with their scores, by falling score, then IRI.
 
         Complete although Tantivy chooses the candidates by slightly other scores: its terms are weighed
         so that its score times `slack` is at least the exact one, and we go on until what it has not
@@ -214,7 +230,7 @@ class Shelf:
         if not weights.terms or k < 1:
             return []
         query, slack = self._candidates(weights)
-        scored: dict[tuple[int, int], tuple[float, str]] = {}
+        scored: dict[tuple[int, int], tuple[float, Entry]] = {}
         limit = k + 32
         while True:
             hits = self._hits(query, limit)
@@ -222,8 +238,8 @@ class Shelf:
                 place = (address.segment_ord, address.doc)
                 if place not in scored:
                     entry = _entry(self._searcher.doc(address))
-                    scored[place] = (weights.score(entry), entry.iri)
-            best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1]))
+                    scored[place] = (weights.score(entry), entry)
+            best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1].iri))
             if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
                 return best
             limit *= 4

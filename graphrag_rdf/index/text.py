@@ -24,9 +24,9 @@ from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
-from .postings import Entry, Shelf, Weights, framed
+from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, framed
 
-_FORMAT = 1
+_FORMAT = 2
 _BATCH = 1000
 _PURGE_ABOVE = 0.3  # share of dead documents at which a commit rewrites a kind
 _PURGE_FROM = 1000  # dead documents under which it never does
@@ -256,6 +256,7 @@ class TextIndex:
         k: int,
         language: str | None = None,
         boosts: Mapping[str, float] | None = None,
+        bm25: Bm25 = DEFAULT_BM25,
     ) -> list[Hit]:
         """The k best records of a kind by BM25, best first, ties by IRI.
 
@@ -269,12 +270,16 @@ class TextIndex:
             k: at most so many.
             language: of the query; None tries the languages of the records, each with its own stems.
             boosts: weight of the fields `labels` and `text` (labels and text); 0 leaves one out.
+            bm25: other constants, by which the k that were found are scored and ordered anew.
         """
         shelf = self._shelves[kind]
         with self._guard():
             weights = self._weights(shelf, query, kind, language, boosts)
             found = shelf.best(weights, k)
-        return [Hit(iri, kind, score) for score, iri in found]
+        if bm25 != DEFAULT_BM25:
+            anew = [(weights.score(entry, bm25), entry) for _, entry in found]
+            found = sorted(anew, key=lambda pair: (-pair[0], pair[1].iri))
+        return [Hit(entry.iri, kind, score) for score, entry in found]
 
     def scores(
         self,

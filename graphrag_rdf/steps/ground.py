@@ -19,6 +19,7 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
+_POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")
 
 
@@ -80,7 +81,7 @@ def _known_names(context: Context, state: State, step: Step) -> list[str]:
     question = state.question
     tokens = [match.span() for match in _WORD.finditer(question)]
     runs = {
-        (start, end): question[tokens[start][0] : tokens[end - 1][1]]
+        (start, end): _POSSESSIVE.sub("", question[tokens[start][0] : tokens[end - 1][1]])
         for start in range(len(tokens))
         for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1)
     }

@@ -13,6 +13,8 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.steps.names import entities_called
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
@@ -70,12 +72,12 @@ class QuestionSearch:
 
     # --- sentences ---------------------------------------------------------------------------------
 
-    def search_words(self, text: str) -> dict[str, float]:
+    def search_words(self, text: str, bm25: Bm25 = DEFAULT_BM25) -> dict[str, float]:
         """Sentences that share words with a text: BM25, as a share of the best."""
         index = self.context.text_index
         if index is None:
             return {}
-        hits = index.search(text, kind="sentence", k=self.searched, language=self.state.language)
+        hits = index.search(text, kind="sentence", k=self.searched, language=self.state.language, bm25=bm25)
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits}
 
@@ -155,7 +157,7 @@ class QuestionSearch:
         for concept in concepts:
             if concept in exact:
                 score = 1.0 if looks_like_name(concept) or not named else _COMMON
-                for iri in exact[concept][:limit]:
+                for iri in _own(concept, exact[concept])[:limit]:
                     _better(found, iri, (score, "exact", concept))
             else:
                 for iri, match in self._similar(concept, vectors.get(concept))[:per_concept]:
@@ -167,7 +169,7 @@ class QuestionSearch:
         least = self.parameters["min_similarity"]
         found: dict[str, Match] = {}
         index = self.context.text_index
-        hits = index.search(concept, kind="entity", k=_TRIED, language=self.state.language) if index else []
+        hits = index.search(concept, kind="entity", k=_TRIED) if index else []  # names have no language
         if hits:
             for row in self.rows("retrieval/canonical", entities=[NamedNode(hit.iri) for hit in hits]):
                 entity = node_of(row["entity"])
@@ -185,6 +187,15 @@ class QuestionSearch:
 def _better(found: dict[str, Match], iri: str, match: Match) -> None:
     if iri not in found or found[iri][0] < match[0]:
         found[iri] = match
+
+
+def _own(name: str, entities: list[str]) -> list[str]:
+    """Of several entities that are called so the one that has its IRI from this name; else all of them.
+
+    Others have it as an alias, which is less sure: documents abbreviate many things in the same way.
+    """
+    own = [iri for iri in entities if iri.endswith(f"/e/{slug(name)}")]
+    return own or entities
 
 
 def looks_like_name(concept: str) -> bool:

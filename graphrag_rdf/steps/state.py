@@ -111,18 +111,60 @@ class SentenceHit:
 
 
 @dataclass(slots=True)
+class PassagePath:
+    """A way by which a passage got a part of its score.
+
+    Attributes:
+        entity: the entity that the passage, or the sentence, mentions; None where only words lead to it.
+        activation: of the entity, 0 to 1.
+        weight: what the activation is multiplied by, beside the similarity.
+        mentions: in how many sentences the passage mentions the entity; None of a path through a sentence.
+        sentence: the carrier, None of a path by mentions.
+        similarity: of the carrier to the question, 0 to 1.
+        share: how much of the passage's score comes by this path.
+    """
+
+    entity: NamedNode | None
+    activation: float
+    weight: float
+    mentions: int | None = None
+    sentence: NamedNode | None = None
+    similarity: float | None = None
+    share: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """What comes by this path, before the signal's own weight."""
+        return self.activation * (1.0 if self.similarity is None else self.similarity) * self.weight
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `retrieve`'s `results[].paths[]`."""
+        return {
+            "entity": None if self.entity is None else self.entity.value,
+            "sentence": None if self.sentence is None else self.sentence.value,
+            "mentions": self.mentions,
+            "activation": self.activation,
+            "similarity": self.similarity,
+            "weight": self.weight,
+            "share": self.share,
+        }
+
+
+@dataclass(slots=True)
 class PassageHit:
-    """A chunk with its score and what that is made of.
+    """A chunk with its score, 0 to 1, and what that is made of.
 
     Attributes:
         signals: the parts of the score, by name, before their weights.
-        carriers: its sentences that passed activation on, each with how much.
+        weights: of the signals; they add up to 1.
+        paths: what the signals of the graph are sums of, the largest share first; only of the best passages.
     """
 
     chunk: NamedNode
     score: float = 0.0
     signals: dict[str, float] = field(default_factory=dict)
-    carriers: list[tuple[NamedNode, float]] = field(default_factory=list)
+    weights: dict[str, float] = field(default_factory=dict)
+    paths: list[PassagePath] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

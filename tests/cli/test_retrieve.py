@@ -25,7 +25,7 @@ def test_json_keys(run: Run, store: Path) -> None:
 def test_for_people(run: Run, store: Path) -> None:
     found = run("retrieve", "--preview", QUESTION)
     assert "Port Merrin" in found.out
-    assert "signals:" in found.out
+    assert "score:" in found.out
     assert "Andrew Orr — designed — Drumlaw Head Lighthouse" in found.out
 
 

@@ -1,0 +1,208 @@
+"""What activation adds up to for passages, as sums over paths that the trace keeps.
+
+    score = Σ weight × signal / Σ weight                                          (0 to 1)
+
+    entities  A/(1 + A) with A = Σ activation × weight × (n/(n + 1) + t) over the active entities, where n
+              sentences of the passage mention the entity and t is 1 if the passage is about it;
+              the weight is 1/((round + 1)(1 + ln passages)): less for later rounds and for common entities
+    carrier   the most that one of its sentences passed on: activation × similarity / round
+    words     BM25 of the passage itself, the best 1 and the last 0
+    meaning   with embeddings, its cosine as a share of the best
+
+Added, never fused by rank: fusion destroys what the graph gains. A share is what a path or signal adds to the
+score, so the shares of a passage add up to its score, and `trace/passage-scores` computes it again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import Term, double, integer, to_python
+from graphrag_rdf.steps.search import QuestionSearch, node_of
+from graphrag_rdf.steps.state import Parameters, PassageHit, PassagePath
+from graphrag_rdf.trace.recorder import Step, TraceRecorder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.steps.activate import Activated, Carrier
+
+SIGNALS = ("entities", "carrier", "words", "meaning")
+
+
+def score_passages(
+    search: QuestionSearch,
+    active: Mapping[str, Activated],
+    carriers: Iterable[Carrier],
+    words: Iterable[tuple[str, float]],
+    parameters: Parameters,
+) -> list[PassageHit]:
+    """Rank passages, and say of the best what paths their scores are made of.
+
+    Args:
+        active: entity IRI → what it received.
+        carriers: the sentences that passed activation on.
+        words: (chunk IRI, signal from its own words).
+        parameters: `passage_limit` passages are ranked by each signal; `passages` of them are explained;
+            `passage_NAME` is the weight of a signal.
+
+    Returns:
+        best first, ties by IRI.
+    """
+    limit = parameters["passage_limit"]
+    signals: dict[str, dict[str, float]] = {name: {} for name in SIGNALS}
+    signals["words"].update(words)
+    signals["meaning"].update(search.similar_passages(limit))
+    best = _best_carriers(active, carriers)
+    signals["carrier"] = {iri: path.value for iri, path in best.items()}
+    total = _activations(search, active, parameters, {iri for scored in signals.values() for iri in scored})
+    signals["entities"] = {iri: value / (1 + value) for iri, value in total.items()}
+    weights = _weights(parameters, meaning=bool(signals["meaning"]))
+    found = [
+        PassageHit(NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights})
+        for iri in {iri for scored in signals.values() for iri in scored}
+    ]
+    for hit in found:
+        hit.score = sum(weight * hit.signals[name] for name, weight in weights.items())
+    found.sort(key=lambda hit: (-hit.score, hit.chunk.value))
+    top = found[: parameters["passages"]]
+    for hit in top:
+        hit.weights = weights
+        if hit.chunk.value in best:
+            path = best[hit.chunk.value]
+            path.share = weights["carrier"] * path.value
+            hit.paths.append(path)
+    _explain_entities(search, active, {hit.chunk.value: hit for hit in top}, weights["entities"])
+    return found
+
+
+def _weights(parameters: Parameters, *, meaning: bool) -> dict[str, float]:
+    """The weight of each signal that there is, as shares of 1."""
+    given = {name: parameters[f"passage_{name}"] for name in SIGNALS if meaning or name != "meaning"}
+    total = sum(given.values())
+    return {name: weight / total if total else 0.0 for name, weight in given.items()}
+
+
+def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier]) -> dict[str, PassagePath]:
+    """For each chunk the path by its strongest carrier."""
+    best: dict[str, PassagePath] = {}
+    for carrier in carriers:
+        origin = active[carrier.origin.value]
+        chunk = carrier.sentence.value.partition("#")[0]
+        path = PassagePath(
+            carrier.origin,
+            origin.value,
+            1 / carrier.round,
+            sentence=carrier.sentence,
+            similarity=carrier.similarity,
+        )
+        known = best.get(chunk)
+        if known is None or _order(path) < _order(known):
+            best[chunk] = path
+    return best
+
+
+def _order(path: PassagePath) -> tuple[float, str, str]:
+    return -path.value, str(path.sentence), str(path.entity)
+
+
+def _activations(
+    search: QuestionSearch, active: Mapping[str, Activated], parameters: Parameters, known: set[str]
+) -> dict[str, float]:
+    """What active entities add to each chunk. Hubs add only to chunks that something else found: to ask for
+    all chunks of what everything speaks of would cost more the larger the store is.
+    """
+    limit, hub = parameters["passage_limit"], parameters["hub_limit"]
+    total: dict[str, float] = {}
+    for hubs in (False, True):
+        entities = [
+            (NamedNode(iri), a.value * _entity_weight(a))
+            for iri, a in sorted(active.items())
+            if (a.passages > hub) is hubs
+        ]
+        among = [NamedNode(iri) for iri in sorted(known | total.keys())] if hubs else []
+        if entities and (among or not hubs):
+            rows = search.rows("retrieval/passage-activation", entities=entities, among=among, limit=limit)
+            for row in rows:
+                chunk = node_of(row["chunk"]).value
+                total[chunk] = total.get(chunk, 0.0) + float(to_python(row["activation"]))  # type: ignore[arg-type]
+    return total
+
+
+def _entity_weight(entity: Activated) -> float:
+    return 1 / ((entity.round + 1) * (1 + math.log(entity.passages)))
+
+
+def _explain_entities(
+    search: QuestionSearch, active: Mapping[str, Activated], hits: Mapping[str, PassageHit], weight: float
+) -> None:
+    """Add the paths of the entities that each passage mentions, with their shares of the score."""
+    if not active or not hits:
+        return
+    rows = search.rows(
+        "retrieval/activation-paths",
+        entities=[NamedNode(iri) for iri in sorted(active)],
+        chunks=[hit.chunk for hit in hits.values()],
+    )
+    for row in rows:
+        entity = active[node_of(row["entity"]).value]
+        n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
+        path = PassagePath(entity.entity, entity.value, _entity_weight(entity) * (n / (n + 1) + topics), n)
+        hits[node_of(row["chunk"]).value].paths.append(path)
+    for hit in hits.values():
+        by_entity = [path for path in hit.paths if path.sentence is None]
+        total = sum(path.value for path in by_entity)
+        for path in by_entity:  # all of them saturate together
+            path.share = weight * path.value / (1 + total)
+        hit.paths.sort(key=lambda path: (-path.share, str(path.entity)))
+
+
+def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:
+    """Write passages with the signals and paths that make up their scores."""
+    paths = 0
+    for index, hit in enumerate(passages):
+        node = recorder.item(
+            step,
+            RAG.rankedPassage,
+            "passage",
+            index,
+            (RDF.type, RAG.RankedPassage),
+            (TG.document, hit.chunk),
+            (TG.score, double(hit.score)),
+            (RAG.rank, integer(index + 1)),
+        )
+        for place, (name, weight) in enumerate(hit.weights.items()):
+            share = iris.trace_item("share", recorder.run, index * len(SIGNALS) + place)
+            step.quads += [
+                recorder.quad(node, RAG.scoreShare, share),
+                recorder.quad(share, RDF.type, RAG.ScoreShare),
+                recorder.quad(share, RAG.signal, Literal(name)),
+                recorder.quad(share, RAG.weight, double(weight)),
+                recorder.quad(share, RAG.share, double(weight * hit.signals[name])),
+            ]
+        for path in hit.paths:
+            step.quads += _path_quads(recorder, node, iris.trace_item("path", recorder.run, paths), path)
+            paths += 1
+
+
+def _path_quads(
+    recorder: TraceRecorder, passage: NamedNode, node: NamedNode, path: PassagePath
+) -> Iterator[Quad]:
+    facts: tuple[tuple[NamedNode, Term | None], ...] = (
+        (RDF.type, RAG.ActivationPath),
+        (RAG.fromEntity, path.entity),
+        (RAG.carrier, path.sentence),
+        (RAG.activation, double(path.activation)),
+        (RAG.similarity, None if path.similarity is None else double(path.similarity)),
+        (RAG.weight, double(path.weight)),
+        (RAG.mentionCount, None if path.mentions is None else integer(path.mentions)),
+        (RAG.share, double(path.share)),
+    )
+    yield recorder.quad(passage, RAG.activationPath, node)
+    for predicate, value in facts:
+        if value is not None:
+            yield recorder.quad(node, predicate, value)

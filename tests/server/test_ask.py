@@ -13,7 +13,8 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.support.endpoint import Endpoint, eventually
+from tests.support.endpoint import READ, Endpoint, eventually
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 EVENTS = {"Accept": "text/event-stream"}
@@ -190,3 +191,62 @@ def test_hanging_up_closes_the_trace(answering: Endpoint, client: httpx.Client) 
     eventually(
         lambda: not client.get("/sparql", params={"query": open_sessions}).json()["results"]["bindings"]
     )
+
+
+def test_a_server_that_only_reads_answers_and_keeps_nothing(documents_store: Path, tmp_path: Path) -> None:
+    """The trace is streamed, with a warning; no file of the store changes."""
+    place = tmp_path / "store"
+    shutil.copytree(documents_store, place, ignore=shutil.ignore_patterns("snapshots", "holder.json"))
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    with Endpoint.start(place, "--read-only") as endpoint, endpoint.client() as client:
+        with client.stream("POST", "/ask", json={"question": QUESTION}, headers=EVENTS) as response:
+            found = events(response)
+        assert found[0]["explain_triples"]
+        assert "Walter Pennock" in found[-1]["answer"]["answer"]
+        assert "trace_not_stored" in {warning["type"] for warning in found[-1]["answer"]["warnings"]}
+        assert client.post("/retrieve", json={"question": QUESTION}).status_code == 200
+    assert {path: path.stat().st_mtime_ns for path in place.rglob("*")} == before
+
+
+# --- with a model -------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_a_model_takes_a_token_and_who_hangs_up_cancels_its_call(
+    documents_store: Path, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    place = tmp_path / "store"
+    shutil.copytree(documents_store, place, ignore=shutil.ignore_patterns("snapshots", "holder.json"))
+    env = {
+        "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
+        "GRAPHRAG_RDF_LLM__API_KEY": "sk-scripted",
+        "GRAPHRAG_RDF_SERVER__READ_TOKEN": READ,
+    }
+    question = {"question": "Who founded the Tarnay Electric Light Company?"}
+    with Endpoint.start(place, "--model", "openai/scripted", **env) as endpoint:
+        with endpoint.client() as stranger:
+            assert stranger.post("/ask", json=question).status_code == 401
+            assert stranger.post("/retrieve", json=question).status_code == 401
+        assert not scripted_server.requests
+
+        def answer(request: Request) -> Reply:
+            if request.body.get("stream"):
+                return Reply("Walter Pennock founded it [1]. " * 40, chunk_delay=0.2)
+            return Reply('{"concepts": ["Tarnay Electric Light Company"]}')
+
+        scripted_server.answer_with(answer)
+        with endpoint.client(READ) as client:
+            with client.stream("POST", "/ask", json=question, headers=EVENTS) as response:
+                for line in response.iter_lines():
+                    if line == "event: answer":
+                        break
+            outcome = (
+                "PREFIX rag: <https://w3id.org/graphrag-rdf/ns#> "
+                "SELECT ?o { GRAPH <urn:graph:retrieval> { ?s rag:outcome ?o } }"
+            )
+
+            def cancelled() -> bool:
+                found = client.get("/sparql", params={"query": outcome}).json()["results"]["bindings"]
+                return "cancelled" in {row["o"]["value"].rpartition("#")[2] for row in found}
+
+            eventually(cancelled, seconds=5)

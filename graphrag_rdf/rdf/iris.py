@@ -144,6 +144,11 @@ def decision(kind: str, origin: str, *parts: str | int) -> NamedNode:
     return NamedNode(f"urn:graphrag-rdf:{kind}:{name_uuid(origin, *parts)}")
 
 
+def feedback(target: NamedNode, by: str) -> NamedNode:
+    """What somebody (by name, or empty) thinks of a node of a trace."""
+    return NamedNode(f"urn:graphrag-rdf:feedback:{name_uuid(target.value, by)}")
+
+
 def person(name: str) -> NamedNode:
     """Somebody who decided or judged, by name."""
     return NamedNode(f"urn:graphrag-rdf:person:{name_uuid(name)}")

@@ -58,6 +58,7 @@ SKOS = Namespace("http://www.w3.org/2004/02/skos/core#")
 DC = Namespace("http://purl.org/dc/elements/1.1/")
 DCTERMS = Namespace("http://purl.org/dc/terms/")
 SCHEMA = Namespace("https://schema.org/")
+OA = Namespace("http://www.w3.org/ns/oa#")
 PPLAN = Namespace("http://purl.org/net/p-plan#")
 
 PREFIXES: dict[str, str] = {
@@ -72,6 +73,7 @@ PREFIXES: dict[str, str] = {
     "dc": str(DC),
     "dcterms": str(DCTERMS),
     "schema": str(SCHEMA),
+    "oa": str(OA),
     "p-plan": str(PPLAN),
 }
 

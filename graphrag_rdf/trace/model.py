@@ -337,6 +337,46 @@ class TraceStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """What somebody thinks of an answer, or of something that it rests on.
+
+    Attributes:
+        target: the step that answered, or a selection.
+        rating: helpful or wrong.
+        marker, rank: of a selection: its number in the answer, and its rank.
+    """
+
+    iri: str
+    target: str
+    rating: str
+    note: str | None = None
+    by: str | None = None
+    time: datetime | None = None
+    marker: int | None = None
+    rank: int | None = None
+
+    @property
+    def about(self) -> str:
+        """What was marked, for people."""
+        if self.marker is not None:
+            return f"what is cited as [{self.marker}]"
+        return "the answer" if self.rank is None else f"selection {self.rank}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `feedback --format json`."""
+        return {
+            "iri": self.iri,
+            "target": self.target,
+            "rating": self.rating,
+            "note": self.note,
+            "by": self.by,
+            "time": iso(self.time),
+            "citation": self.marker,
+            "edge": self.rank,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A run that answered a question, with all its steps.
 
@@ -347,6 +387,7 @@ class Trace:
         outcome: completed, failed or cancelled; None while it runs, or if the process was stopped.
         forgotten: whether words of it were erased with a document.
         steps: in order, the question first.
+        marks: what people think of it.
     """
 
     iri: str
@@ -363,6 +404,7 @@ class Trace:
     commit: int | None = None
     forgotten: bool = False
     steps: tuple[TraceStep, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""
@@ -402,4 +444,5 @@ class Trace:
             "answer": self.answer,
             "steps": [step.as_json() for step in self.steps],
             "warnings": list(self.warnings),
+            "feedback": [mark.as_json() for mark in self.marks],
         }

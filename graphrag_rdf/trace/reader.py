@@ -14,6 +14,7 @@ from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.feedback import read_marks
 from graphrag_rdf.trace.model import (
     Activated,
     AnswerSentence,
@@ -64,6 +65,7 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
         commit=rows.whole(row, "commit"),
         forgotten=rows.truth(row, "forgotten"),
         steps=steps,
+        marks=tuple(read_marks(store, session)),
     )
 
 

@@ -116,6 +116,9 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.forgotten:
         page.paragraph("Words of this trace were erased because a document was forgotten.", "    ")
+    for mark in trace.marks:
+        by, note = f" by {mark.by}" if mark.by else "", f": {mark.note}" if mark.note else ""
+        page.paragraph(f"{mark.about}{by}{note}", "    ", f"Marked {mark.rating}: ")
     if full:
         for name, values in trace.parameters.items():
             shown = values.items() if isinstance(values, Mapping) else [("", values)]

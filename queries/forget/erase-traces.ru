@@ -19,4 +19,13 @@ INSERT { GRAPH <urn:graph:retrieval> { ?trace rag:sourceForgotten true } } WHERE
     ?step prov:wasGeneratedBy ?trace .
     OPTIONAL { ?step tg:content ?text }
   }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?mark oa:bodyValue ?note } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    {{ values("?trace", traces) }}
+    ?step prov:wasGeneratedBy ?trace .
+    { ?mark oa:hasTarget ?step ; oa:bodyValue ?note }
+    UNION
+    { ?step tg:selectedEdge|tg:selectedChunk ?item . ?mark oa:hasTarget ?item ; oa:bodyValue ?note }
+  }
 }

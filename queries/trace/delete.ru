@@ -4,6 +4,20 @@
 # params:
 #   sessions: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
 {% for session in sessions %}
+DELETE { GRAPH <urn:graph:retrieval> { ?mark ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    {
+      ?target prov:wasGeneratedBy {{ session }} .
+      ?mark oa:hasTarget ?target ;
+        ?property ?value .
+    } UNION {
+      ?step prov:wasGeneratedBy {{ session }} ;
+        tg:selectedEdge|tg:selectedChunk ?target .
+      ?mark oa:hasTarget ?target ;
+        ?property ?value .
+    }
+  }
+} ;
 DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;

@@ -8,15 +8,14 @@ from typing import Any
 
 import click
 
-KEY = "graphrag_rdf.common"
-"""Where the values of the common options are kept in a context: shared by a command and all above it."""
+from graphrag_rdf.cli import common
 
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     """Keep a value; one given nearer to the command wins, and -v counts together."""
     if not value:
         return
-    kept: dict[str, Any] = ctx.meta.setdefault(KEY, {})
+    kept = common.kept(ctx)
     name = param.name or ""
     kept[name] = kept.get(name, 0) + value if name == "verbose" else value
     if name in ("verbose", "quiet"):

@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import click
 
+from graphrag_rdf.cli import common
 from graphrag_rdf.errors import UsageError
 
 WIDTH = 80
@@ -64,10 +65,7 @@ def warn(text: str) -> None:
 
 def is_quiet() -> bool:
     """Whether -q was given."""
-    from graphrag_rdf.cli.command import KEY
-
-    context = click.get_current_context(silent=True)
-    return bool(context and context.meta.get(KEY, {}).get("quiet"))
+    return bool(common.kept().get("quiet"))
 
 
 def styled(text: str, *, err: bool = False, **style: Any) -> str:

@@ -6,20 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from graphrag_rdf.cli.command import KEY
+from graphrag_rdf.cli import common
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded
     from graphrag_rdf.engine import Engine
-
-
-def common() -> dict[str, Any]:
-    """The common options as they were given."""
-    found: dict[str, Any] = click.get_current_context().meta.get(KEY, {})
-    return found
 
 
 def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
@@ -34,7 +26,7 @@ def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
     """
     from graphrag_rdf.config import load_settings
 
-    given = common()
+    given = common.kept()
     named = {"store": given.get("store"), "collection": given.get("collection")}
     loaded = load_settings(given.get("config"), {**named, **(overrides or {})})
     if "://" in loaded.settings.store:

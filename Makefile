@@ -19,10 +19,10 @@ MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask test lint format bench ontology clean
+.PHONY: help setup ingest ask serve test lint format bench ontology clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | test | lint | bench | ontology | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | lint | bench | ontology | clean'
 
 setup: $(STAMPS)/setup
 
@@ -46,6 +46,9 @@ ingest: setup
 ask: setup
 	@test -e "$(STORE)/oxigraph/CURRENT" || $(PROGRAM) ingest $(MODELS) examples/documents
 	@$(PROGRAM) ask --explain $(MODELS) "$$QUESTION"
+
+serve: setup
+	$(PROGRAM) serve
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest $(if $(SLOW),-m "slow or not slow") $(TESTS)

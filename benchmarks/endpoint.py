@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -170,8 +169,12 @@ def _process(name: str, command: list[str], port: int, path: str) -> Iterator[Se
         time.sleep(1)
         yield Server(name, process.pid, port, path)
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:  # oxigraph waits for connections that are kept alive
+            process.kill()
+            process.wait()
 
 
 def _free_port() -> int:

@@ -55,6 +55,7 @@ def routes() -> list[BaseRoute]:
     """All routes."""
     return [
         Route("/sparql", query.sparql_endpoint, methods=query.METHODS),
+        Route("/sparql/", query.sparql_endpoint, methods=query.METHODS),
         Route("/query", query.query_endpoint, methods=query.METHODS),
         Route("/update", query.update_endpoint, methods=["POST"]),
         Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
@@ -134,8 +135,8 @@ def _middleware(
     )
     return [
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
-        *([cors] if settings.cors else []),
         guard,
+        *([cors] if settings.cors else []),
         Middleware(Lane, service=service),
         Middleware(_Compressed, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
     ]

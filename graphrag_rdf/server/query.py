@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graphrag_rdf.server.access import require
 from graphrag_rdf.server.answers import Answer, retry
@@ -32,6 +32,9 @@ FORM = "application/x-www-form-urlencoded"
 QUERY = "application/sparql-query"
 UPDATE = "application/sparql-update"
 METHODS = ["GET", "POST", "QUERY"]
+
+_PATIENCE = 60.0
+"""Seconds that a client may leave a part of its answer unread."""
 
 _LONG = 1 << 14
 """Characters above which a query is looked at in a thread."""
@@ -206,8 +209,16 @@ class _Streamed(StreamingResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See Starlette."""
+
+        async def patiently(message: Message) -> None:
+            try:
+                async with asyncio.timeout(_PATIENCE):
+                    await send(message)
+            except TimeoutError:
+                raise TransferAborted("the client does not read its answer") from None
+
         try:
-            await super().__call__(scope, receive, send)
+            await super().__call__(scope, receive, patiently)
         finally:
             self._answer.drop()
             self._done()

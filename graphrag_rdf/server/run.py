@@ -13,6 +13,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 
 _BACKLOG = 1024
+_CONNECTIONS = 2048
 _GRACE = 30
 """Seconds that a stop waits for what is under way."""
 
@@ -50,6 +51,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_graceful_shutdown=_GRACE,
         backlog=_BACKLOG,
+        limit_concurrency=_CONNECTIONS,
         lifespan="on",
     )
     ready(url)

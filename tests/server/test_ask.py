@@ -246,7 +246,9 @@ def test_a_model_takes_a_token_and_who_hangs_up_cancels_its_call(
             )
 
             def cancelled() -> bool:
-                found = client.get("/sparql", params={"query": outcome}).json()["results"]["bindings"]
-                return "cancelled" in {row["o"]["value"].rpartition("#")[2] for row in found}
+                found = client.get("/sparql", params={"query": outcome})
+                assert found.status_code == 200, found.text
+                rows = found.json()["results"]["bindings"]
+                return "cancelled" in {row["o"]["value"].rpartition("#")[2] for row in rows}
 
             eventually(cancelled, seconds=5)

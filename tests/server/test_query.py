@@ -50,6 +50,7 @@ FORMS: dict[str, Ask] = {
     "query-form": lambda client, query: client.request(
         "QUERY", "/sparql", content=urlencode({"query": query}), headers=FORM
     ),
+    "slash": lambda client, query: client.get("/sparql/", params={"query": query}),
     "query-path": lambda client, query: client.get("/query", params={"query": query}),
 }
 

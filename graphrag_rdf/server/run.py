@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import socket
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 
+if TYPE_CHECKING:
+    import uvicorn
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 1024
 _CONNECTIONS = 2048
 _GRACE = 30
@@ -56,7 +62,23 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     )
     ready(url)
     with listening:
-        uvicorn.Server(config).run(sockets=[listening])
+        _quiet(uvicorn.Server(config)).run(sockets=[listening])
+
+
+def _quiet(server: uvicorn.Server) -> uvicorn.Server:
+    """Let a signal end the server and no more: uvicorn would raise it again once everything is closed."""
+
+    @contextmanager
+    def capture_signals() -> Iterator[None]:
+        before = {number: signal.signal(number, server.handle_exit) for number in _SIGNALS}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    server.capture_signals = capture_signals  # type: ignore[method-assign]
+    return server
 
 
 def note_address(engine: Engine, url: str) -> None:

@@ -267,12 +267,22 @@ def test_a_stop_finishes_writes_and_leaves_nothing_behind(tmp_path: Path) -> Non
             time.sleep(0.3)
             endpoint.process.terminate()
             assert sent.result().status_code == 204
-        assert endpoint.stop() in (0, 130)
+        assert endpoint.stop() == 0
     eventually(lambda: not any(alive(pid) for pid in children))
     assert not (place / "snapshots").exists()
     assert not (place / "holder.json").exists()
     with Endpoint.start(place) as again, again.client() as client:
         assert count(client) == 20_000
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_no_fault(number: signal.Signals, tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store") as endpoint, endpoint.client() as client:
+        assert client.get("/health").status_code == 200
+        assert endpoint.stop(number) == 0
+        eventually(lambda: not Path(tmp_path / "store" / "holder.json").exists())
+    assert "Traceback" not in "".join(endpoint.log)
+    assert "error" not in "".join(endpoint.log)
 
 
 def test_readers_leave_when_the_server_is_killed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,20 @@ def test_numbers_up_to_their_caps_count(client: httpx.Client) -> None:
     }
     answer = client.post("/ask", json=body).json()
     assert len({citation["sentence"] for citation in answer["citations"]}) == 1
+
+
+def test_many_questions_at_once(answering: Endpoint) -> None:
+    """Threads share the engine; every answer is its own question's."""
+    questions = ("Who founded the Tarnay Electric Light Company?", "Who designed Drumlaw Head Lighthouse?")
+    expected = ("Walter Pennock", "Andrew Orr")
+
+    def ask(number: int) -> bool:
+        with answering.client() as client:
+            found = client.post("/ask", json={"question": questions[number % 2]}, timeout=60)
+        return found.status_code == 200 and expected[number % 2] in found.json()["answer"]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(24)))
 
 
 def test_retrieval(client: httpx.Client) -> None:

@@ -1,22 +1,36 @@
-"""A trace as one self-contained page: no script, nothing fetched, everything escaped."""
+"""A trace for people to read: its parts, which the server's page shares, and one self-contained page.
+
+The self-contained page has no script and fetches nothing. Everything is escaped, by the template.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.drawing import Edge, Node, draw
 from graphrag_rdf.trace.lines import printable
-from graphrag_rdf.trace.model import Source, Trace
+from graphrag_rdf.trace.model import Fact, Source, Trace
+from graphrag_rdf.trace.passages import Passage, read_passages
 
 if TYPE_CHECKING:
-    from jinja2 import Template
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+Href = Callable[[str], str | None]
+"""Where a page about an IRI is; None for no link."""
+
+_MARKER = re.compile(r"\[(\d{1,4})\]")
+_DRAWN = 14
+"""Edges of a drawing: more than that nobody reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +50,8 @@ class Piece:
 class ChunkText:
     """A chunk with its evidence marked."""
 
+    chunk: str
+    document: str
     anchor: str
     label: str
     title: str
@@ -45,11 +61,66 @@ class ChunkText:
     pieces: tuple[Piece, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class TraceView:
+    """What a page of a trace shows.
+
+    Attributes:
+        answer: the text in pieces; a citation is a piece with its number.
+        passages: by the step that ranked them.
+        drawing: what the answer rests on, as SVG; None when no fact was selected.
+    """
+
+    trace: Trace
+    answer: tuple[tuple[str, int | None], ...]
+    chunks: tuple[ChunkText, ...]
+    passages: dict[str, list[Passage]]
+    drawing: Markup | None
+
+    @property
+    def anchors(self) -> set[str]:
+        """The chunks that are on the page."""
+        return {chunk.anchor for chunk in self.chunks}
+
+
+def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
+    """A trace with the text of each chunk that it used, and the evidence marked in it."""
+    return TraceView(
+        trace=trace,
+        answer=cited(trace.answer or "", {s.marker for s in trace.selections if s.marker is not None}),
+        chunks=tuple(_chunks(store, trace)),
+        passages=read_passages(store, NamedNode(trace.iri)),
+        drawing=_drawing(trace, href),
+    )
+
+
 def render_page(store: Store, trace: Trace) -> str:
-    """The page of a trace, with the text of each chunk that it used and the evidence marked in it."""
-    chunks = _chunks(store, trace)
-    anchors = {chunk.anchor for chunk in chunks}
-    return _template().render(trace=trace, chunks=chunks, anchor=anchor_of, anchors=anchors)
+    """The self-contained page of a trace."""
+    view = trace_view(store, trace, no_link)
+    template = environment().get_template("trace.html.j2")
+    return template.render(view=view, trace=trace, anchor=anchor_of, href=no_link, run=no_link)
+
+
+def no_link(iri: str) -> None:
+    """What a page without a server knows of the pages about other things."""
+    del iri
+
+
+def cited(answer: str, markers: Iterable[int]) -> tuple[tuple[str, int | None], ...]:
+    """Cut an answer at its citations.
+
+    Args:
+        markers: numbers that something is cited by; others stay text.
+
+    Returns:
+        (text, number or None), which together are the answer.
+    """
+    known, pieces, position = set(markers), [], 0
+    for match in _MARKER.finditer(answer):
+        if int(match[1]) in known:
+            pieces += [(answer[position : match.start()], None), (match[0], int(match[1]))]
+            position = match.end()
+    return tuple((text, number) for text, number in [*pieces, (answer[position:], None)] if text)
 
 
 def anchor_of(chunk: str) -> str:
@@ -97,6 +168,8 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
         location = rows.must(row, "location")
         found.append(
             ChunkText(
+                chunk=chunk,
+                document=rows.must(row, "document"),
                 anchor=anchor_of(chunk),
                 label=rows.must(row, "label"),
                 title=rows.must(row, "title"),
@@ -109,17 +182,47 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
     return found
 
 
+def _drawing(trace: Trace, href: Href) -> Markup | None:
+    """The selected facts around the seeds: those that are cited first, then by rank."""
+    seeds = {seed.entity for step in trace.steps for seed in step.seeds}
+    chosen = [s for s in trace.selections if s.fact is not None]
+    chosen.sort(key=lambda s: (s.marker is None, s.rank or 0))
+    facts: dict[Fact, bool] = {}
+    for selection in chosen:
+        assert selection.fact is not None  # noqa: S101 - see above
+        facts[selection.fact] = facts.get(selection.fact, False) or selection.marker is not None
+    shown = dict(list(facts.items())[:_DRAWN])
+    nodes: dict[str, Node] = {}
+    for fact in shown:
+        for term, label in ((fact.s, fact.s_label), (fact.o, fact.o_label)):
+            iri = term.value if isinstance(term, NamedNode) else None
+            key = _key(term)
+            nodes.setdefault(key, Node(key, label, href(iri) if iri else None, key in seeds))
+    if not nodes:
+        return None
+    edges = [Edge(fact.s.value, _key(fact.o), fact.p_label, strong) for fact, strong in shown.items()]
+    return draw(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
+
+
+def _key(term: NamedNode | Literal) -> str:
+    return term.value if isinstance(term, NamedNode) else str(term)
+
+
+def visible(value: object) -> object:
+    """What a page prints in the place of a value: texts lose their controls before they are escaped."""
+    return printable(value) if type(value) is str else value
+
+
 @cache
-def _template() -> Template:
+def environment() -> Environment:
+    """Of the templates beside this module."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    environment = Environment(
+    return Environment(
         loader=PackageLoader("graphrag_rdf.trace", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        # whatever is printed loses its controls before it is escaped
-        finalize=lambda value: printable(value) if type(value) is str else value,
+        finalize=visible,
     )
-    return environment.get_template("trace.html.j2")

@@ -14,7 +14,7 @@ from pyoxigraph import Literal, Quad, RdfFormat, Store, parse
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES, TG, Graphs
 from graphrag_rdf.trace.export import FORMATS, export_trace, trace_quads
-from graphrag_rdf.trace.page import mark
+from graphrag_rdf.trace.page import cited, mark
 from graphrag_rdf.trace.prov_dm import to_prov_json, to_prov_n
 from graphrag_rdf.trace.recorder import TraceRecorder
 from tests.trace.conftest import Sample, make_sample, record
@@ -271,3 +271,18 @@ def test_marks_cover_what_they_mark_and_lose_nothing(
             assert piece.marked == bool(over)
             assert set(piece.markers) == {number for number in over if number is not None}
         position += len(piece.text)
+
+
+@given(st.text("a[1]20 ", max_size=30), st.sets(st.integers(0, 21), max_size=5))
+def test_citations_are_cut_out_and_nothing_is_lost(answer: str, markers: set[int]) -> None:
+    pieces = cited(answer, markers)
+    assert "".join(text for text, _ in pieces) == answer
+    assert {number for _, number in pieces} <= markers | {None}
+
+
+def test_a_citation_leads_to_its_evidence(sample: Sample, run: TraceRecorder) -> None:
+    page = Page(export_trace(sample.store, sample.librarian, run.session, "html"))
+    hrefs = [attributes.get("href") for _, attributes in page.tags]
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert "#cite-1" in hrefs
+    assert ids.count("cite-1") == 1

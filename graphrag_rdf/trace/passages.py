@@ -1,0 +1,102 @@
+"""The passages that an activation ranked, and what their scores are made of."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.reader import label_of, read_labels
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A path to a passage, and what it adds to the score.
+
+    Attributes:
+        entity, label: the active entity that it comes from.
+        mentions: how often the passage mentions it; None on a path by a sentence.
+        sentence: the words by which it comes; None of a path by mentions, and when the sentence is gone.
+        similarity: of the sentence to the question.
+    """
+
+    share: float
+    entity: str
+    label: str
+    mentions: int | None
+    sentence: str | None
+    activation: float | None
+    similarity: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A ranked passage; `title` and `document` are None when its chunk is gone.
+
+    Attributes:
+        recomputed: the same score, computed again from the paths.
+        others: what no path gives: the share of the passage's own words, title and position.
+    """
+
+    step: str
+    rank: int
+    chunk: str
+    score: float
+    recomputed: float | None
+    title: str | None
+    document: str | None
+    shares: tuple[Share, ...]
+
+    @property
+    def others(self) -> float:
+        """What is left of the score beside the paths."""
+        return self.score - sum(share.share for share in self.shares)
+
+
+def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:
+    """The passages of a trace by the step that ranked them, best first."""
+    scored = store.select("trace/passage-scores", session=session)
+    if not scored:
+        return {}
+    paths = store.select("trace/passage-paths", session=session)
+    labels = read_labels(store, [row["entity"] for row in paths])
+    sentences = sorted({rows.node(row, "sentence") for row in paths if "sentence" in row}, key=str)
+    words = {
+        rows.must(row, "sentence"): rows.must(row, "text")
+        for row in (store.select("retrieval/sentence-texts", sentences=sentences) if sentences else ())
+    }
+    chunks = sorted({rows.node(row, "chunk") for row in scored}, key=str)
+    found = {rows.must(row, "chunk"): row for row in store.select("retrieval/chunks", chunks=chunks)}
+    shares: defaultdict[tuple[str, int | None], list[Share]] = defaultdict(list)
+    for row in paths:
+        shares[rows.must(row, "step"), rows.whole(row, "rank")].append(
+            Share(
+                share=rows.number(row, "share") or 0.0,
+                entity=rows.must(row, "entity"),
+                label=label_of(row["entity"], labels),
+                mentions=rows.whole(row, "mentions"),
+                sentence=words.get(rows.text(row, "sentence") or ""),
+                activation=rows.number(row, "activation"),
+                similarity=rows.number(row, "similarity"),
+            )
+        )
+    out: defaultdict[str, list[Passage]] = defaultdict(list)
+    for row in scored:
+        step, rank, chunk = rows.must(row, "step"), rows.whole(row, "rank") or 0, rows.must(row, "chunk")
+        place = found.get(chunk, {})
+        out[step].append(
+            Passage(
+                step=step,
+                rank=rank,
+                chunk=chunk,
+                score=rows.number(row, "score") or 0.0,
+                recomputed=rows.number(row, "recomputed"),
+                title=rows.text(place, "title"),
+                document=rows.text(place, "document"),
+                shares=tuple(shares[step, rank]),
+            )
+        )
+    return out

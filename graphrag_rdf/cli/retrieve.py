@@ -145,17 +145,19 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
 
 def _told(path: dict[str, Any]) -> str:
     """A path in words: what share of the score comes from which entity, by which sentence or mentions."""
-    entity = path["entity"] or "the words of the question"
-    way = (
-        f"mentioned in {path['mentions']} sentences" if path["sentence"] is None else f"by {path['sentence']}"
-    )
+    entity = path["entity_label"] or path["entity"] or "the words of the question"
+    if path["sentence"] is not None:
+        way = f"through “{_shortened(path['sentence_text'] or path['sentence'], 80)}”"
+    else:
+        often = {0: "what the passage is about", 1: "mentioned once"}
+        way = often.get(path["mentions"], f"mentioned {path['mentions']} times")
     parts = [
         ("activation", path["activation"]),
         ("similarity", path["similarity"]),
         ("weight", path["weight"]),
     ]
     factors = " × ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
-    return f"{_number(path['share'])} of the score from {entity} {way}: {factors}"
+    return f"{_number(path['share'])} from {one_line(entity)}, {way} ({factors})"
 
 
 def _shortened(text: str, length: int = 240) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.search import label_of, node_of
 from graphrag_rdf.steps.state import Context, PassageHit, PassagePath, State
 
 _WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # the best sentence of a chunk, and the chunk's own BM25
@@ -52,6 +53,7 @@ def describe(context: Context, passages: list[PassageHit], *, paths: bool) -> li
     """The keys of `retrieve`'s `results[]`."""
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {text_of(row["chunk"]): row for row in rows}
+    told = _told(context, passages) if paths else {}
     out: list[dict[str, object]] = []
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
     for rank, passage in enumerate(present, start=1):
@@ -66,7 +68,26 @@ def describe(context: Context, passages: list[PassageHit], *, paths: bool) -> li
                 "text": text_of(row["text"]),
                 "signals": passage.signals,
                 "weights": passage.weights,
-                "paths": [path.as_json() for path in passage.paths] if paths else [],
+                "paths": [
+                    path.as_json(told.get(path.entity), told.get(path.sentence)) for path in passage.paths
+                ]
+                if paths
+                else [],
             }
         )
     return out
+
+
+def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None, str]:
+    """The labels of the entities of paths, and the texts of their sentences."""
+    paths = [path for passage in passages for path in passage.paths]
+    entities = sorted({path.entity for path in paths if path.entity}, key=str)
+    sentences = sorted({path.sentence for path in paths if path.sentence}, key=str)
+    found: dict[NamedNode | None, str] = {}
+    if entities:
+        for row in context.store.select("retrieval/names", things=entities):
+            found[node_of(row["thing"])] = label_of(row.get("label"), row["thing"])
+    if sentences:
+        for row in context.store.select("retrieval/sentence-texts", sentences=sentences):
+            found[node_of(row["sentence"])] = text_of(row["text"])
+    return found

@@ -137,11 +137,18 @@ class PassagePath:
         """What comes by this path, before the signal's own weight."""
         return self.activation * (1.0 if self.similarity is None else self.similarity) * self.weight
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `retrieve`'s `results[].paths[]`."""
+    def as_json(self, label: str | None = None, text: str | None = None) -> dict[str, Any]:
+        """The keys of `retrieve`'s `results[].paths[]`.
+
+        Args:
+            label: of the entity.
+            text: of the sentence.
+        """
         return {
             "entity": None if self.entity is None else self.entity.value,
+            "entity_label": label,
             "sentence": None if self.sentence is None else self.sentence.value,
+            "sentence_text": text,
             "mentions": self.mentions,
             "activation": self.activation,
             "similarity": self.similarity,

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -27,6 +28,10 @@ from graphrag_rdf.server.snapshots import Snapshot, SnapshotSource
 log = logging.getLogger(__name__)
 
 _TIDY = 1.0
+_IDLE = 5.0
+_IDLE_MB = 56
+"""What a reader may hold (2^20 bytes) that had nothing to do for so many seconds; a fresh one holds less."""
+
 _LOOK = 0.5
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR")
 """Variables of the environment that readers get: none that can hold a secret."""
@@ -60,6 +65,7 @@ class Reader(asyncio.Protocol):
     ) -> None:
         self.snapshot: Snapshot | None = None
         self.gone = False
+        self.free_since = 0.0
         self._process = process
         self._limits = limits
         self._freed = freed
@@ -100,6 +106,16 @@ class Reader(asyncio.Protocol):
         if self._transport is not None and self.snapshot is not None:
             self._transport.write(wire.frame(wire.CLOSE))
             self.snapshot = None
+
+    def is_swollen(self) -> bool:
+        """Whether it rests, and holds more than a resting reader should (as far as the system tells)."""
+        if time.monotonic() - self.free_since < _IDLE:
+            return False
+        try:
+            pages = int(Path(f"/proc/{self.pid}/statm").read_text("ascii").split()[1])
+        except OSError:
+            return False
+        return pages * os.sysconf("SC_PAGE_SIZE") > _IDLE_MB << 20
 
     def kill(self) -> None:
         """End the process at once."""
@@ -277,6 +293,7 @@ class ReaderPool:
             if not turn.done():
                 turn.set_result(reader)
                 return
+        reader.free_since = time.monotonic()
         self._idle.append(reader)
 
     def _replace(self) -> None:
@@ -305,6 +322,9 @@ class ReaderPool:
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_TIDY)
+            for reader in [reader for reader in self._idle if reader.is_swollen()]:
+                self._idle.remove(reader)
+                reader.close()  # another takes its place
             for reader in self._idle:
                 if reader.snapshot is not None and reader.snapshot is not self._snapshots.current:
                     reader.let_go_of_snapshot()

@@ -1,4 +1,5 @@
-"""Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > defaults.
+"""Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > settings in
+the store (see `live_settings`) > defaults.
 
 Unknown keys are errors. Where each value comes from is kept, for `doctor`.
 """
@@ -31,12 +32,18 @@ _LISTS = frozenset(
 )
 """Settings that the environment gives as a list with commas."""
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
+_NOT_IN_A_STORE = (
+    *("store", "collection", "queries", "pipelines", "server", "trace.graph"),
+    *("llm.api_base", "extract.synonyms", "cache.max_bytes"),
+)
+"""Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
+write to a store does not decide that."""
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 Iri = Annotated[str, StringConstraints(pattern=_IRI)]
 """An absolute IRI."""
 Role = Literal["nothing", "read", "write", "admin"]
 """What a client of the server may do; each role may what those before it may."""
-Origin = Literal["command line", "environment", "file", "default"]
+Origin = Literal["command line", "environment", "file", "store", "default"]
 
 
 class Section(BaseModel):
@@ -245,6 +252,72 @@ def flat_values(settings: Settings) -> dict[str, Any]:
         key: _CREDENTIALS.sub(r"\1**********@", value) if isinstance(value, str) else value
         for key, value in values.items()
     }
+
+
+def explicit_values(settings: Settings) -> dict[str, Any]:
+    """Dotted key → value of those settings that were given, not left at their default."""
+    found: dict[str, Any] = {}
+    for name in settings.model_fields_set:
+        value = getattr(settings, name)
+        if isinstance(value, Section):
+            found |= {f"{name}.{key}": getattr(value, key) for key in value.model_fields_set}
+        else:
+            found[name] = value
+    return found
+
+
+def with_stored(settings: Settings, stored: Mapping[str, Any]) -> Settings:
+    """Settings with those of the store in place of defaults; what was given wins.
+
+    Args:
+        stored: dotted key → value, each fit for `check_stored`.
+    """
+    return Settings(**_nested({**stored, **explicit_values(settings)})) if stored else settings
+
+
+def is_setting(key: str) -> bool:
+    """Whether there is a setting, or a section, of this name."""
+    return key in flat_values(Settings.model_construct()) or key in Settings.model_fields
+
+
+def check_stored(key: str, value: Any) -> Any:
+    """A setting for the store.
+
+    Args:
+        key: dotted.
+        value: as JSON has it, or as text.
+
+    Returns:
+        its value as JSON has it.
+
+    Raises:
+        ConfigError: when it is unknown, a secret or otherwise not for a store, or the value is impossible;
+            the message says nothing of the value.
+    """
+    known = flat_values(Settings.model_construct())
+    if key not in known:
+        import difflib
+
+        near = difflib.get_close_matches(key, known, n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
+        raise ConfigError("there is no such setting", hint=hint)
+    if _is_secret(key) or (isinstance(value, str) and _CREDENTIALS.search(value)):
+        raise ConfigError("a store never holds a secret", hint="give it by a variable of the environment")
+    if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
+        raise ConfigError("this is not for a store to say", hint=f"set it in {CONFIG_FILE}")
+    given = _list(value) if key in _LISTS and isinstance(value, str) else value
+    try:
+        return flat_values(Settings(**_nested({key: given})))[key]
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ConfigError(_WHAT.get(problem["type"], problem["msg"])) from None
+
+
+def _is_secret(key: str) -> bool:
+    section, _, name = key.partition(".")
+    part = getattr(Settings.model_construct(), section, None)
+    field = type(part).model_fields.get(name) if isinstance(part, Section) else None
+    return field is not None and "SecretStr" in str(field.annotation)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
-from graphrag_rdf.config import flat_values
+from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Row
@@ -37,7 +38,6 @@ _RELATIONS = 50
 
 def environment(loaded: Loaded) -> dict[str, Any]:
     """What can be said without a store: versions, extras, and each setting with its origin."""
-    values = flat_values(loaded.settings)
     return {
         "versions": {
             "graphrag-rdf": __version__,
@@ -48,12 +48,22 @@ def environment(loaded: Loaded) -> dict[str, Any]:
         },
         "extras": {name: _health(modules) for name, modules in EXTRAS.items()},
         "settings_file": str(loaded.file) if loaded.file else None,
-        "settings": {key: {"value": values[key], "origin": loaded.origins[key]} for key in values},
-        "models": {
-            "llm": loaded.settings.llm.model,
-            "embedding": loaded.settings.embedding.model,
-            "extraction": _extraction(loaded.settings),
-        },
+        "settings": describe(loaded, None),
+        "models": _models(loaded.settings),
+    }
+
+
+def stored_settings(loaded: Loaded, engine: Engine) -> dict[str, Any]:
+    """What the store changes in `environment`: settings with their origin, their version, models.
+
+    Raises:
+        ConfigError: when the store says what cannot be.
+    """
+    now = engine.live.read()
+    return {
+        "settings": describe(loaded, now),
+        "settings_version": now.version.value if now.version else None,
+        "models": _models(now.settings),
     }
 
 
@@ -74,6 +84,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             "paths": _paths(engine),
         },
         **indexes,
+        "configuration_drift": config_drift(engine),
         "feature_flags": feature_flags(engine.settings, indexes),
         "entity_aliases": {
             "total_entities": total,
@@ -167,6 +178,14 @@ def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
         "cache": place.cache,
     }
     return {name: {"path": str(path.resolve()), "bytes": folder_size(path)} for name, path in folders.items()}
+
+
+def _models(settings: Settings) -> dict[str, str | None]:
+    return {
+        "llm": settings.llm.model,
+        "embedding": settings.embedding.model,
+        "extraction": _extraction(settings),
+    }
 
 
 def _extraction(settings: Settings) -> str:

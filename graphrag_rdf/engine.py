@@ -14,7 +14,8 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.config import Settings, load_settings
-from graphrag_rdf.errors import SearchIndexError, StoreError, UsageError
+from graphrag_rdf.errors import ConfigError, SearchIndexError, StoreError, UsageError
+from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder, load_pipeline
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
@@ -48,6 +49,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_MADE_WITH: Mapping[str, tuple[str, ...]] = {
+    "llm": ("gateway", "budget"),
+    "embedding": ("gateway", "embedder", "vectors", "indexer"),
+    "cache": ("gateway", "response_cache"),
+    "extract": ("gateway",),
+}
+"""Section of the settings → parts of the engine that are made with it."""
+
 MAX_QUESTION = 20_000
 """Characters of a question."""
 
@@ -59,9 +68,14 @@ class Engine:
 
     Args:
         store, librarian: already open.
-        settings: see `config`.
+        settings: see `config`; those that were given win over those in the store, which are read anew for
+            each question and each ingest (see `live_settings`).
         place: the store's folder; None in memory.
         read_only: nothing is written into the folder.
+
+    Attributes:
+        settings: those in force.
+        live: those in the store.
     """
 
     def __init__(
@@ -81,6 +95,11 @@ class Engine:
         self.warnings: list[dict[str, str]] = []
         self._spoken: tuple[int, str | None] | None = None
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
+        self.live = LiveSettings(store, settings, writable=not read_only)
+        try:
+            self._take_settings()
+        except ConfigError:
+            log.debug("the store keeps settings that cannot be", exc_info=True)  # said when they are needed
 
     @classmethod
     def open(
@@ -138,6 +157,22 @@ class Engine:
             if error is None:
                 raise
             log.debug("the store could not be closed either", exc_info=True)  # the first error counts
+
+    # --- settings ----------------------------------------------------------------------------------
+
+    def _take_settings(self) -> NamedNode | None:
+        """Take what the store says of settings; the version of it.
+
+        Raises:
+            ConfigError: when it says what cannot be.
+        """
+        now = self.live.read()
+        before, self.settings = self.settings, now.settings
+        for section, parts in _MADE_WITH.items():
+            if getattr(before, section) != getattr(now.settings, section):
+                for part in parts:
+                    self.__dict__.pop(part, None)  # whoever works with it keeps it to the end
+        return now.version
 
     # --- parts -------------------------------------------------------------------------------------
 
@@ -247,9 +282,9 @@ class Engine:
             raise SearchIndexError(f"the vectors could not be made: {self.indexer.error}")
 
     def pipeline(self, name: str) -> Pipeline:
-        """A pipeline by name. Raises ConfigError when there is none."""
-        user = [self.settings.pipelines] if self.settings.pipelines else []
-        return load_pipeline(name, [folder("pipelines"), *user])
+        """A pipeline by name, with the parameters that the store keeps. Raises ConfigError when unknown."""
+        found = load_pipeline(name, pipeline_folders(self.settings))
+        return found.with_settings(self.live.now.steps.get(name, {}))
 
     # --- ingest ------------------------------------------------------------------------------------
 
@@ -274,9 +309,11 @@ class Engine:
         Raises:
             LlmError: when the model cannot be used at all.
             StoreError: when the store refuses a write.
+            ConfigError: when the store keeps settings that cannot be.
         """
         from graphrag_rdf.ingest.files import ingest_files
 
+        self._take_settings()
         return ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
@@ -405,6 +442,7 @@ class Engine:
         stored: bool,
     ) -> tuple[Pipeline, Context, State]:
         question = check_question(question)
+        version = self._take_settings()
         chosen = self.pipeline(pipeline).with_settings(settings or {})
         self._require_documents()
         recorder = TraceRecorder(
@@ -413,6 +451,7 @@ class Engine:
             graph=NamedNode(self.settings.trace.graph),
             detail=self.settings.trace.detail,
             stored=stored,
+            settings=version,
         )
         state = State(question, self._language(question))
         text_index = self._ready_index(state)

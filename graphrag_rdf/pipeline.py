@@ -226,6 +226,11 @@ def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[s
     return {step.name: {"use": use, **step.parameters} for step, use in steps}
 
 
+def pipeline_names(folders: Sequence[Path]) -> list[str]:
+    """The names of all pipelines, sorted."""
+    return sorted({path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")})
+
+
 def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
     """The pipeline of a name; later folders override earlier ones.
 
@@ -234,7 +239,7 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
     """
     found = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
     if not found:
-        known = sorted({path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")})
+        known = pipeline_names(folders)
         raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
     path = found[-1] / "pipeline.yaml"
     try:

@@ -1,27 +1,37 @@
-"""`config`: the settings in force."""
+"""`config`: the settings in force, and those that the store keeps."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.output import format_option, say
-from graphrag_rdf.cli.session import load
-from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.cli.output import format_option, note, safe, say, warn
+from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import ConfigError, StoreLockedError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from graphrag_rdf.config import Loaded
+    from graphrag_rdf.store.settings import Value, Version
 
 
-@click.group(cls=Group, examples=["graphrag-rdf config list", "graphrag-rdf config get llm.model"])
+@click.group(
+    cls=Group,
+    examples=[
+        "graphrag-rdf config get llm.model",
+        "graphrag-rdf config set graph_rag.exploration.passage_words 0.5",
+    ],
+)
 def config_command() -> None:
-    """Show the settings in force, and where each comes from.
+    """Show the settings in force and where each comes from, and change those that the store keeps.
 
-    Settings are changed in graphrag.toml (see graphrag-rdf init), by variables like GRAPHRAG_RDF_LLM__MODEL,
-    or on the command line.
+    What wins: command line, environment (GRAPHRAG_RDF_LLM__MODEL), graphrag.toml (see graphrag-rdf init), the
+    settings in the store, defaults. The store keeps parameters of pipelines too, as PIPELINE.STEP.PARAMETER.
     """
 
 
@@ -29,9 +39,102 @@ def config_command() -> None:
 @format_option()
 def list_(form: str) -> None:
     """List every setting with its value and origin."""
+    _list(form)
+
+
+@config_command.command(
+    "get", examples=["graphrag-rdf config get llm.model", "graphrag-rdf config get --format json"]
+)
+@click.argument("key", required=False)
+@format_option()
+def get(key: str | None, form: str) -> None:
+    """Print the value of one setting, e.g. llm.model, or of all with their origins."""
+    if key is None:
+        _list(form)
+        return
     loaded = load()
-    values = shown(loaded)
-    rows = [{"key": key, "value": values[key], "origin": loaded.origins[key]} for key in values]
+    given = loaded.origins.get(key, "default") != "default"
+    found = _described(loaded) if not given else _without_store(loaded)
+    if key not in found:
+        import difflib
+
+        near = difflib.get_close_matches(key, found, n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
+        raise ConfigError(f"there is no setting {key!r}", hint=hint)
+    if form == "json":
+        output.write_json({"key": key, **found[key]})
+    else:
+        say(safe(_text(found[key]["value"])))
+
+
+@config_command.command(
+    "set",
+    examples=[
+        "graphrag-rdf config set graph_rag.exploration.passage_words 0.5",
+        "graphrag-rdf config set extract.entity_types Person,Place",
+    ],
+)
+@click.argument("key")
+@click.argument("value")
+def set_(key: str, value: str) -> None:
+    """Keep a setting in the store; it holds from the next question on.
+
+    What is given by command line, environment or graphrag.toml wins over it. Secrets are refused, and so is
+    what says where things are or who may do what.
+    """
+    with open_engine(create=True) as engine:
+        kept = engine.live.set(key, value)
+    loaded = load()
+    winner = loaded.origins.get(key, "default")
+    if winner != "default":
+        warn(f"{key} is kept in the store, but not in force: the {winner} says otherwise")
+    note(safe(f"{key} = {_text(kept)}"))
+
+
+@config_command.command("unset", examples=["graphrag-rdf config unset graph_rag.exploration.passage_words"])
+@click.argument("key")
+def unset(key: str) -> None:
+    """Take a setting out of the store."""
+    with open_engine() as engine:
+        engine.live.unset(key)
+    note(safe(f"{key} is no longer kept in the store"))
+
+
+@config_command.command("history", examples=["graphrag-rdf config history --format json"])
+@format_option()
+def history(form: str) -> None:
+    """List the versions of the settings in the store, the newest first, with what each changed."""
+    with open_engine(read_only=True) as engine:
+        versions = engine.live.history()
+    before: list[Mapping[str, Value]] = [*(version.values for version in versions), {}]
+    rows = [_version(version, before[place + 1]) for place, version in enumerate(versions)]
+    if form == "json":
+        output.write_json(rows)
+        return
+    shown = [
+        (row["version"], row["time"], row["reason"] + " (altered since)" * row["altered"], _changes(row))
+        for row in rows
+    ]
+    output.table(("version", "time", "what", "changes"), shown)
+
+
+@config_command.command("restore", examples=["graphrag-rdf config restore 3"])
+@click.argument("version", type=click.IntRange(1))
+def restore(version: int) -> None:
+    """Put an earlier VERSION of the settings in the store into force again, as a new version."""
+    with open_engine() as engine:
+        values = engine.live.restore(version)
+    note(f"{len(values)} settings are kept in the store, as in version {version}")
+
+
+def _list(form: str) -> None:
+    loaded = load()
+    try:
+        found = _described(loaded)
+    except StoreLockedError as error:
+        warn(f"{error.message}: what it keeps of settings is not shown")
+        found = _without_store(loaded)
+    rows = [{"key": key, **entry} for key, entry in found.items()]
     if form == "json":
         output.write_json(rows)
         return
@@ -40,30 +143,54 @@ def list_(form: str) -> None:
     )
 
 
-@config_command.command("get", examples=["graphrag-rdf config get llm.model"])
-@click.argument("key")
-@format_option()
-def get(key: str, form: str) -> None:
-    """Print the value of one setting, e.g. llm.model."""
-    loaded = load()
-    values = shown(loaded)
-    if key not in values:
-        import difflib
+def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
+    """Each setting with value and origin, those in the store too, if there is one."""
+    from graphrag_rdf.live_settings import describe
+    from graphrag_rdf.store.folder import StoreFolder
 
-        near = difflib.get_close_matches(key, values, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
-        raise ConfigError(f"there is no setting {key!r}", hint=hint)
-    if form == "json":
-        output.write_json({"key": key, "value": values[key], "origin": loaded.origins[key]})
-    else:
-        say(output.safe(_text(values[key])))
+    settings = loaded.settings
+    if settings.store == ":memory:":
+        return _without_store(loaded)
+    if not StoreFolder.of_collection(Path(settings.store), settings.collection).exists:
+        return _without_store(loaded)
+    with open_engine(read_only=True) as engine:
+        return describe(loaded, engine.live.read())
 
 
-def shown(loaded: Loaded) -> dict[str, Any]:
-    """Dotted key → value as JSON has it; of secrets only whether they are set."""
-    from graphrag_rdf.config import flat_values
+def _without_store(loaded: Loaded) -> dict[str, dict[str, Any]]:
+    from graphrag_rdf.live_settings import describe
 
-    return flat_values(loaded.settings)
+    return describe(loaded, None)
+
+
+def _version(version: Version, before: Mapping[str, Value]) -> dict[str, Any]:
+    """The keys of `config history --format json`."""
+    changed = {
+        key: {
+            side: values[key] for side, values in (("from", before), ("to", version.values)) if key in values
+        }
+        for key in sorted({*before, *version.values})
+        if (key in before) != (key in version.values) or before.get(key) != version.values.get(key)
+    }
+    return {
+        "version": version.number,
+        "iri": version.iri.value,
+        "time": version.made.isoformat(),
+        "reason": version.reason,
+        "changed": changed,
+        "settings": dict(version.values),
+        "altered": version.altered,
+    }
+
+
+def _changes(row: Mapping[str, Any]) -> str:
+    return "; ".join(
+        f"{key}: {_side(change, 'from')} → {_side(change, 'to')}" for key, change in row["changed"].items()
+    )
+
+
+def _side(change: Mapping[str, Any], side: str) -> str:
+    return _text(change[side]) if side in change else "not set"
 
 
 def _text(value: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,7 +13,10 @@ from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.index import show_indexes
 from graphrag_rdf.cli.output import format_option, human_size, pairs, say, styled
 from graphrag_rdf.cli.session import load, open_engine
-from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.errors import ConfigError, GraphRagError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Loaded
 
 _LISTED = 15
 
@@ -30,7 +33,7 @@ def doctor_command(form: str) -> int:
 
     loaded = load()
     found = environment(loaded)
-    fault = _store(found)
+    fault = _store(loaded, found)
     if form == "json":
         output.write_json(found)
     else:
@@ -38,20 +41,23 @@ def doctor_command(form: str) -> int:
     return fault
 
 
-def _store(found: dict[str, Any]) -> int:
+def _store(loaded: Loaded, found: dict[str, Any]) -> int:
     """Add what the store says, or why it says nothing; the exit code."""
-    from graphrag_rdf.diagnosis import store_facts
-
-    settings = {key: entry["value"] for key, entry in found["settings"].items()}
+    from graphrag_rdf.diagnosis import store_facts, stored_settings
     from graphrag_rdf.store.folder import StoreFolder
 
-    place = StoreFolder.of_collection(Path(settings["store"]), settings["collection"])
-    if settings["store"] != ":memory:" and not place.root.exists():
+    settings = loaded.settings
+    place = StoreFolder.of_collection(Path(settings.store), settings.collection)
+    if settings.store != ":memory:" and not place.root.exists():
         found["store"] = {"missing": str(place.root)}
         return DONE
     try:
         with open_engine() as engine:
             found.update(store_facts(engine))
+            found.update(stored_settings(loaded, engine))
+    except ConfigError as error:
+        found["settings_error"] = {"error": error.message, "hint": error.hint}
+        return FAILED
     except GraphRagError as error:
         found["store"] = {"error": error.message, "hint": error.hint}
         return FAILED
@@ -73,6 +79,9 @@ def _show(found: dict[str, Any]) -> None:
         if e["origin"] != "default"
     ]
     pairs(own or [("none", "")], indent="  ")
+    if problem := found.get("settings_error"):
+        say(output.safe(f"  {problem['error']}"))
+        say(output.safe(f"  {problem['hint'] or ''}"))
     store = found["store"]
     _title("Store")
     if "missing" in store:
@@ -91,6 +100,12 @@ def _show(found: dict[str, Any]) -> None:
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
     _title("Indexes")
     show_indexes(found, indent="  ")
+    _title("Made with other settings than those in force")
+    drift = [
+        (f"{d['what']}, {d['count']:,}", f"{d['made_with']}, now {d['in_force'] or 'none'}: {d['remedy']}")
+        for d in found["configuration_drift"]
+    ]
+    pairs(drift or [("nothing", "")], indent="  ")
     _title("Entities")
     pairs(found["entity_aliases"].items(), indent="  ")
     _title("Feature flags")

@@ -35,10 +35,10 @@ This page is made from `config.py` by `python docs/generate.py`. `graphrag-rdf i
 `graphrag.toml`, which is read from the current folder (`--config` names another). Every line is commented out
 and shows the default.
 
-What wins: command line, then environment, then file, then default. A variable of the environment has the
-prefix `{ENV_PREFIX}` and two underscores between section and key:
-`{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`. `graphrag-rdf config list` shows every value with its origin, and
-secrets as asterisks. Unknown keys are errors. Keys of providers are best given by the provider's own
+What wins: command line, then environment, then file, then what the [store keeps](../how-to/settings.md),
+then default. A variable of the environment has the prefix `{ENV_PREFIX}` and two underscores between section
+and key: `{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`. `graphrag-rdf config list` shows every value and its origin,
+and secrets as asterisks. Unknown keys are errors. Keys of providers are best given by the provider's own
 variable, such as `OPENAI_API_KEY`.
 
 ```toml

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -55,7 +56,7 @@ def ingest_files(
         engine.librarian,
         choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
         indexer,
-        ingest_settings(engine.settings, refresh=refresh),
+        replace(ingest_settings(engine.settings, refresh=refresh), version=engine.live.now.version),
         progress,
         stop,
     )

@@ -77,12 +77,14 @@ class IngestSettings:
     Attributes:
         jobs: extractor calls at once, when the extractor waits for a model.
         refresh: extract everything anew.
+        version: of the settings kept in the store, which the run is linked to.
     """
 
     chunks: ChunkSettings = field(default_factory=ChunkSettings)
     facts: FactSettings = field(default_factory=FactSettings)
     jobs: int = 4
     refresh: bool = False
+    version: NamedNode | None = None
 
 
 class Indexer(Protocol):
@@ -238,6 +240,8 @@ class Ingest:
             changes.add.append(_system(self._run, RDF.type, RAG.IngestRun))
             changes.add.append(_system(self._run, PROV.startedAtTime, datetime_(self._started)))
             changes.add.append(_system(self._run, RAG.extractor, Literal(self._extractor.key)))
+            if self._settings.version is not None:
+                changes.add.append(_system(self._run, RAG.settings, self._settings.version))
         self._store.commit(changes)
 
     def _quads(self) -> int:

@@ -154,6 +154,24 @@ def person(name: str) -> NamedNode:
     return NamedNode(f"urn:graphrag-rdf:person:{name_uuid(name)}")
 
 
+# --- settings ----------------------------------------------------------------------------------
+
+
+def setting(key: str) -> NamedNode:
+    """A setting in force, by its dotted key."""
+    return NamedNode(f"urn:graphrag-rdf:setting:{quote(key, safe='')}")
+
+
+def settings_version(number: int, content: str) -> NamedNode:
+    """A version of the settings, by its number and what it holds."""
+    return NamedNode(f"urn:graphrag-rdf:settings:{name_uuid(number, content)}")
+
+
+def setting_of(version: NamedNode, key: str) -> NamedNode:
+    """A setting of a version."""
+    return NamedNode(f"{version.value}#{quote(key, safe='')}")
+
+
 # --- traces ------------------------------------------------------------------------------------
 
 

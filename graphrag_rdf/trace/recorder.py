@@ -73,6 +73,7 @@ class TraceRecorder:
         graph: the named graph of traces.
         detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out.
         stored: False streams the trace without writing it (read-only servers).
+        settings: the version of the settings kept in the store that is in force, if any is kept.
     """
 
     def __init__(
@@ -83,12 +84,14 @@ class TraceRecorder:
         graph: NamedNode = Graphs.RETRIEVAL,
         detail: Choice["full", "summary"] = "full",
         stored: bool = True,
+        settings: NamedNode | None = None,
     ) -> None:
         self._store = store
         self._librarian = librarian
         self._graph = graph
         self._detail = detail
         self._stored = stored
+        self._settings = settings
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
         self.question = iris.question(self.run)
@@ -131,6 +134,8 @@ class TraceRecorder:
         ]
         if pipeline_hash:
             quads.append(self.quad(self.session, RAG.pipelineHash, Literal(pipeline_hash)))
+        if self._settings is not None:
+            quads.append(self.quad(self.session, RAG.settings, self._settings))
         if model:
             quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
         yield self._emit("session", self.session, quads)

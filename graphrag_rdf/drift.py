@@ -1,0 +1,75 @@
+"""Configuration drift: what the store holds was made with other settings than those in force."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.ingest.files import ingest_settings
+from graphrag_rdf.rdf.terms import text_of, to_python
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_AGAIN = "graphrag-rdf ingest DOCUMENTS makes them anew"
+
+
+def config_drift(engine: Engine) -> list[dict[str, Any]]:
+    """Each difference: `what` was made, `in_force` and `made_with` (keys of the settings it depends on; None
+    for none), `count` of what was made so, `remedy`.
+
+    What came in by other ways than ingest (imports, evaluation sets) was made by no setting.
+    """
+    return [*_chunks(engine), *_facts(engine), *_vectors(engine)]
+
+
+def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
+    in_force = ingest_settings(engine.settings).chunks.key
+    yield from _differing(engine, "system/chunkers", "documents cut", in_force, ("sentences/",))
+
+
+def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
+    try:
+        in_force = choose_extractor(engine.settings, lambda: engine.gateway).key
+    except GraphRagError:  # no extractor can be had at all: ingest will say so
+        return
+    yield from _differing(engine, "system/extractors", "subgraphs extracted", in_force, ("rules/", "llm/"))
+
+
+def _differing(
+    engine: Engine, template: str, what: str, in_force: str, ours: tuple[str, ...]
+) -> Iterator[dict[str, Any]]:
+    for row in engine.store.select(template):
+        made_with = text_of(row["made_with"])
+        if made_with.startswith(ours) and made_with != in_force:
+            yield _entry(what, in_force, made_with, to_python(row["number"]), _AGAIN)
+
+
+def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
+    """The manifest is read as it is: the index itself refuses to be opened with another model."""
+    in_force = engine.settings.embedding.model
+    place = engine.place.index / "vectors" / "manifest.json" if engine.place else None
+    if place is None or not place.is_file():
+        return
+    try:
+        manifest = json.loads(place.read_text("utf-8"))
+    except (OSError, ValueError):  # the status of the index tells of it
+        return
+    made_with = manifest.get("model") if isinstance(manifest, Mapping) else None
+    if made_with is None or made_with == (engine.embedder.name if engine.embedder else None):
+        return
+    remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search words only"
+    yield _entry("vectors made", in_force, made_with, 1, remedy)
+
+
+def _entry(what: str, in_force: str | None, made_with: str, count: object, remedy: str) -> dict[str, Any]:
+    return {
+        "what": what,
+        "in_force": in_force,
+        "made_with": made_with,
+        "count": count,
+        "remedy": remedy,
+    }

@@ -1,0 +1,188 @@
+"""Settings kept in the store, as RDF in `urn:graph:system`.
+
+Those in force are nodes of the store (`store rag:setting s . s rag:settingKey … ; rag:settingValue …`):
+whoever changes these triples, by whatever way, changes the settings. Each state that came into force is kept
+beside them as a version, which nobody changes: its IRI tells its content, so that a change shows.
+What keys there are and what values they take is not known here (see `live_settings`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now, string, text_of, to_python
+from graphrag_rdf.store.base import Changes, Row, Store
+
+Value: TypeAlias = bool | int | float | str | list[str] | None
+"""A value as JSON has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the settings.
+
+    Attributes:
+        number: from 1.
+        reason: what made it, in words.
+        values: dotted key → value.
+        altered: whether it holds something else than when it was written.
+    """
+
+    iri: NamedNode
+    number: int
+    made: datetime
+    reason: str
+    values: Mapping[str, Value]
+    altered: bool
+
+
+def read_in_force(store: Store) -> dict[str, Value]:
+    """Dotted key → value, as the store says; whether they mean anything is not looked at.
+
+    Raises:
+        ConfigError: when a setting lacks its key or value, has several, or has one that is no literal.
+    """
+    found: dict[str, Value] = {}
+    for row in store.select("settings/in-force"):
+        if "key" not in row:
+            raise ConfigError(
+                f"settings in the store: {text_of(row['setting'])} has no rag:settingKey",
+                hint="take it out of urn:graph:system, or give it one",
+            )
+        key = text_of(row["key"])
+        hint = f"graphrag-rdf config unset {key}"
+        if "value" not in row:
+            raise ConfigError(f"settings in the store: {key} has no rag:settingValue", hint=hint)
+        value = _value(key, row["value"], hint)
+        if key in found and found[key] != value:
+            raise ConfigError(
+                f"settings in the store: {key} has two values, {found[key]!r} and {value!r}", hint=hint
+            )
+        found[key] = value
+    return found
+
+
+def unset(store: Store, key: str) -> bool:
+    """Take a setting out of force, whatever it says, without a version; whether it was there."""
+    rows = store.select("settings/in-force")
+    if not any("key" in row and text_of(row["key"]) == key for row in rows):
+        return False
+    store.commit(Changes(updates=[("settings/unset", {"key": key})], content=False))
+    return True
+
+
+def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
+    """The newest version: its IRI, number and values; None before the first."""
+    rows = store.select("settings/newest")
+    if not rows:
+        return None
+    iri, number = _node(rows[0]["version"]), _number(rows[0])
+    values = _contents(store, [iri]).get(iri, {})
+    return iri, number, values
+
+
+def read_versions(store: Store) -> list[Version]:
+    """All versions, the newest first."""
+    rows = store.select("settings/versions")
+    contents = _contents(store, [_node(row["version"]) for row in rows]) if rows else {}
+    found = []
+    for row in rows:
+        iri, number = _node(row["version"]), _number(row)
+        values = contents.get(iri, {})
+        made = to_python(row["made"])
+        assert isinstance(made, datetime)  # noqa: S101 - as it was written
+        reason = text_of(row["reason"]) if "reason" in row else ""
+        altered = iri != _version_iri(number, values)
+        found.append(Version(iri, number, made, reason, values, altered))
+    return found
+
+
+def write_version(store: Store, values: Mapping[str, Value], reason: str) -> NamedNode:
+    """Put settings into force, as a new version; its IRI.
+
+    Args:
+        values: all of them, dotted key → value; what is not among them is no longer set.
+        reason: what made it, in words.
+    """
+    before = newest(store)
+    number = before[1] + 1 if before else 1
+    version = _version_iri(number, values)
+    facts: list[tuple[NamedNode, NamedNode, Term]] = [
+        (STORE_NODE, RAG.settings, version),
+        (version, RDF.type, RAG.Settings),
+        (version, RAG.settingsVersion, integer(number)),
+        (version, PROV.generatedAtTime, datetime_(now())),
+        (version, RAG.reason, string(reason)),
+    ]
+    if before:
+        facts.append((version, PROV.wasRevisionOf, before[0]))
+    for key in sorted(values):
+        owned = ((STORE_NODE, iris.setting(key)), (version, iris.setting_of(version, key)))
+        for owner, node in owned:
+            facts += [
+                (owner, RAG.setting, node),
+                (node, RDF.type, RAG.Setting),
+                (node, RAG.settingKey, string(key)),
+                (node, RAG.settingValue, _term(values[key])),
+            ]
+    add = [Quad(s, p, o, Graphs.SYSTEM) for s, p, o in facts]
+    store.commit(Changes(updates=[("settings/replace", {})], add=add, content=False))
+    return version
+
+
+def _version_iri(number: int, values: Mapping[str, Value]) -> NamedNode:
+    return iris.settings_version(number, json.dumps(values, sort_keys=True))
+
+
+def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, dict[str, Value]]:
+    found: dict[NamedNode, dict[str, Value]] = {}
+    for row in store.select("settings/of-versions", versions=versions):
+        key = text_of(row["key"])
+        found.setdefault(_node(row["version"]), {})[key] = _value(key, row["value"], None)
+    return found
+
+
+def _value(key: str, term: Term, hint: str | None) -> Value:
+    if not isinstance(term, Literal):
+        raise ConfigError(f"settings in the store: {key} = {text_of(term)}: not a literal", hint=hint)
+    if term.datatype == RDF.JSON:
+        try:
+            value = json.loads(term.value)
+        except ValueError as error:
+            raise ConfigError(f"settings in the store: {key} = {term.value}: not JSON", hint=hint) from error
+        if isinstance(value, list):
+            return [str(item) for item in value]
+        return value if isinstance(value, bool | int | float | str | None) else term.value
+    read = to_python(term)
+    return read if isinstance(read, bool | int | float | str) else term.value
+
+
+def _term(value: Value) -> Term:
+    if isinstance(value, bool):
+        return Literal(value)
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, float):
+        return double(value)
+    if isinstance(value, str):
+        return string(value)
+    return Literal(json.dumps(value, ensure_ascii=False), datatype=RDF.JSON)
+
+
+def _number(row: Row) -> int:
+    number = to_python(row["number"])
+    return number if isinstance(number, int) else 0
+
+
+def _node(term: Term) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

@@ -1,0 +1,15 @@
+# name: settings/replace
+# kind: update
+# summary: Take out the settings in force, and the link to their version; what is put in their place comes with the same transaction.
+DELETE { GRAPH <urn:graph:system> { ?setting ?p ?o } } WHERE {
+  GRAPH <urn:graph:system> {
+    <urn:graphrag-rdf:store> rag:setting ?setting .
+    ?setting ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> ?link ?thing } } WHERE {
+  GRAPH <urn:graph:system> {
+    <urn:graphrag-rdf:store> ?link ?thing .
+    FILTER(?link IN (rag:setting, rag:settings))
+  }
+}

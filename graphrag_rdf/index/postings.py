@@ -242,7 +242,7 @@ class Shelf:
             best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1].iri))
             if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
                 return best
-            limit *= 4
+            limit += limit // 2  # equal scores are what lies beyond, and each document costs
 
     def _candidates(self, weights: Weights) -> tuple[tantivy.Query, float]:
         """The query for Tantivy, and by how much its scores can fall short of the exact ones.

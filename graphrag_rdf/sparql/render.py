@@ -14,6 +14,7 @@ Macros that templates use:
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to so many solutions for each entity |
+| `{% call each(…, distinct=True) %}…{% endcall %}` | so many different ones |
 """
 
 from __future__ import annotations
@@ -130,13 +131,21 @@ class Renderer:
         return Markup(f"GRAPH {self.facts_graph} {{ {caller()} }}")
 
     def _each(
-        self, variable: str, nodes: Iterable[object], projected: str, limit: int, caller: Callable[[], Markup]
+        self,
+        variable: str,
+        nodes: Iterable[object],
+        projected: str,
+        limit: int,
+        caller: Callable[[], Markup],
+        *,
+        distinct: bool = False,
     ) -> Markup:
         if not _VARIABLES.match(projected):
             raise TemplateError(f"{projected!r} are not variables")
 
         def select(bound: str) -> str:
-            return f"{{ SELECT {projected} WHERE {{ {bound}{caller()} }} LIMIT {_finalize(limit)} }}"
+            what = f"DISTINCT {projected}" if distinct else projected
+            return f"{{ SELECT {what} WHERE {{ {bound}{caller()} }} LIMIT {_finalize(limit)} }}"
 
         if self.lateral:
             return Markup(f"{_values(variable, nodes)} LATERAL {select('')}")

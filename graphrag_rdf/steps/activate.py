@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer
-from graphrag_rdf.steps.passage_scores import record_passages, score_passages
+from graphrag_rdf.rdf.terms import double, integer, to_python
+from graphrag_rdf.steps.passage_scores import extent, record_passages, score_passages
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import (
@@ -37,12 +37,12 @@ from graphrag_rdf.trace.recorder import Step
 
 _BASE = 0.3  # similarity of a sentence that shares nothing with the question
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
-_TOGETHER = 25  # entities in one query for carriers
-_NAMED_SENTENCES = 10_000  # sentences looked at of an entity that the question names
-_SENTENCES_PER_PASSAGE = 20  # of other entities, times the passages that make a hub
+_SEARCHED = 300  # sentences asked of each index
+_OF_HUBS = 100  # the best of them, which are looked at for hubs that the question names
 _BM25 = Bm25(k1=0.6, b=0.5)  # sentences are short: a word said twice says little more
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words
-_UNREAD_OF = 20  # entities whose imported facts are looked at
+_UNREAD_OF = 20  # entities whose imported facts are looked for
+_UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
 _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it: 1/(1 + this × ln passages)
 
 
@@ -57,6 +57,7 @@ class Activated:
         origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
         similarity: of the carrier to the question, 0 to 1; None for seeds.
         passages: how many passages mention it, at most one more than a hub may have.
+        extents: how much it is a matter of each of those (see `passage_scores.extent`); of a hub, of none.
     """
 
     entity: NamedNode
@@ -66,6 +67,7 @@ class Activated:
     origin: NamedNode | None = None
     similarity: float | None = None
     passages: int = 1
+    extents: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,7 @@ class _Activation:
         self.parameters = parameters
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
         context.recorder.say(self.step, RAG.mode, Literal("activation"))
-        self.search = QuestionSearch(context, state, parameters, self.step)
+        self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.lexical = self._lexical()
         self.nearest = max(self.search.vector.values(), default=0.0)
         self.active: dict[str, Activated] = {}
@@ -147,27 +149,55 @@ class _Activation:
 
     def _look_up(self, entities: list[str]) -> None:
         """The sentences of entities, best first. A hub, one in more passages than `hub_limit`, gets none
-        unless the question names it: what everything speaks of joins nothing, and following it would cost
-        more the larger the store is.
+        unless the question names it, and then those that the indexes found: what everything speaks of joins
+        nothing, and following it would cost more the larger the store is.
         """
-        limit = self.parameters["hub_limit"]
-        for named in (True, False):
-            wanted = sorted(iri for iri in entities if (self.active[iri].round == 0) is named)
-            most = _NAMED_SENTENCES if named else limit * _SENTENCES_PER_PASSAGE
-            found: dict[str, list[NamedNode]] = {}
-            for start in range(0, len(wanted), _TOGETHER):
-                batch = [NamedNode(iri) for iri in wanted[start : start + _TOGETHER]]
-                for row in self.search.rows("retrieval/carriers", entities=batch, limit=most):
-                    found.setdefault(node_of(row["entity"]).value, []).append(node_of(row["sentence"]))
-            for iri in wanted:
-                sentences = found.get(iri, [])
-                passages = len({_chunk_of(sentence) for sentence in sentences})
-                hub = passages > limit or len(sentences) >= most
-                self.active[iri].passages = limit + 1 if hub else max(1, passages)
-                kept = sentences if named or not hub else []
-                self.sentences[iri] = sorted(
-                    kept, key=lambda node: (-self.similarity(node.value), node.value)
-                )
+        if not entities:
+            return
+        limit = self.parameters["hub_limit"] + 1
+        nodes = [NamedNode(iri) for iri in sorted(entities)]
+        for row in self.search.rows("retrieval/passage-counts", entities=nodes, limit=limit):
+            passages = int(to_python(row["passages"]))  # type: ignore[arg-type]
+            self.active[node_of(row["entity"]).value].passages = max(1, min(limit, passages))
+        hubs = {iri for iri in entities if self.active[iri].passages == limit}
+        found = self._sentences_of([node for node in nodes if node.value not in hubs])
+        found |= self._found_of({iri for iri in hubs if self.active[iri].round == 0})
+        for iri in entities:
+            self.sentences[iri] = sorted(
+                found.get(iri, ()), key=lambda node: (-self.similarity(node.value), node.value)
+            )
+
+    def _sentences_of(self, entities: list[NamedNode]) -> dict[str, set[NamedNode]]:
+        """All sentences of entities that are no hubs; notes of what passages they are a matter."""
+        if not entities:
+            return {}
+        found: dict[str, set[NamedNode]] = {}
+        mentions: dict[tuple[str, str], set[NamedNode]] = {}
+        topics: set[tuple[str, str]] = set()
+        for row in self.search.rows("retrieval/carriers", entities=entities):
+            entity, sentence = node_of(row["entity"]).value, node_of(row["sentence"])
+            found.setdefault(entity, set()).add(sentence)
+            place = entity, _chunk_of(sentence)
+            if "about" in row:
+                topics.add(place)
+            else:
+                mentions.setdefault(place, set()).add(sentence)
+        for place in sorted(topics | mentions.keys()):
+            entity, chunk = place
+            value = extent(len(mentions.get(place, ())), int(place in topics))
+            self.active[entity].extents[chunk] = value
+        return found
+
+    def _found_of(self, entities: set[str]) -> dict[str, set[NamedNode]]:
+        """Of the sentences most like the question, those of some entities."""
+        found: dict[str, set[NamedNode]] = {}
+        searched = sorted(self.lexical.keys() | self.search.vector.keys()) if entities else []
+        searched.sort(key=self.similarity, reverse=True)
+        for row in self._rows_of(searched[:_OF_HUBS]):
+            entity = node_of(row["entity"]).value
+            if entity in entities:
+                found.setdefault(entity, set()).add(node_of(row["sentence"]))
+        return found
 
     def _pick(self, number: int, used: set[str]) -> list[Carrier]:
         """For each active entity the sentence most like the question that no earlier round used."""
@@ -180,11 +210,15 @@ class _Activation:
         return picked
 
     def _mentioned(self, carriers: list[Carrier]) -> dict[str, list[NamedNode]]:
-        sentences = [NamedNode(iri) for iri in sorted({carrier.sentence.value for carrier in carriers})]
         mentioned: dict[str, list[NamedNode]] = {}
-        for row in self.search.rows("retrieval/mentioned-entities", sentences=sentences):
+        for row in self._rows_of(sorted({carrier.sentence.value for carrier in carriers})):
             mentioned.setdefault(node_of(row["sentence"]).value, []).append(node_of(row["entity"]))
         return mentioned
+
+    def _rows_of(self, sentences: list[str]) -> list[Row]:
+        """Sentences with what they mention."""
+        nodes = [NamedNode(iri) for iri in sentences]
+        return self.search.rows("retrieval/mentioned-entities", sentences=nodes) if nodes else []
 
     def _receive(self, carriers: list[Carrier], mentioned: dict[str, list[NamedNode]]) -> list[str]:
         """Let the entities that carriers mention receive; returns those that are reached for the first time.
@@ -298,15 +332,16 @@ class _Activation:
         return max(values, default=0.0) / most if most else 0.0
 
     def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says: they were imported, or made by hand."""
+        """Facts of the most active entities that no sentence says, as they were imported."""
+        if not self.search.rows("retrieval/imports"):
+            return []
         surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))[:_UNREAD_OF]
         entities = [active.entity for active in surest]
-        limit = self.parameters["triple_limit"]
         return [
             row
             for inverse in (False, True)
             for row in self.search.rows(
-                "retrieval/unread-facts", entities=entities, inverse=inverse, limit=limit
+                "retrieval/unread-facts", entities=entities, inverse=inverse, limit=_UNREAD_AMONG
             )
         ]
 

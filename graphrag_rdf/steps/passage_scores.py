@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.steps.activate import Activated, Carrier
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
+_WITH_HUBS = 3  # times the passages that are wanted: so many of the best get what hubs add
 
 
 def score_passages(
@@ -47,37 +48,51 @@ def score_passages(
         active: entity IRI → what it received.
         carriers: the sentences that passed activation on.
         words: (chunk IRI, signal from its own words).
-        parameters: `passage_limit` passages are ranked by each signal; `passages` of them are explained;
-            `passage_NAME` is the weight of a signal.
+        parameters: `passage_limit` passages are ranked by words and by meaning; `passages` are wanted, and
+            explained; `passage_NAME` is the weight of a signal.
 
     Returns:
         best first, ties by IRI.
     """
+    limit = parameters["passage_limit"]
     limit = parameters["passage_limit"]
     signals: dict[str, dict[str, float]] = {name: {} for name in SIGNALS}
     signals["words"].update(words)
     signals["meaning"].update(search.similar_passages(limit))
     best = _best_carriers(active, carriers)
     signals["carrier"] = {iri: path.value for iri, path in best.items()}
-    total = _activations(search, active, parameters, {iri for scored in signals.values() for iri in scored})
-    signals["entities"] = {iri: value / (1 + value) for iri, value in total.items()}
+    signals["entities"] = {iri: value / (1 + value) for iri, value in _activations(active).items()}
     weights = _weights(parameters, meaning=bool(signals["meaning"]))
     found = [
         PassageHit(NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights})
         for iri in {iri for scored in signals.values() for iri in scored}
     ]
-    for hit in found:
-        hit.score = sum(weight * hit.signals[name] for name, weight in weights.items())
-    found.sort(key=lambda hit: (-hit.score, hit.chunk.value))
-    top = found[: parameters["passages"]]
-    for hit in top:
+    _rank(found, weights)
+    top = parameters["passages"]
+    with_hubs = found[: top * _WITH_HUBS]
+    _add_entities(search, active, with_hubs, weights["entities"])
+    _rank(found, weights)
+    for hit in found[:top]:
         hit.weights = weights
         if hit.chunk.value in best:
             path = best[hit.chunk.value]
             path.share = weights["carrier"] * path.value
             hit.paths.append(path)
-    _explain_entities(search, active, {hit.chunk.value: hit for hit in top}, weights["entities"])
+        hit.paths.sort(key=lambda path: (-path.share, str(path.sentence), str(path.entity)))
     return found
+
+
+def extent(mentions: int, topics: int) -> float:
+    """How much a passage is a matter of an entity: n/(n + 1) for n sentences that mention it, and 1 if the
+    passage is about it.
+    """
+    return mentions / (mentions + 1) + topics
+
+
+def _rank(found: list[PassageHit], weights: Mapping[str, float]) -> None:
+    for hit in found:
+        hit.score = sum(weight * hit.signals[name] for name, weight in weights.items())
+    found.sort(key=lambda hit: (-hit.score, hit.chunk.value))
 
 
 def _weights(parameters: Parameters, *, meaning: bool) -> dict[str, float]:
@@ -110,26 +125,12 @@ def _order(path: PassagePath) -> tuple[float, str, str]:
     return -path.value, str(path.sentence), str(path.entity)
 
 
-def _activations(
-    search: QuestionSearch, active: Mapping[str, Activated], parameters: Parameters, known: set[str]
-) -> dict[str, float]:
-    """What active entities add to each chunk. Hubs add only to chunks that something else found: to ask for
-    all chunks of what everything speaks of would cost more the larger the store is.
-    """
-    limit, hub = parameters["passage_limit"], parameters["hub_limit"]
+def _activations(active: Mapping[str, Activated]) -> dict[str, float]:
+    """What active entities add to each chunk; hubs, whose chunks nobody asked for, add nothing yet."""
     total: dict[str, float] = {}
-    for hubs in (False, True):
-        entities = [
-            (NamedNode(iri), a.value * _entity_weight(a))
-            for iri, a in sorted(active.items())
-            if (a.passages > hub) is hubs
-        ]
-        among = [NamedNode(iri) for iri in sorted(known | total.keys())] if hubs else []
-        if entities and (among or not hubs):
-            rows = search.rows("retrieval/passage-activation", entities=entities, among=among, limit=limit)
-            for row in rows:
-                chunk = node_of(row["chunk"]).value
-                total[chunk] = total.get(chunk, 0.0) + float(to_python(row["activation"]))  # type: ignore[arg-type]
+    for _, entity in sorted(active.items()):
+        for chunk, value in entity.extents.items():
+            total[chunk] = total.get(chunk, 0.0) + entity.value * _entity_weight(entity) * value
     return total
 
 
@@ -137,28 +138,26 @@ def _entity_weight(entity: Activated) -> float:
     return 1 / ((entity.round + 1) * (1 + math.log(entity.passages)))
 
 
-def _explain_entities(
-    search: QuestionSearch, active: Mapping[str, Activated], hits: Mapping[str, PassageHit], weight: float
+def _add_entities(
+    search: QuestionSearch, active: Mapping[str, Activated], hits: Sequence[PassageHit], weight: float
 ) -> None:
-    """Add the paths of the entities that each passage mentions, with their shares of the score."""
+    """Give passages the paths of all entities that they mention, hubs too, with their shares of the score."""
     if not active or not hits:
         return
-    rows = search.rows(
-        "retrieval/activation-paths",
-        entities=[NamedNode(iri) for iri in sorted(active)],
-        chunks=[hit.chunk for hit in hits.values()],
-    )
-    for row in rows:
-        entity = active[node_of(row["entity"]).value]
+    by_chunk = {hit.chunk.value: hit for hit in hits}
+    for row in search.rows("retrieval/passage-entities", chunks=[hit.chunk for hit in hits]):
+        entity = active.get(node_of(row["entity"]).value)
+        if entity is None:
+            continue
         n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
-        path = PassagePath(entity.entity, entity.value, _entity_weight(entity) * (n / (n + 1) + topics), n)
-        hits[node_of(row["chunk"]).value].paths.append(path)
-    for hit in hits.values():
-        by_entity = [path for path in hit.paths if path.sentence is None]
-        total = sum(path.value for path in by_entity)
-        for path in by_entity:  # all of them saturate together
+        path = PassagePath(entity.entity, entity.value, _entity_weight(entity) * extent(n, topics), n)
+        by_chunk[node_of(row["chunk"]).value].paths.append(path)
+    for hit in hits:
+        hit.paths.sort(key=lambda path: str(path.entity))  # sums do not depend on the store's order
+        total = sum(path.value for path in hit.paths)
+        hit.signals["entities"] = total / (1 + total)
+        for path in hit.paths:  # all of them saturate together
             path.share = weight * path.value / (1 + total)
-        hit.paths.sort(key=lambda path: (-path.share, str(path.entity)))
 
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:

@@ -7,6 +7,7 @@ entities - matched exactly, else by words, else by meaning.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pyoxigraph import NamedNode
@@ -42,7 +43,6 @@ class QuestionSearch:
 
     Attributes:
         words: the question's content words, weighed.
-        lexical: sentence → BM25 as a share of the best.
         vector: sentence → cosine, empty without embeddings.
     """
 
@@ -60,7 +60,6 @@ class QuestionSearch:
         self.parameters = parameters
         self.step = step
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
-        self.lexical = self.search_words(state.question)
         self._query_vector = self._embed([state.question]).get(state.question)
         self.vector = self._search_meaning()
 
@@ -71,6 +70,11 @@ class QuestionSearch:
         return run.rows
 
     # --- sentences ---------------------------------------------------------------------------------
+
+    @cached_property
+    def lexical(self) -> dict[str, float]:
+        """Sentence → BM25 as a share of the best."""
+        return self.search_words(self.state.question)
 
     def search_words(self, text: str, bm25: Bm25 = DEFAULT_BM25) -> dict[str, float]:
         """Sentences that share words with a text: BM25, as a share of the best."""

@@ -33,6 +33,8 @@ from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Guard, known_hosts
 from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.metrics import Metrics
+from graphrag_rdf.server.pages import ask as asking
+from graphrag_rdf.server.pages import assets, editor, errors, home
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 from graphrag_rdf.server.throttle import Rate
 
@@ -60,7 +62,7 @@ def routes() -> list[BaseRoute]:
         Route("/update", query.update_endpoint, methods=["POST"]),
         Route("/store", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
         Route("/store/{path:path}", graphstore.graph_store_endpoint, methods=graphstore.METHODS),
-        Route("/ask", ask.ask, methods=["POST"]),
+        Route("/ask", asking.submit, methods=["POST"]),
         Route("/retrieve", ask.retrieve, methods=["POST"]),
         WebSocketRoute("/ask/ws", ask.ask_socket),
         Route("/traces", traces.trace_list, methods=["GET"]),
@@ -70,6 +72,10 @@ def routes() -> list[BaseRoute]:
         Route("/entities", entities.entity_list, methods=["GET"]),
         Route("/entities/{id:path}", entities.entity, methods=["GET"]),
         Route("/resource", resource.resource, methods=["GET"]),
+        Route("/", home.home, methods=["GET"]),
+        Route("/ask", asking.ask_page, methods=["GET"]),
+        Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
+        Route("/static/{name}", assets.static_file, methods=["GET"]),
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
@@ -104,11 +110,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         routes=routes(),
         middleware=_middleware(settings, service, access, metrics),
         lifespan=lifespan,
-        exception_handlers={
-            problems.Problem: problems.on_problem,
-            HTTPException: problems.on_http_exception,
-            GraphRagError: problems.on_known_error,
-        },
+        exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
     )
     app.state.service, app.state.access, app.state.metrics = service, access, metrics
     app.router.redirect_slashes = False

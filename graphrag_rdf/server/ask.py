@@ -55,6 +55,24 @@ async def ask(request: Request) -> Response:
     return JSONResponse(last.answer, headers=_headers(service))
 
 
+async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
+    """The whole answer to a question, as `ask --format json`.
+
+    Raises:
+        Problem: when the client may not ask, left, or the run failed.
+    """
+    service = _allowed(request)
+    with service.concurrency.slot(client_of(request)):
+        run = service.runs.start(lambda: _begin(service, asked))
+        try:
+            last = await _last(run, request)
+        finally:
+            run.close()
+    if last.answer is None:
+        raise _failed(last, service)
+    return last.answer
+
+
 async def retrieve(request: Request) -> Response:
     """Rank chunks and edges for a question, as `retrieve --format json`."""
     service = _allowed(request)

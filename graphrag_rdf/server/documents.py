@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.server.pages.document import document_page
+from graphrag_rdf.server.pages.lists import documents_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, listed, represent, whole_number
 from graphrag_rdf.server.resource import statements
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.sources import source_tree
 
@@ -29,24 +35,38 @@ async def document_list(request: Request) -> Response:
             }
             for row in found
         ]
-        return Forms(json=lambda: listed(items, limit=limit, offset=offset))
+        return Forms(
+            json=lambda: listed(items, limit=limit, offset=offset),
+            html=lambda: documents_page(service, items, limit, offset),
+        )
 
     return await represent(request, forms)
 
 
 async def document(request: Request) -> Response:
-    """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours."""
+    """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours.
+
+    Its page has some of its chunks, from `offset` on.
+    """
     name: str = request.path_params["id"]
+    offset = whole_number(request, "offset", 0, 10**9)
     iri = iri_of(name if ":" in name else f"{PROVENANCE_BASE}doc/{name}")
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
         if not store.select("provenance/find-document", name=iri.value):
             raise Problem(404, f"there is no document {iri}")
-        try:
-            tree = source_tree(store, iri.value)
-        except UsageError as error:
-            raise Problem(404, error.message) from None
-        return Forms(json=tree.as_json, rdf=lambda: statements(store, iri))
+        return Forms(
+            json=lambda: _tree(store, iri),
+            rdf=lambda: statements(store, iri),
+            html=lambda: document_page(service, iri, offset),
+        )
 
     return await represent(request, forms)
+
+
+def _tree(store: Store, iri: NamedNode) -> dict[str, Any]:
+    try:
+        return source_tree(store, iri.value).as_json()
+    except UsageError as error:
+        raise Problem(404, error.message) from None

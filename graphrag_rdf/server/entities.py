@@ -9,34 +9,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.server.pages.entity import entity_page
+from graphrag_rdf.server.pages.lists import entities_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
 from graphrag_rdf.server.resource import described, statements
 from graphrag_rdf.server.service import Service
 
+_FURTHEST = 100_000
+
 
 async def entity_list(request: Request) -> Response:
-    """Entities, those with most facts first, as `entities list --format json` (`match`, `limit`)."""
+    """Entities, those with most facts first, as `entities list` has them (`match`, `limit`, `offset`)."""
+    offset = whole_number(request, "offset", 0, _FURTHEST)
     limit, match = whole_number(request, "limit", 50, 1000), parameter(request, "match") or ""
 
     def forms(service: Service) -> Forms:
-        def items() -> dict[str, Any]:
-            found = service.engine.store.select("entities/list", text=match, limit=limit)
-            return listed(
-                [
-                    {
-                        "iri": text_of(row["entity"]),
-                        "name": text_of(row["name"]),
-                        "facts": to_python(row["facts"]),
-                        "members": to_python(row["members"]),
-                    }
-                    for row in found
-                ],
-                limit=limit,
-                match=match,
-            )
-
-        return Forms(json=items)
+        found = service.engine.store.select("entities/list", text=match, limit=offset + limit)[offset:]
+        items: list[dict[str, Any]] = [
+            {
+                "iri": text_of(row["entity"]),
+                "name": text_of(row["name"]),
+                "facts": to_python(row["facts"]),
+                "members": to_python(row["members"]),
+            }
+            for row in found
+        ]
+        return Forms(
+            json=lambda: listed(items, limit=limit, offset=offset, match=match),
+            html=lambda: entities_page(service, items, limit, offset, match),
+        )
 
     return await represent(request, forms)
 
@@ -51,6 +53,8 @@ async def entity(request: Request) -> Response:
         found = statements(service.engine.store, iri)
         if not found:
             raise Problem(404, f"nothing is known of {iri}")
-        return Forms(json=lambda: described(iri, found), rdf=lambda: found)
+        return Forms(
+            json=lambda: described(iri, found), rdf=lambda: found, html=lambda: entity_page(service, iri)
+        )
 
     return await represent(request, forms)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from starlette.requests import Request
@@ -16,6 +17,8 @@ _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
 _ANY: dict[str, Any] = {}
 _JSON = ("application/json",)
 _RDF = tuple(f.media_type for f in GRAPHS)
+_HTML = ("text/html",)
+_FORMS = (*_JSON, *_HTML, *_RDF)
 _ANSWERS = tuple(f.media_type for f in (*RESULTS, *GRAPHS))
 _QUERY = {"application/sparql-query": _TEXT}
 _UPDATE = {"application/sparql-update": _TEXT}
@@ -65,19 +68,25 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/store", "delete", "Drop a graph.", ("graph", "default"), None, ()),
     ("/ask", "post", "Answer a question.", (), _ASK, ("application/json", "text/event-stream")),
     ("/retrieve", "post", "Rank passages and facts for a question.", (), _RETRIEVE, _JSON),
-    ("/traces", "get", "The newest traces.", ("limit", "kind"), None, _JSON),
-    ("/traces/{id}", "get", "One trace.", (), None, (*_JSON, *_RDF)),
-    ("/documents", "get", "Documents.", ("limit", "offset"), None, _JSON),
-    ("/documents/{id}", "get", "One document, its chunks and facts.", (), None, (*_JSON, *_RDF)),
-    ("/entities", "get", "Entities.", ("match", "limit"), None, _JSON),
-    ("/entities/{id}", "get", "One entity.", (), None, (*_JSON, *_RDF)),
-    ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, (*_JSON, *_RDF)),
+    ("/", "get", "The page to begin with; as JSON, counts.", (), None, (*_JSON, *_HTML)),
+    ("/ask", "get", "The page to ask on.", (), None, _HTML),
+    ("/sparql-editor", "get", "The page to write queries on.", ("query", "template", "call"), None, _HTML),
+    ("/sparql-editor", "post", "Run a query and show, or download, its answer.", (), _form("query"), _HTML),
+    ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
+    ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
+    ("/traces/{id}", "get", "One trace.", (), None, _FORMS),
+    ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
+    ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),
+    ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
+    ("/entities/{id}", "get", "One entity.", (), None, _FORMS),
+    ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, _FORMS),
     ("/health", "get", "Whether the server is well.", (), None, _JSON),
     ("/metrics", "get", "Figures for Prometheus.", (), None, ("text/plain",)),
     ("/diagnostics", "get", "What doctor tells; for administrators.", (), None, _JSON),
 )
 """(path, method, summary, parameters of the URL, body by media type, media types of the answer)."""
 
+_IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS = {"limit": _LIMIT, "offset": {"type": "integer", "minimum": 0}}
 _WRITES = {"put", "delete"}
 
@@ -94,12 +103,11 @@ def description() -> dict[str, Any]:
     for path, method, summary, parameters, body, answers in _ROUTES:
         operation: dict[str, Any] = {
             "summary": summary,
-            "operationId": f"{method}-{path.strip('/').replace('/', '-').replace('{id}', 'one')}",
+            "operationId": f"{method}-{_name_of(path)}",
             "parameters": [_parameter(name, "query") for name in parameters],
             "responses": _responses(answers),
         }
-        if "{id}" in path:
-            operation["parameters"].append(_parameter("id", "path"))
+        operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(path)]
         if body is not None:
             content = {media_type: {"schema": schema} for media_type, schema in body.items()}
             operation["requestBody"] = {"required": True, "content": content}
@@ -115,6 +123,10 @@ def description() -> dict[str, Any]:
             "schemas": {"Problem": _PROBLEM},
         },
     }
+
+
+def _name_of(path: str) -> str:
+    return _IN_PATH.sub("one", path.strip("/")).replace("/", "-") or "home"
 
 
 _PROBLEM: dict[str, Any] = {

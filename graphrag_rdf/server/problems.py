@@ -8,7 +8,6 @@ from http import HTTPStatus
 from typing import Any
 
 from starlette.exceptions import HTTPException
-from starlette.requests import HTTPConnection
 from starlette.responses import Response
 
 from graphrag_rdf.errors import GraphRagError, UsageError
@@ -62,25 +61,14 @@ class TransferAborted(Exception):  # noqa: N818 - it says what was done
     """
 
 
-async def on_problem(connection: HTTPConnection, error: Exception) -> Response:
-    """What Starlette calls for a `Problem`."""
-    del connection
-    assert isinstance(error, Problem)  # noqa: S101 - registered for it
-    return error.response()
-
-
-async def on_http_exception(connection: HTTPConnection, error: Exception) -> Response:
-    """Starlette's own refusals (404, 405 with Allow) as problem documents."""
-    del connection
-    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
-    return Problem(error.status_code, error.detail, headers=error.headers).response()
-
-
-async def on_known_error(connection: HTTPConnection, error: Exception) -> Response:
-    """An error of the rooms: the request's fault, or ours."""
-    del connection
-    assert isinstance(error, GraphRagError)  # noqa: S101 - registered for it
-    return problem_of(error).response()
+def problem_from(error: Exception) -> Problem:
+    """What a route raised, as a problem: Starlette's own refusals and known errors too."""
+    if isinstance(error, HTTPException):
+        return Problem(error.status_code, error.detail, headers=error.headers)
+    if isinstance(error, GraphRagError):
+        return problem_of(error)
+    assert isinstance(error, Problem)  # noqa: S101 - there are no others that it is registered for
+    return error
 
 
 def problem_of(error: GraphRagError) -> Problem:

@@ -9,13 +9,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.terms import to_sparql_json
+from graphrag_rdf.server.pages.thing import thing_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, parameter, represent
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Store
 
-_OUT, _IN = 1000, 200
-"""Triples of and to a thing that are given; a hub of the graph has more (ask SPARQL)."""
+_OUT, _IN, _USED = 1000, 200, 100
+"""Triples of and to a thing, and with it as their relation, that are given; a hub of the graph has more (ask
+SPARQL)."""
 
 
 async def resource(request: Request) -> Response:
@@ -29,20 +31,25 @@ async def resource(request: Request) -> Response:
         found = statements(service.engine.store, iri)
         if not found:
             raise Problem(404, f"nothing is known of {iri}")
-        return Forms(json=lambda: described(iri, found), rdf=lambda: found)
+        return Forms(
+            json=lambda: described(iri, found),
+            rdf=lambda: found,
+            html=lambda: thing_page(service, iri, found),
+        )
 
     return await represent(request, forms)
 
 
 def statements(store: Store, iri: NamedNode) -> list[Triple]:
-    """The triples of a thing, then those that point to it."""
+    """The triples of a thing, those that point to it, then some in which it is the relation."""
     about = store.construct("server/about", thing=iri, limit=_OUT)
     pointing = store.construct("server/pointing", thing=iri, limit=_IN)
-    return list(dict.fromkeys([*about, *pointing]))
+    used = store.construct("server/related", relation=iri, limit=_USED)
+    return list(dict.fromkeys([*about, *pointing, *used]))
 
 
 def described(iri: NamedNode, found: list[Triple]) -> dict[str, Any]:
-    """The JSON of a thing: `facts[{p,o}]` and `mentions[{s,p}]`, terms as in SPARQL results."""
+    """JSON: `facts[{p,o}]`, `mentions[{s,p}]`, `used[{s,o}]`; terms as in SPARQL results."""
     return {
         "iri": iri.value,
         "facts": [
@@ -54,5 +61,10 @@ def described(iri: NamedNode, found: list[Triple]) -> dict[str, Any]:
             {"s": to_sparql_json(t.subject), "p": to_sparql_json(t.predicate)}
             for t in found
             if t.object == iri and t.subject != iri
+        ],
+        "used": [
+            {"s": to_sparql_json(t.subject), "o": to_sparql_json(t.object)}
+            for t in found
+            if t.predicate == iri and iri not in (t.subject, t.object)
         ],
     }

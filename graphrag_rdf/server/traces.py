@@ -6,6 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.pages.lists import traces_page
+from graphrag_rdf.server.pages.trace import trace_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, listed, parameter, represent, whole_number
 from graphrag_rdf.server.service import Service
@@ -19,8 +21,11 @@ async def trace_list(request: Request) -> Response:
     limit, kind = whole_number(request, "limit", 50, 1000), parameter(request, "kind")
 
     def forms(service: Service) -> Forms:
-        store = service.engine.store
-        return Forms(json=lambda: listed([t.as_json() for t in list_traces(store, limit, kind)], limit=limit))
+        found = list_traces(service.engine.store, limit, kind)
+        return Forms(
+            json=lambda: listed([trace.as_json() for trace in found], limit=limit),
+            html=lambda: traces_page(service, found, limit, kind),
+        )
 
     return await represent(request, forms)
 
@@ -38,6 +43,7 @@ async def trace(request: Request) -> Response:
         return Forms(
             json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
             rdf=lambda: trace_quads(engine.store, session),
+            html=lambda: trace_page(service, session),
         )
 
     return await represent(request, forms)

@@ -137,7 +137,7 @@ def test_what_is_not_there(path: str, status: int, client: httpx.Client) -> None
 
 def test_what_is_not_written(client: httpx.Client) -> None:
     assert client.get("/traces", headers=TURTLE).status_code == 406
-    assert client.get("/traces", headers={"Accept": "text/html"}).status_code == 406
+    assert client.get("/traces", headers={"Accept": "image/png"}).status_code == 406
     assert client.post("/traces").status_code == 405
 
 

@@ -1,0 +1,61 @@
+"""`/ask` for people: the page, and the form that it sends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse, Response
+
+from graphrag_rdf.server import ask as protocol
+from graphrag_rdf.server.access import ROLES, Access, require
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.negotiation import content_type
+from graphrag_rdf.server.pages.rendering import render
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.questions import AskRequest, read_request
+from graphrag_rdf.server.representations import HTML
+from graphrag_rdf.server.service import service_of
+
+FORM = "application/x-www-form-urlencoded"
+_BODY = 1 << 16
+_FOREIGN = ("cross-site", "same-site")
+
+
+async def ask_page(request: Request) -> Response:
+    """The form; with JavaScript it shows the steps as they happen."""
+    require(request, "read")
+    return _page(request)
+
+
+async def submit(request: Request) -> Response:
+    """A form leads to the trace of its answer; anything else is for programs."""
+    media_type, _ = content_type(request.headers.get("content-type"))
+    if media_type != FORM:
+        return await protocol.ask(request)
+    if request.headers.get("sec-fetch-site") in _FOREIGN:  # the guard lets people follow links, not this
+        raise Problem(403, "forms of other sites may not ask this server")
+    form = Parameters.of_form(await read_body(request, _BODY))
+    if token := form.one("token"):
+        access: Access = request.app.state.access
+        role, name = access.role_of(token)
+        request.scope["state"].update(role=role, client=name, token=name)
+    question = (form.one("question") or "").strip()
+    answer = await protocol.answer_of(request, read_request(AskRequest, {"question": question}))
+    if any(warning["type"] == "trace_not_stored" for warning in answer["warnings"]):
+        return _page(request, question=question, answer=answer)
+    run = answer["question_iri"].rpartition(":")[2]
+    return RedirectResponse(f"/traces/{run}", 303, {"Cache-Control": "no-store"})
+
+
+def needs_token(connection: HTTPConnection) -> bool:
+    """Whether a client without a token may not ask."""
+    model = service_of(connection).engine.settings.llm.model
+    access: Access = connection.app.state.access
+    return ROLES.index(access.anonymous) < ROLES.index("read" if model is None else "write")
+
+
+def _page(request: Request, question: str = "", answer: dict[str, Any] | None = None) -> Response:
+    page = render("ask", "/ask", token=needs_token(request), question=question, answer=answer)
+    return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})

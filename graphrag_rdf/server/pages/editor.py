@@ -1,0 +1,251 @@
+"""`/sparql-editor`: write a query or pick a template, run it, read its answer as a table or download it.
+
+A query runs as at `/sparql`: isolated, within the same limits. The page shows the first rows of an answer and
+lets go of the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.server import query as protocol
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.evaluate import Job, Wanted
+from graphrag_rdf.server.formats import GRAPHS, RESULTS, Format
+from graphrag_rdf.server.inspect import inspect_query
+from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.pages.rendering import render
+from graphrag_rdf.server.pages.terms import TermView, view_term
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.representations import HTML, iri_of
+from graphrag_rdf.server.service import Service, address_of, client_of, service_of
+from graphrag_rdf.sparql.render import prologue
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.trace.reader import read_labels
+
+ROWS = 500
+"""Rows of an answer that the page shows."""
+
+_LINES = Wanted("text/tab-separated-values", "text/tab-separated-values")
+_TRIPLES = Wanted("application/n-triples", "application/n-triples")
+_BEGINNING = "SELECT ?thing ?name WHERE {\n  ?thing rdfs:label ?name .\n} LIMIT 20"
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A form of an answer that can be taken home: its name on the page, its file, its format."""
+
+    name: str
+    file: str
+    format: Format
+    graph: bool
+
+
+_KNOWN = {f.media_type: f for f in (*RESULTS, *GRAPHS)}
+DOWNLOADS = {
+    file.rpartition(".")[2]: Download(name, file, _KNOWN[media_type], graph)
+    for name, file, media_type, graph in (
+        ("JSON", "results.json", "application/sparql-results+json", False),
+        ("XML", "results.xml", "application/sparql-results+xml", False),
+        ("CSV", "results.csv", "text/csv", False),
+        ("TSV", "results.tsv", "text/tab-separated-values", False),
+        ("Turtle", "graph.ttl", "text/turtle", True),
+        ("N-Triples", "graph.nt", "application/n-triples", True),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An answer as the page shows it.
+
+    Attributes:
+        boolean: of an ASK; None otherwise.
+        graph: whether the rows are triples.
+        cut: whether there are more rows than these.
+    """
+
+    variables: tuple[str, ...]
+    rows: tuple[tuple[TermView, ...], ...]
+    boolean: bool | None = None
+    graph: bool = False
+    cut: bool = False
+
+
+async def editor(request: Request) -> Response:
+    """The page; with a query (of the form, of the URL, of a `call` of a trace) also its answer."""
+    require(request, "read")
+    service = service_of(request)
+    posted = request.method == "POST"
+    fields = (
+        Parameters.of_form(await read_body(request, service.settings.max_query_kb << 11))
+        if posted
+        else Parameters.of_query_string(request.scope["query_string"])
+    )
+    text, run = await asyncio.to_thread(_text, service, fields)
+    if not run:
+        return _page(service, text, fields.one("template") or "")
+    if (form := DOWNLOADS.get(fields.one("as") or "")) is not None:
+        return await _download(request, service, text, form)
+    try:
+        table = await _run(request, service, text)
+    except Problem as problem:
+        return _page(service, text, problem=problem)
+    return _page(service, text, table=table)
+
+
+def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
+    """(the query, whether to run it).
+
+    Raises:
+        Problem: when the template or call is not known.
+    """
+    query, call, template = (fields.one(name) for name in ("query", "call", "template"))
+    engine = service.engine
+    if query is not None:
+        return query.replace("\r\n", "\n"), bool(query.strip())
+    if call is not None:
+        found = engine.store.select("server/call-query", call=iri_of(call))
+        text = engine.librarian.text(found[0]["sparql"].value) if found else None  # type: ignore[union-attr]
+        if text is None:
+            raise Problem(404, "the query of this call was not kept")
+        return text, True
+    if template:
+        if template not in _readable(engine.store):
+            raise Problem(404, "there is no such template")
+        try:
+            known = engine.store.templates[template]
+            return engine.store.render(template, **known.samples()), False
+        except TemplateError as error:
+            raise Problem(400, error.message) from None
+    return prologue(_BEGINNING) + _BEGINNING, False
+
+
+def _readable(store: Store) -> list[str]:
+    """The names of the templates that only read."""
+    return sorted(name for name in store.templates if store.templates[name].header.kind != "update")
+
+
+def _job(request: Request, service: Service, text: str, results: Wanted | None, graph: Wanted | None) -> Job:
+    settings = service.settings
+    if len(text) > settings.max_query_kb << 10:
+        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+    looked_at = inspect_query(text, settings.allow_service)
+    return Job(
+        # declared on the same line, so that line numbers in messages are the writer's; own prefixes win
+        text=prologue(text).replace("\n", " ") + text,
+        masked=looked_at.masked and prologue(text).replace("\n", " ") + looked_at.masked,
+        base=address_of(request),
+        roams=looked_at.roams,
+        results=results,
+        graph=graph,
+        max_rows=settings.max_rows,
+        max_bytes=settings.max_result_mb << 20,
+    )
+
+
+async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
+    wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
+    job = _job(request, service, text, *((None, wanted) if form.graph else (wanted, None)))
+    client = client_of(request)
+    service.concurrency.enter(client)
+    try:
+        answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
+    except BaseException:
+        service.concurrency.leave(client)
+        raise
+    response = await protocol.respond(request, service, answer, client, validated=False)
+    response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
+    return response
+
+
+async def _run(request: Request, service: Service, text: str) -> Table:
+    job = await asyncio.to_thread(_job, request, service, text, _LINES, _TRIPLES)
+    with service.concurrency.slot(client_of(request)):
+        answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
+        lines, data = 0, bytearray()
+        parts = answer.parts()
+        try:
+            async for part in parts:
+                data += part
+                lines += part.count(b"\n")
+                if lines > ROWS + 1:
+                    break
+        finally:
+            await parts.aclose()  # type: ignore[attr-defined]
+    return await asyncio.to_thread(_table, service, bytes(data), answer.content_type)
+
+
+def _table(service: Service, data: bytes, content_type: str) -> Table:
+    """Lines as a table: neither format has a line end within a term."""
+    graph = content_type == _TRIPLES.content_type
+    most = ROWS if graph else ROWS + 1
+    lines = data.splitlines(keepends=True)
+    cut, data = len(lines) > most, b"".join(lines[:most])
+    if graph:
+        triples = list(ox.parse(data, ox.RdfFormat.N_TRIPLES))
+        variables: tuple[str, ...] = ("subject", "predicate", "object")
+        rows: list[Sequence[object]] = [(t.subject, t.predicate, t.object) for t in triples]
+    else:
+        found = ox.parse_query_results(
+            data.rstrip(b"\n") if data.strip() in _TRUTHS else data, ox.QueryResultsFormat.TSV
+        )
+        if isinstance(found, ox.QueryBoolean):
+            return Table((), (), boolean=bool(found))
+        variables = tuple(variable.value for variable in found.variables)
+        rows = [tuple(row) for row in found]
+    labels = read_labels(service.engine.store, [t for row in rows for t in row if isinstance(t, NamedNode)])
+    href = links_of(service)
+    return Table(
+        variables,
+        tuple(tuple(view_term(term, href, labels) for term in row) for row in rows),
+        graph=graph,
+        cut=cut,
+    )
+
+
+_TRUTHS = (b"true", b"false")
+
+
+def _page(
+    service: Service,
+    text: str,
+    template: str = "",
+    *,
+    table: Table | None = None,
+    problem: Problem | None = None,
+) -> Response:
+    names = _readable(service.engine.store)
+    groups = [(room, list(group)) for room, group in groupby(names, key=lambda name: name.partition("/")[0])]
+    page = render(
+        "editor",
+        "/sparql-editor",
+        text=text,
+        groups=groups,
+        template=template,
+        summary=service.engine.store.templates[template].header.summary if template else "",
+        table=table,
+        problem=problem.document() if problem else None,
+        downloads={key: form for key, form in DOWNLOADS.items() if table and form.graph == table.graph},
+        prefixes=PREFIXES,
+        most=ROWS,
+    )
+    status = problem.status if problem else 200
+    headers = {
+        "Content-Type": HTML.content_type,
+        "Cache-Control": "no-store",
+        **(problem.headers if problem else {}),
+    }
+    return Response(page, status, headers)

@@ -1,0 +1,58 @@
+"""IRI → address of its page."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+
+_SESSION = "urn:trustgraph:session:"
+_DOCUMENT = f"{PROVENANCE_BASE}doc/"
+
+
+class Links:
+    """Addresses of pages.
+
+    Args:
+        namespace: of this store's entities.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        self._entity = f"{namespace}e/"
+
+    def __call__(self, iri: str) -> str:
+        """The page of a thing, as far as its IRI tells what it is."""
+        if iri.startswith(_SESSION):
+            return f"/traces/{_quoted(iri.removeprefix(_SESSION))}"
+        if iri.startswith(_DOCUMENT):
+            return self.document(iri)
+        return self.entity(iri) if iri.startswith(self._entity) else resource(iri)
+
+    def document(self, iri: str) -> str:
+        """The page of a document."""
+        return f"/documents/{_local(iri, _DOCUMENT)}"
+
+    def entity(self, iri: str) -> str:
+        """The page of an entity."""
+        return f"/entities/{_local(iri, self._entity)}"
+
+
+def resource(iri: str) -> str:
+    """The page of any thing."""
+    return f"/resource?{urlencode({'iri': iri})}"
+
+
+def run_call(iri: str) -> str:
+    """The page that runs the query of a call again."""
+    return f"/sparql-editor?{urlencode({'call': iri})}"
+
+
+def _local(iri: str, base: str) -> str:
+    """The end of one of our IRIs; the whole of another, or where the end would be taken for a whole."""
+    rest = iri.removeprefix(base)
+    plain = rest != iri and ":" not in rest and not any(part in ("", ".", "..") for part in rest.split("/"))
+    return quote(rest) if plain else _quoted(iri)
+
+
+def _quoted(text: str) -> str:
+    return quote(text, safe="")

@@ -1,0 +1,48 @@
+"""Templates → HTML."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.trace.page import visible
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+NAVIGATION = (
+    ("/", "Home"),
+    ("/ask", "Ask"),
+    ("/traces", "Answers"),
+    ("/documents", "Documents"),
+    ("/entities", "Entities"),
+    ("/sparql-editor", "SPARQL"),
+)
+
+
+def render(template: str, here: str = "", /, **values: Any) -> str:
+    """A page.
+
+    Args:
+        template: name of a file in `templates/`, without its ending.
+        here: the address in `NAVIGATION` that it stands under.
+    """
+    return _environment().get_template(f"{template}.html.j2").render(here=here, **values)
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=ChoiceLoader(
+            [PackageLoader("graphrag_rdf.server.pages"), PackageLoader("graphrag_rdf.trace", ".")]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=visible,
+    )
+    environment.globals["navigation"] = NAVIGATION
+    return environment

@@ -1,0 +1,93 @@
+// Live steps of a question: reads the events of POST /ask. Without it the form is sent and its trace shown.
+"use strict";
+(() => {
+  const form = document.getElementById("ask");
+  const live = document.getElementById("live");
+  const steps = document.getElementById("steps");
+  const answer = document.getElementById("live-answer");
+  const status = document.getElementById("status");
+  const names = {
+    session: "Started", question: "Question", grounding: "Grounding: what the question is about",
+    exploration: "Exploration: what the graph knows of it", focus: "Focus: what an answer may rest on",
+    synthesis: "Synthesis: the answer and its citations",
+  };
+  const ends = (triples, term) => triples.filter((t) => t.p.value.endsWith(term)).map((t) => t.o);
+  const details = {
+    grounding: (t) => ends(t, "/concept").map((o) => o.value).join(", "),
+    exploration: (t) => ends(t, "/edgeCount").map((o) => `${o.value} edges`).join(", "),
+    focus: (t) => `${ends(t, "/selectedEdge").length} facts, ${ends(t, "/selectedChunk").length} sentences selected`,
+  };
+
+  function add(message) {
+    if (message.message_type === "explain") {
+      const item = document.createElement("li");
+      const detail = (details[message.kind] || (() => ""))(message.explain_triples);
+      item.textContent = (names[message.kind] || message.kind) + (detail ? ` – ${detail}` : "");
+      steps.append(item);
+    } else if (message.kind === "answer") {
+      answer.hidden = false;
+      answer.append(message.response);
+    } else if (message.answer) {
+      answer.hidden = false;
+      answer.textContent = message.answer.answer;
+      finish(message.answer);
+    }
+    if (message.error) fail(message.error.message);
+  }
+
+  function finish(found) {
+    status.textContent = "Done. ";
+    const stored = !found.warnings.some((w) => w.type === "trace_not_stored");
+    if (stored) {
+      const link = document.createElement("a");
+      link.href = `/traces/${encodeURIComponent(found.question_iri.split(":").pop())}`;
+      link.textContent = "See what it rests on";
+      status.append(link);
+    }
+  }
+
+  function fail(text) {
+    status.textContent = `It failed: ${text}`;
+  }
+
+  async function read(response) {
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let waiting = "";
+    for (;;) {
+      const { value, done } = await reader.read();
+      if (done) return;
+      waiting += value;
+      const events = waiting.split("\n\n");
+      waiting = events.pop();
+      for (const event of events) {
+        const data = event.split("\n").find((line) => line.startsWith("data: "));
+        if (!data) continue;
+        const message = JSON.parse(data.slice(6));
+        if (message.status) fail(message.detail); else add(message);
+      }
+    }
+  }
+
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const fields = new FormData(form);
+    const headers = { "Content-Type": "application/json", Accept: "text/event-stream" };
+    if (fields.get("token")) headers.Authorization = `Bearer ${fields.get("token")}`;
+    const button = form.querySelector("button");
+    live.hidden = false;
+    answer.hidden = true;
+    answer.textContent = "";
+    steps.textContent = "";
+    status.textContent = "Asking …";
+    button.disabled = true;
+    try {
+      const body = JSON.stringify({ question: fields.get("question") });
+      const response = await fetch("/ask", { method: "POST", headers, body });
+      if (response.ok) await read(response); else fail((await response.json()).detail);
+    } catch (error) {
+      fail(error.message);
+    } finally {
+      button.disabled = false;
+    }
+  });
+})();

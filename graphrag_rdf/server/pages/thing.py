@@ -1,0 +1,60 @@
+"""The page of any IRI: its triples."""
+
+from __future__ import annotations
+
+from pyoxigraph import NamedNode, Triple
+
+from graphrag_rdf.rdf.namespaces import RDF, RDFS, TG, prefixed
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.server.pages.links import resource
+from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.pages.rendering import render
+from graphrag_rdf.server.pages.terms import TermView, view_term
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.trace.reader import read_labels
+
+
+def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
+    """What is said of a thing, what points to it, and where it is a relation."""
+    labels = read_labels(service.engine.store, [iri, *_terms(found)])
+    links = links_of(service)
+
+    def view(term: object) -> TermView:
+        return view_term(term, links, labels)
+
+    own = [t for t in found if t.subject == iri]
+    types = {t.object for t in own if t.predicate == RDF.type}
+    better = links.document(iri.value) if TG.Document in types else links(iri.value)
+    label = labels.get(iri.value) or next(
+        (text_of(t.object) for t in own if t.predicate == RDFS.label and not isinstance(t.object, Triple)),
+        None,
+    )
+    return render(
+        "thing",
+        "",
+        iri=iri.value,
+        label=label or prefixed(iri) or iri.value,
+        better=better if better != resource(iri.value) else None,
+        out=[(view(t.predicate), view(t.object)) for t in own],
+        into=[(view(t.subject), view(t.predicate)) for t in found if t.object == iri and t.subject != iri],
+        used=[
+            (view(t.subject), view(t.object))
+            for t in found
+            if t.predicate == iri and iri not in (t.subject, t.object)
+        ],
+    )
+
+
+def _terms(found: list[Triple]) -> list[NamedNode]:
+    terms: list[object] = []
+    for triple in found:
+        inner = triple.object if isinstance(triple.object, Triple) else triple
+        terms += [
+            triple.subject,
+            triple.predicate,
+            triple.object,
+            inner.subject,
+            inner.predicate,
+            inner.object,
+        ]
+    return [term for term in terms if isinstance(term, NamedNode)]

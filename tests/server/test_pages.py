@@ -1,0 +1,250 @@
+"""The pages, from a real server: what is on them, nothing unescaped, every link leads somewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from tests.support.endpoint import TOKENS, Endpoint
+from tests.support.pages import Page, browser, crawl, get
+
+QUESTION = "Who founded the Tarnay Electric Light Company?"
+HOSTILE = "</title><script>alert(1)</script><img src=x onerror=alert(1)>\"'&{{7*7}}\u202e"
+
+
+@pytest.fixture
+def client(answering: Endpoint) -> Iterator[httpx.Client]:
+    """A client of a server over two documents."""
+    with browser(answering) as found:
+        yield found
+
+
+@pytest.fixture
+def asked(client: httpx.Client) -> str:
+    """The address of a trace, got as a browser without JavaScript gets it."""
+    response = client.post("/ask", data={"question": QUESTION}, timeout=60)
+    assert response.status_code == 303, response.text
+    return response.headers["location"]
+
+
+def test_home(client: httpx.Client, asked: str) -> None:
+    page = get(client, "/")
+    assert asked in page.addresses("a")
+    assert QUESTION in page.text
+    counts = client.get("/", headers={"Accept": "application/json"}).json()["counts"]
+    assert counts["documents"] == 2
+    assert counts["facts"] > 3
+    assert f"{counts['entities']}" in page.text
+
+
+def test_trace(client: httpx.Client, asked: str) -> None:
+    page = get(client, asked)
+    for part in (QUESTION, "Answer", "Walter Pennock", "Grounding", "Seeds", "Passages", "selected", "calls"):
+        assert part in page.text
+    tags = [tag for tag, _ in page.tags]
+    assert "svg" in tags
+    assert "mark" in tags
+    assert "#cite-1" in page.addresses("a")
+    assert any(address.startswith("/documents/") for address in page.addresses("a"))
+    assert any(address.startswith("/entities/") for address in page.addresses("a"))
+
+
+def test_document(client: httpx.Client) -> None:
+    listed = get(client, "/documents")
+    (company,) = [a for a in listed.addresses("a") if a.endswith("company.txt")]
+    page = get(client, company)
+    assert "Walter Pennock founded the Tarnay Electric Light Company in 1897." in page.text
+    assert "mark" in [tag for tag, _ in page.tags]
+    assert get(client, f"{company}?offset=1000").text.count("Chunk") == 0
+
+
+def test_entity(client: httpx.Client) -> None:
+    found = get(client, "/entities?match=walter")
+    (walter,) = [a for a in found.addresses("a") if a.startswith("/entities/")]
+    page = get(client, walter)
+    for part in ("Walter Pennock", "What is said of it", "What is said with it", "Where it is mentioned"):
+        assert part in page.text
+    assert "svg" in [tag for tag, _ in page.tags]
+    assert "There are none of this name" in get(client, "/entities?match=zzz").text
+
+
+def test_lists_turn(client: httpx.Client) -> None:
+    for path in ("/documents", "/entities"):
+        first = get(client, f"{path}?limit=1")
+        (after,) = [a for a in first.addresses("a") if "offset=1" in a]
+        second = get(client, after)
+        assert f"{path}?limit=1&offset=0" in second.addresses("a")
+        assert first.text != second.text
+
+
+def test_a_relation(client: httpx.Client) -> None:
+    page = get(client, f"/resource?iri={quote('http://trustgraph.ai/r/founded')}")
+    assert "Where it is the relation" in page.text
+    assert "Walter Pennock" in page.text
+
+
+def test_every_link_leads_somewhere(client: httpx.Client, asked: str) -> None:
+    """And every page on the way is in order: landmarks, labels, ids, nothing from elsewhere."""
+    pages = crawl(client, "/")
+    assert asked in pages
+    assert len(pages) > 50
+
+
+def test_queries(client: httpx.Client) -> None:
+    page = get(client, "/sparql-editor?template=entities%2Flist")
+    assert "those with most first" in page.text
+    assert "SELECT ?entity ?name" in page.text
+    query = "SELECT * { GRAPH <urn:graph:source> { ?s tg:contains ?t } } LIMIT 3"
+    found = Page(client.post("/sparql-editor", data={"query": query}).text)
+    found.check()
+    assert "«" in found.text
+    assert any(a.startswith("/resource?iri=") for a in found.addresses("a"))
+    assert "Rows: 3" in found.text
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("ASK { ?s rdfs:label ?o }", "true"),
+        ("ASK { ?s <urn:none> ?o }", "false"),
+        ("CONSTRUCT { ?s ?p ?o } WHERE { ?s ?p ?o } LIMIT 2", "Triples: 2"),
+        ("SELECT ?x { VALUES ?x { UNDEF 'a\\tb\\n<c>'@en 12 } }", "Rows: 3"),
+        ("SELECT ?x { VALUES ?x { 1 } FILTER(false) }", "Rows: 0"),
+        ("SELECT * { ?a ?b ?c . ?d ?e ?f }", "Rows: 500, and there are more"),
+        ("SELECT nothing", "Bad Request"),
+        ("SELECT * { SERVICE <http://localhost/> { ?s ?p ?o } }", "SERVICE is refused"),
+    ],
+)
+def test_answers_of_queries(query: str, told: str, client: httpx.Client) -> None:
+    response = client.post("/sparql-editor", data={"query": query})
+    assert response.status_code in (200, 400, 403)
+    page = Page(response.text)
+    page.check()
+    assert told in page.text
+    assert query in page.text
+
+
+def test_downloads(client: httpx.Client) -> None:
+    select, graph = "SELECT ?o { ?s rdfs:label ?o } LIMIT 2", "CONSTRUCT WHERE { ?s rdfs:label ?o }"
+    for query, form, media_type in (
+        (select, "csv", "text/csv"),
+        (select, "json", "application/sparql-results+json"),
+        (graph, "ttl", "text/turtle"),
+    ):
+        found = client.post("/sparql-editor", data={"query": query, "as": form})
+        assert found.status_code == 200
+        assert found.headers["content-type"].startswith(media_type)
+        assert found.headers["content-disposition"].startswith("attachment")
+
+
+def test_the_query_of_a_step_runs_again(client: httpx.Client, asked: str) -> None:
+    again = [a for a in get(client, asked).addresses("a") if a.startswith("/sparql-editor?call=")]
+    assert "Rows: " in get(client, again[0]).text
+    assert client.get("/sparql-editor?call=urn:nothing").status_code == 404
+    assert client.get("/sparql-editor?template=..%2Fsecret").status_code == 404
+    assert client.get("/sparql-editor?template=forget%2Fdocuments").status_code == 404
+
+
+def test_static_files(client: httpx.Client) -> None:
+    for page in (get(client, "/"), get(client, "/ask")):
+        for address in page.addresses("link", "script"):
+            assert client.get(address).status_code == 200
+    assert client.get("/static/..%2fassets.py").status_code == 404
+    assert client.get("/static/nothing.css").status_code == 404
+
+
+def test_pages_are_strict(client: httpx.Client) -> None:
+    policy = client.get("/").headers["content-security-policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/entities/nobody", "/resource?iri=no", "/traces/0000"])
+def test_problems_are_pages_for_people(path: str, client: httpx.Client) -> None:
+    response = client.get(path)
+    assert response.status_code in (400, 404)
+    assert response.headers["content-type"] == "text/html; charset=utf-8"
+    Page(response.text).check()
+    told = client.get(path, headers={"Accept": "application/json"})
+    assert told.headers["content-type"] == "application/problem+json"
+
+
+def test_empty_and_foreign_forms(client: httpx.Client) -> None:
+    assert client.post("/ask", data={"question": "  "}).status_code == 422
+    assert client.post("/ask", data={"question": "a", "token": "wrong"}).status_code == 401
+    foreign = {"Origin": "https://evil.example"}
+    assert client.post("/ask", data={"question": QUESTION}, headers=foreign).status_code == 403
+    navigated = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    assert client.post("/ask", data={"question": QUESTION}, headers=navigated).status_code == 403
+
+
+def test_with_a_model_the_form_takes_a_token(documents_store: Path, tmp_path: Path) -> None:
+    shutil.copytree(documents_store, tmp_path / "store")
+    with (
+        Endpoint.start(tmp_path / "store", **TOKENS, GRAPHRAG_RDF_LLM__MODEL="openai/none") as endpoint,
+        browser(endpoint) as client,
+    ):
+        assert "token" in get(client, "/ask").ids
+        refused = client.post("/ask", data={"question": QUESTION})
+        assert refused.status_code == 401
+        assert "token" in refused.text
+
+
+def test_read_only_answers_on_the_page(documents_store: Path, tmp_path: Path) -> None:
+    shutil.copytree(documents_store, tmp_path / "store")
+    with (
+        Endpoint.start(tmp_path / "store", "--read-only") as endpoint,
+        browser(endpoint) as client,
+    ):
+        response = client.post("/ask", data={"question": QUESTION}, timeout=60)
+        assert response.status_code == 200
+        page = Page(response.text)
+        page.check()
+        assert "Walter Pennock" in page.text
+        assert "trace_not_stored" in page.text
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over a document, names and a question that try to break out."""
+    from graphrag_rdf import Engine
+    from graphrag_rdf.config import Settings
+
+    place = tmp_path_factory.mktemp("hostile")
+    (place / "evil.md").write_text(
+        f"# {HOSTILE}\n\nWalter Pennock founded the {HOSTILE} Company in 1897. Walter Pennock {HOSTILE}.\n",
+        encoding="utf-8",
+    )
+    with Engine.open(config=Settings(store=str(place / "store"))) as engine:
+        engine.ingest([place / "evil.md"])
+    with Endpoint.start(place / "store", "--anonymous", "write") as endpoint:
+        label = HOSTILE.replace("\\", "").replace('"', '\\"')
+        update = f"""
+            PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#>
+            PREFIX skos: <http://www.w3.org/2004/02/skos/core#>
+            PREFIX rag: <https://w3id.org/graphrag-rdf/ns#>
+            INSERT {{ ?e skos:altLabel "{label}" ; <urn:p> "{label}" ; a <urn:type> .
+                      <urn:type> rdfs:label "{label}" . <urn:p> rdfs:label "{label}" }}
+            WHERE {{ GRAPH <urn:graph:derived> {{ ?m rag:canonicalEntity ?e }} }}"""
+        with endpoint.client() as client:
+            client.post("/update", data={"update": update}).raise_for_status()
+        yield endpoint
+
+
+def test_nothing_hostile_gets_through(hostile: Endpoint) -> None:
+    with browser(hostile) as client:
+        question = f"{HOSTILE} Walter Pennock?".replace("\u202e", "")
+        response = client.post("/ask", data={"question": question}, timeout=60)
+        assert response.status_code == 303, response.text
+        pages = crawl(client, "/")
+        assert response.headers["location"] in pages
+        shown = [page for page in pages.values() if "<script>alert(1)</script>" in page.text]
+        assert len(shown) > 5
+        assert any("{{7*7}}" in page.text for page in shown)
+        for page in pages.values():
+            assert "\u202e" not in page.text

@@ -28,7 +28,7 @@ _KINDS = {
 }
 _OTHER_PREFIXES = {"oa": "http://www.w3.org/ns/oa#"}
 
-_VOCABULARIES = (
+VOCABULARIES = (
     (
         "trustgraph.ttl",
         str(TG),
@@ -37,6 +37,7 @@ _VOCABULARIES = (
     ),
     ("graphrag-rdf.ttl", str(RAG), "Our terms (`rag:`)", "What we say beyond TrustGraph's vocabulary."),
 )
+"""(file, namespace, title, introduction) of each vocabulary that we describe."""
 
 _INTRODUCTION = """\
 # Vocabulary
@@ -135,7 +136,7 @@ def page() -> str:
     """The whole page, in Markdown."""
     home = folder("ontology")
     parts = [_INTRODUCTION]
-    for name, namespace, title, introduction in _VOCABULARIES:
+    for name, namespace, title, introduction in VOCABULARIES:
         parts.append(
             "\n".join([f"## {title}", "", introduction, "", *_table(terms(home / name, namespace)), ""])
         )

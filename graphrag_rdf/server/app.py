@@ -34,7 +34,7 @@ from graphrag_rdf.server.guard import Guard, known_hosts
 from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.pages import ask as asking
-from graphrag_rdf.server.pages import assets, editor, errors, home
+from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
 from graphrag_rdf.server.throttle import Rate
 
@@ -75,6 +75,7 @@ def routes() -> list[BaseRoute]:
         Route("/", home.home, methods=["GET"]),
         Route("/ask", asking.ask_page, methods=["GET"]),
         Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
+        Route("/ontology", ontology.ontology, methods=["GET"]),
         Route("/static/{name}", assets.static_file, methods=["GET"]),
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),

@@ -72,6 +72,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/ask", "get", "The page to ask on.", (), None, _HTML),
     ("/sparql-editor", "get", "The page to write queries on.", ("query", "template", "call"), None, _HTML),
     ("/sparql-editor", "post", "Run a query and show, or download, its answer.", (), _form("query"), _HTML),
+    ("/ontology", "get", "The page of classes and properties.", (), None, _HTML),
     ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
     ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
     ("/traces/{id}", "get", "One trace.", (), None, _FORMS),

@@ -150,6 +150,12 @@ def test_the_query_of_a_step_runs_again(client: httpx.Client, asked: str) -> Non
     assert client.get("/sparql-editor?template=forget%2Fdocuments").status_code == 404
 
 
+def test_ontology(client: httpx.Client) -> None:
+    page = get(client, "/ontology")
+    assert {"tg-Chunk", "rag-Evidence"} <= set(page.ids)
+    assert "#tg-Chunk" in page.addresses("a")
+
+
 def test_static_files(client: httpx.Client) -> None:
     for page in (get(client, "/"), get(client, "/ask")):
         for address in page.addresses("link", "script"):

@@ -17,6 +17,7 @@ NAVIGATION = (
     ("/documents", "Documents"),
     ("/entities", "Entities"),
     ("/sparql-editor", "SPARQL"),
+    ("/ontology", "Ontology"),
 )
 
 

@@ -1,0 +1,193 @@
+"""The pages in headless Chromium, as Debian has it: layout, keyboard, live steps, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.endpoint import Endpoint
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytest.importorskip(
+    "playwright", reason="the pages were not looked at in a browser: playwright is not installed"
+)
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="the pages were not looked at in a browser: there is no chromium on the path"
+    ),
+]
+QUESTION = "Who founded the Tarnay Electric Light Company?"
+PAGES = (
+    "/",
+    "/ask",
+    "/traces",
+    "/traces/last",
+    "/documents",
+    "/documents/documents/company.txt",
+    "/entities",
+    "/entities/walter-pennock",
+    "/resource?iri=http%3A%2F%2Ftrustgraph.ai%2Fr%2Ffounded",
+    "/sparql-editor?query=SELECT%20*%20%7B%20%3Fs%20rdfs%3Alabel%20%3Fo%20%7D%20LIMIT%2030",
+    "/ontology",
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+class Watched:
+    """A tab, and what went wrong in it."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.page: Page = context.new_page()
+        self.url = url
+        self.faults: list[str] = []
+        self.page.on("console", lambda message: self.faults.append(message.text))
+        self.page.on("pageerror", lambda error: self.faults.append(str(error)))
+        self.page.on("request", lambda request: self._look_at(request.url))
+
+    def _look_at(self, url: str) -> None:
+        if not url.startswith(self.url):
+            self.faults.append(f"asks {url}")
+
+    def open(self, path: str) -> Page:
+        """Go there."""
+        self.page.goto(self.url + path)
+        return self.page
+
+
+@pytest.fixture
+def tab(browser: Browser, answering: Endpoint, request: pytest.FixtureRequest) -> Iterator[Watched]:
+    """A tab of the width that a test is given (1280 px without); it must not complain."""
+    width, script = getattr(request, "param", (1280, True))
+    with answering.client() as client:
+        client.post("/ask", json={"question": QUESTION}, timeout=60).raise_for_status()
+    context = browser.new_context(
+        viewport={"width": width, "height": 800},
+        color_scheme="dark" if width < 500 else "light",
+        java_script_enabled=script,
+    )
+    watched = Watched(context, answering.url)
+    yield watched
+    context.close()
+    assert watched.faults == []
+
+
+@pytest.mark.parametrize("tab", [(360, True), (1280, True)], indirect=True, ids=["360px", "1280px"])
+def test_every_page_fits_its_window(tab: Watched) -> None:
+    for path in PAGES:
+        page = tab.open(path)
+        width = page.evaluate("innerWidth")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate("document.styleSheets.length") == 2
+        sizes = page.eval_on_selector_all(
+            "main a:visible, main p", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))"
+        )
+        assert min(sizes, default=16) >= 11, path
+
+
+@pytest.mark.parametrize("tab", [(360, True), (1280, True)], indirect=True, ids=["dark", "light"])
+def test_words_stand_out_from_their_ground(tab: Watched) -> None:
+    """A contrast of 4.5 or more (WCAG 2.2, 1.4.3)."""
+    for path in ("/traces/last", "/documents/documents/company.txt", "/ask"):
+        found = tab.open(path).evaluate(_CONTRASTS)
+        assert found
+        assert min(found) >= 4.5, (path, min(found))
+
+
+@pytest.mark.parametrize("tab", [(1280, False)], indirect=True, ids=["no script"])
+def test_asking_without_a_script(tab: Watched) -> None:
+    page = tab.open("/")
+    page.get_by_label("Question").fill(QUESTION)
+    page.get_by_role("button", name="Ask").click()
+    page.wait_for_url("**/traces/*")
+    assert page.get_by_role("heading", level=1).inner_text() == QUESTION
+
+
+def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
+    page = tab.open("/ask")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.keyboard.type(QUESTION)
+    page.keyboard.press("Enter")
+    link = page.get_by_role("link", name="See what it rests on")
+    link.wait_for(timeout=60_000)
+    steps = page.locator("#steps li").all_inner_texts()
+    assert [step.split(":")[0].split(" – ")[0] for step in steps] == [
+        "Started",
+        "Question",
+        "Grounding",
+        "Exploration",
+        "Focus",
+        "Synthesis",
+    ]
+    assert "Tarnay" in steps[2]
+    assert "Walter Pennock" in page.locator("#live-answer").inner_text()
+    link.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/traces/*")
+
+
+def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
+    page = tab.open("/traces/last")
+    page.locator(".answer a").first.focus()
+    assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash").startswith("#cite-")
+    page.locator(":target a[href^='#chunk-']").first.click()
+    assert "Walter Pennock founded" in page.locator(":target mark").first.inner_text()
+
+
+def test_a_query_by_keyboard(tab: Watched) -> None:
+    page = tab.open("/sparql-editor")
+    page.get_by_label("Query").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("SELECT * { GRAPH <urn:graph:source> { ?s tg:contains ?t } } LIMIT 2")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Rows: 2").wait_for()
+    assert page.locator("td .triple").count() == 2
+    with page.expect_download() as started:
+        page.get_by_role("button", name="CSV").click()
+    assert started.value.suggested_filename == "results.csv"
+
+
+_CONTRASTS = """() => {
+  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
+  const ground = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const light = (colour) => {
+    const linear = (c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    const [r, g, b] = colour.slice(0, 3).map((c) => linear(c / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const words = [...document.querySelectorAll("body *")].filter((e) => !e.closest("svg, details:not([open])")
+    && [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim()) && e.checkVisibility());
+  return words.map((e) => {
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(ground(e))];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  });
+}"""

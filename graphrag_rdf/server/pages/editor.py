@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import groupby
 
 import pyoxigraph as ox
-from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,7 +25,7 @@ from graphrag_rdf.server.formats import GRAPHS, RESULTS, Format
 from graphrag_rdf.server.inspect import inspect_query
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.terms import TermView, view_term
+from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import HTML, iri_of
@@ -206,7 +205,7 @@ def _table(service: Service, data: bytes, content_type: str) -> Table:
             return Table((), (), boolean=bool(found))
         variables = tuple(variable.value for variable in found.variables)
         rows = [tuple(row) for row in found]
-    labels = read_labels(service.engine.store, [t for row in rows for t in row if isinstance(t, NamedNode)])
+    labels = read_labels(service.engine.store, named_in(t for row in rows for t in row))
     href = links_of(service)
     return Table(
         variables,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode, Triple
@@ -27,6 +27,17 @@ class TermView:
     href: str | None = None
     note: str | None = None
     parts: tuple[TermView, ...] = ()
+
+
+def named_in(terms: Iterable[object]) -> list[NamedNode]:
+    """The IRIs among terms, those inside triple terms too."""
+    found: list[NamedNode] = []
+    for term in terms:
+        if isinstance(term, Triple):
+            found += named_in((term.subject, term.predicate, term.object))
+        elif isinstance(term, NamedNode):
+            found.append(term)
+    return found
 
 
 def view_term(term: object, href: Callable[[str], str | None], labels: Mapping[str, str]) -> TermView:

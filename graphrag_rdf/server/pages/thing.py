@@ -9,14 +9,14 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.server.pages.links import resource
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.terms import TermView, view_term
+from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.reader import read_labels
 
 
 def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
     """What is said of a thing, what points to it, and where it is a relation."""
-    labels = read_labels(service.engine.store, [iri, *_terms(found)])
+    labels = read_labels(service.engine.store, [iri, *named_in(found)])
     links = links_of(service)
 
     def view(term: object) -> TermView:
@@ -43,18 +43,3 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
             if t.predicate == iri and iri not in (t.subject, t.object)
         ],
     )
-
-
-def _terms(found: list[Triple]) -> list[NamedNode]:
-    terms: list[object] = []
-    for triple in found:
-        inner = triple.object if isinstance(triple.object, Triple) else triple
-        terms += [
-            triple.subject,
-            triple.predicate,
-            triple.object,
-            inner.subject,
-            inner.predicate,
-            inner.object,
-        ]
-    return [term for term in terms if isinstance(term, NamedNode)]

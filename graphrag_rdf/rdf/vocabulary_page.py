@@ -8,7 +8,7 @@ The files in `ontology/` are the source; a test checks that the page is what the
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ _KINDS = {
 }
 _OTHER_PREFIXES = {"oa": "http://www.w3.org/ns/oa#"}
 
-VOCABULARIES = (
+_VOCABULARIES = (
     (
         "trustgraph.ttl",
         str(TG),
@@ -37,7 +37,6 @@ VOCABULARIES = (
     ),
     ("graphrag-rdf.ttl", str(RAG), "Our terms (`rag:`)", "What we say beyond TrustGraph's vocabulary."),
 )
-"""(file, namespace, title, introduction) of each vocabulary that we describe."""
 
 _INTRODUCTION = """\
 # Vocabulary
@@ -113,6 +112,16 @@ class TermRow:
     comment: str
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A vocabulary; `title` is Markdown."""
+
+    title: str
+    namespace: str
+    introduction: str
+    terms: tuple[TermRow, ...]
+
+
 def terms(file: Path, namespace: str) -> list[TermRow]:
     """The terms that a Turtle file describes: classes first, then properties, each by name.
 
@@ -132,20 +141,30 @@ def terms(file: Path, namespace: str) -> list[TermRow]:
     return sorted(rows, key=lambda row: (row.kind != "class", row.term.casefold(), row.term))
 
 
+def vocabularies() -> list[Vocabulary]:
+    """Those that we describe, with their terms."""
+    home = folder("ontology")
+    return [
+        Vocabulary(title, namespace, introduction, tuple(terms(home / name, namespace)))
+        for name, namespace, title, introduction in _VOCABULARIES
+    ]
+
+
 def page() -> str:
     """The whole page, in Markdown."""
-    home = folder("ontology")
-    parts = [_INTRODUCTION]
-    for name, namespace, title, introduction in VOCABULARIES:
-        parts.append(
-            "\n".join([f"## {title}", "", introduction, "", *_table(terms(home / name, namespace)), ""])
-        )
+    parts = [
+        _INTRODUCTION,
+        *(
+            "\n".join([f"## {found.title}", "", found.introduction, "", *_table(found.terms), ""])
+            for found in vocabularies()
+        ),
+    ]
     rows = [f"| {older} | {today} |" for older, today in _OLD_NAMES]
     parts.append("\n".join([_OLD_NAMES_INTRODUCTION, "| older | today |", "|---|---|", *rows, ""]))
     return "\n".join(parts)
 
 
-def _table(rows: list[TermRow]) -> Iterator[str]:
+def _table(rows: Iterable[TermRow]) -> Iterator[str]:
     yield "| term | kind | domain → range | meaning |"
     yield "|---|---|---|---|"
     for row in rows:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.rdf.vocabulary_page import VOCABULARIES, TermRow, terms
-from graphrag_rdf.resources import folder
+from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
 from graphrag_rdf.server.access import require
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML
@@ -38,18 +38,19 @@ async def ontology(request: Request) -> Response:
 @cache
 def _page() -> str:
     """Made once: the files belong to the program."""
-    home = folder("ontology")
-    vocabularies = []
-    known: set[str] = set()
-    for name, namespace, title, introduction in VOCABULARIES:
-        rows = terms(home / name, namespace)
-        known |= {row.term for row in rows}
-        sections = [
-            Section(
-                heading,
-                tuple((row, tuple(_NAME.split(row.signature))) for row in rows if row.kind == kind),
-            )
-            for kind, heading in _KINDS.items()
-        ]
-        vocabularies.append((title.replace("`", ""), namespace, introduction, sections))
-    return render("ontology", "/ontology", vocabularies=vocabularies, known=known)
+    found = vocabularies()
+    shown = [
+        (
+            vocabulary.title.replace("`", ""),
+            vocabulary.namespace,
+            vocabulary.introduction,
+            [_section(heading, kind, vocabulary.terms) for kind, heading in _KINDS.items()],
+        )
+        for vocabulary in found
+    ]
+    known = {row.term for vocabulary in found for row in vocabulary.terms}
+    return render("ontology", "/ontology", vocabularies=shown, known=known)
+
+
+def _section(heading: str, kind: str, rows: Iterable[TermRow]) -> Section:
+    return Section(heading, tuple((r, tuple(_NAME.split(r.signature))) for r in rows if r.kind == kind))

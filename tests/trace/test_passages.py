@@ -1,0 +1,53 @@
+"""The passages of a trace and what their scores are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyoxigraph import NamedNode
+
+from graphrag_rdf import Engine
+from graphrag_rdf.config import Settings
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.export import export_trace
+from graphrag_rdf.trace.passages import read_passages
+from tests.support.commands import documents_in
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Over two documents, of which something was asked."""
+    place = tmp_path_factory.mktemp("passages")
+    with Engine.open(config=Settings(store=str(place / "store"))) as found:
+        found.ingest([documents_in(Path(place))])
+        list(found.ask("Who founded the Tarnay Electric Light Company?"))
+        yield found
+
+
+@pytest.fixture
+def session(engine: Engine) -> NamedNode:
+    """The trace."""
+    return find_trace(engine.store, "last")
+
+
+def test_shares_make_the_score(engine: Engine, session: NamedNode) -> None:
+    (passages,) = read_passages(engine.store, session).values()
+    assert [passage.rank for passage in passages] == list(range(1, len(passages) + 1))
+    best = passages[0]
+    assert best.title == "Company"
+    assert best.recomputed == pytest.approx(best.score)
+    assert best.others + sum(share.share for share in best.shares) == pytest.approx(best.score)
+    assert any("founded the Tarnay" in (share.sentence or "") for share in best.shares)
+    assert {share.label for share in best.shares} >= {"Tarnay Electric Light Company"}
+
+
+def test_they_are_on_the_page(engine: Engine, session: NamedNode) -> None:
+    page = export_trace(engine.store, engine.librarian, session, "html")
+    assert "<h3>Passages</h3>" in page
+    assert "path" in page
+
+
+def test_a_trace_without_any(engine: Engine) -> None:
+    assert read_passages(engine.store, NamedNode("urn:nothing")) == {}

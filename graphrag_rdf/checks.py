@@ -49,6 +49,7 @@ CHECKS: Mapping[str, Severity] = {
     "entities-canonical": "error",
     "one-canonical": "error",
     "canonical-fixed": "error",
+    "derived-relations": "error",
     "document-version": "error",
     "document-finished": "warning",
     "sessions-ended": "warning",

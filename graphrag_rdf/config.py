@@ -116,6 +116,19 @@ class ExtractSection(Section):
     jobs: int = Field(default=4, ge=1, le=256, description="chunks at the model at once")
 
 
+class RelationSection(Section):
+    """[relations] - derived between passages, and between entities."""
+
+    build: bool = Field(default=False, description="build them anew after each ingest that changed something")
+    window: int = Field(
+        default=2, ge=1, le=100, description="sentences within which two entities count as named together"
+    )
+    min_count: int = Field(default=2, ge=1, description="co-occurrences below are left out")
+    hub_limit: int = Field(
+        default=25, ge=2, le=10_000, description="an entity in more passages makes no relation"
+    )
+
+
 class CacheSection(Section):
     """[cache] - answers of models, kept on disk."""
 
@@ -187,6 +200,7 @@ class Settings(BaseSettings):
     embedding: EmbeddingSection = EmbeddingSection()
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
+    relations: RelationSection = RelationSection()
     cache: CacheSection = CacheSection()
     answers: AnswersSection = AnswersSection()
     trace: TraceSection = TraceSection()

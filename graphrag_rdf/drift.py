@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.engine import relation_settings
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.files import ingest_settings
+from graphrag_rdf.ingest.relations import built, relation_counts
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -23,7 +26,7 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
     What came in by other ways than ingest (imports, evaluation sets) was made by no setting.
     """
-    return [*_chunks(engine), *_facts(engine), *_vectors(engine)]
+    return [*_chunks(engine), *_facts(engine), *_vectors(engine), *_relations(engine)]
 
 
 def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -63,6 +66,24 @@ def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
         return
     remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search words only"
     yield _entry("vectors made", in_force, made_with, 1, remedy)
+
+
+def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
+    """Built with other settings, or of what the store held before."""
+    before, wanted = built(engine.store), relation_settings(engine.settings)
+    if before is None:
+        return
+    said = [
+        {**asdict(settings), "content_commit": commit}
+        for settings, commit in (
+            (wanted, engine.store.content_commit()),
+            (before.settings, before.content_commit),
+        )
+    ]
+    if said[0] != said[1]:
+        in_force, made_with = (json.dumps(one, sort_keys=True) for one in said)
+        count = sum(relation_counts(engine.store).values())
+        yield _entry("relations derived", in_force, made_with, count, "graphrag-rdf refresh relations")
 
 
 def _entry(what: str, in_force: str | None, made_with: str, count: object, remedy: str) -> dict[str, Any]:

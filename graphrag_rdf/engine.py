@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.ingest.relations import RelationSettings
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.run import Progress, Stop
     from graphrag_rdf.llm.budget import Budget
@@ -314,7 +315,37 @@ class Engine:
         from graphrag_rdf.ingest.files import ingest_files
 
         self._take_settings()
-        return ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+        report = ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+        if self.settings.relations.build and report.stopped is None:
+            self._rebuild_relations()
+        return report
+
+    def refresh_relations(self, documents: Sequence[NamedNode] = ()) -> dict[str, int]:
+        """Build the derived relations anew (see `ingest.relations`), by the settings `relations`.
+
+        Args:
+            documents: only those that touch these; empty: all.
+
+        Returns:
+            how many there are now of each kind, by IRI.
+
+        Raises:
+            UsageError: when a part would be built with other settings than the rest.
+            ConfigError: when the store keeps settings that cannot be.
+        """
+        from graphrag_rdf.ingest.relations import build_relations, relation_counts
+
+        self._take_settings()
+        build_relations(self.store, relation_settings(self.settings), documents)
+        return relation_counts(self.store)
+
+    def _rebuild_relations(self) -> None:
+        """Build the derived relations, unless they are those of what the store holds."""
+        from graphrag_rdf.ingest.relations import Built, build_relations, built
+
+        wanted = relation_settings(self.settings)
+        if built(self.store) != Built(wanted, self.store.content_commit()):
+            build_relations(self.store, wanted)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""
@@ -551,6 +582,14 @@ class Engine:
         if len(known) > 1:
             raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
         return NamedNode(known[0])
+
+
+def relation_settings(settings: Settings) -> RelationSettings:
+    """How derived relations are built."""
+    from graphrag_rdf.ingest.relations import RelationSettings
+
+    wanted = settings.relations
+    return RelationSettings(wanted.window, wanted.min_count, wanted.hub_limit)
 
 
 def check_question(question: str) -> str:

@@ -13,6 +13,7 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import stored_documents
+from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
@@ -119,6 +120,8 @@ def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run:
     store.commit(Changes(updates=[("forget/decisions", {})]))
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)
+    if (relations := built(store)) is not None:  # what only these documents said together is told no more
+        build_relations(store, relations.settings)
     out.erased = _erase_objects(engine, objects, words) + _erase_answers(engine, words)
     store.purge()
     return out

@@ -244,6 +244,11 @@ def a_canonical_entity_that_is_gone(store: Spoiler) -> None:
     store.change(store.find(RAG.canonicalEntity), NamedNode("http://trustgraph.ai/e/gone"))
 
 
+def a_relation_to_a_chunk_that_is_gone(store: Spoiler) -> None:
+    chunk = store.find(RAG.sentenceOf).object
+    store.add(chunk, RAG.follows, NamedNode("urn:chunk:gone"), Graphs.DERIVED)
+
+
 def a_version_without_a_hash(store: Spoiler) -> None:
     store.drop(store.find(RAG.contentHash))
 
@@ -316,6 +321,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_lost_canonical_link: {"entities-canonical"},
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
+    a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
     a_version_without_a_hash: {"document-version"},
     two_current_versions: {"document-version", "document-finished"},
     a_chunk_too_few: {"document-finished"},

@@ -1,0 +1,14 @@
+# name: derived/clear
+# kind: update
+# summary: Take out all derived relations, and how many chunks name each entity.
+DELETE { GRAPH <urn:graph:derived> { ?relation ?p ?o } } WHERE {
+  GRAPH <urn:graph:derived> { ?relation a rag:CoOccurrence ; ?p ?o }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?relation ?p ?o } } WHERE {
+  GRAPH <urn:graph:derived> { ?relation a rag:ChunkRelation ; ?p ?o }
+} ;
+DELETE WHERE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other } } ;
+DELETE WHERE { GRAPH <urn:graph:derived> { ?one rag:sharesEntityWith ?other } } ;
+DELETE WHERE { GRAPH <urn:graph:derived> { ?one rag:follows ?other } } ;
+DELETE WHERE { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } ;
+DELETE WHERE { GRAPH <urn:graph:derived> { <urn:graphrag-rdf:relations> ?p ?o } }

@@ -1,0 +1,21 @@
+# name: derived/drop-co-occurrences
+# kind: update
+# summary: Take out the co-occurrences of entities.
+# params:
+#   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
+DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p ?o } } WHERE {
+  GRAPH <urn:graph:derived> {
+    {{ values("?one", entities) }}
+    ?one rag:coOccursWith ?other .
+    {{ reifies("?relation", "?one", "rag:coOccursWith", "?other") }}
+    ?relation ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p ?o } } WHERE {
+  GRAPH <urn:graph:derived> {
+    {{ values("?other", entities) }}
+    ?one rag:coOccursWith ?other .
+    {{ reifies("?relation", "?one", "rag:coOccursWith", "?other") }}
+    ?relation ?p ?o .
+  }
+}

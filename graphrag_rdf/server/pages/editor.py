@@ -142,10 +142,11 @@ def _job(request: Request, service: Service, text: str, results: Wanted | None, 
     if len(text) > settings.max_query_kb << 10:
         raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
     looked_at = inspect_query(text, settings.allow_service)
+    # on the first line, so that line numbers in messages are the writer's; prefixes of his own win
+    declared = prologue(text).replace("\n", " ")
     return Job(
-        # declared on the same line, so that line numbers in messages are the writer's; own prefixes win
-        text=prologue(text).replace("\n", " ") + text,
-        masked=looked_at.masked and prologue(text).replace("\n", " ") + looked_at.masked,
+        text=declared + text,
+        masked=looked_at.masked and declared + looked_at.masked,
         base=address_of(request),
         roams=looked_at.roams,
         results=results,

@@ -69,7 +69,7 @@ def _measure(folder: Path, passages: int, count: int, chosen: Mapping[str, str])
                 continue
             kind = _KINDS[number % len(_KINDS)]
             triples = [triple for message in messages for triple in message.explain_triples or ()]
-            rows = sum(int(to_python(t.object)) for t in triples if t.predicate == RAG.rowCount)  # type: ignore[arg-type]
+            rows = sum(int(to_python(t.object)) for t in triples if t.predicate == RAG.rowCount)  # type: ignore[arg-type,misc]
             seen[kind, "CPU, p50 ms"].append(cpu * 1000)
             seen[kind, "wall, p50 ms"].append(wall * 1000)
             seen[kind, "rows read, p50"].append(rows)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.steps.activate import Activated, Carrier
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
-_WITH_HUBS = 3  # times the passages that are wanted: so many of the best get what hubs add
+_WITH_HUBS = 2  # times the passages that are wanted: so many of the best get what hubs add
 
 
 def score_passages(

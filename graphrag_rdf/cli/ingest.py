@@ -72,7 +72,7 @@ def ingest_command(
     if form == "json":
         output.write_json(report.as_json())
     else:
-        _show(report, settings)
+        _show(report, engine.settings)
     return _exit_code(report)
 
 

@@ -93,10 +93,8 @@ def _fill(engine: Engine, collection: Collection) -> None:
 
 
 def _show(sizes: Sequence[int], found: Sequence[Measured]) -> None:
-    print(
-        f"\n## How a question grows with the store\n\nThis machine is {slowdown():.1f} × slower than at its"
-    )
-    print("best just now.\n")
+    print("\n## How a question grows with the store\n")
+    print(f"This machine is {slowdown():.1f} × slower than at its best just now.\n")
     first = sizes[0]
     head = ("questions", "figure", *(f"{size:,} passages ({size / first:g}×)" for size in sizes), "growth")
     rows = []

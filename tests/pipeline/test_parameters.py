@@ -153,8 +153,8 @@ def test_auto_is_offered_only_where_it_can_be_used(samples: Engine) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("rounds: 3 ", "roundz: 4 ", "rounds|roundz"),
-        ("rounds: 3 ", "rounds: many ", "whole number"),
+        ("rounds: 4 ", "roundz: 4 ", "rounds|roundz"),
+        ("rounds: 4 ", "rounds: many ", "whole number"),
         ("min_score: 0.15", "min_score: 15", "from 0 to 1"),
     ],
 )

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode
 
@@ -22,6 +21,8 @@ from graphrag_rdf.steps.passage_scores import extent, record_passages, score_pas
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import (
+    Activated,
+    Carrier,
     Context,
     Edge,
     Parameters,
@@ -44,40 +45,6 @@ _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by 
 _UNREAD_OF = 20  # entities whose imported facts are looked for
 _UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
 _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it: 1/(1 + this × ln passages)
-
-
-@dataclass(slots=True)
-class Activated:
-    """An entity that was reached.
-
-    Attributes:
-        value: its activation, 0 to 1.
-        round: 0 for seeds.
-        carrier: the sentence that it was reached by; None for seeds.
-        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
-        similarity: of the carrier to the question, 0 to 1; None for seeds.
-        passages: how many passages mention it, at most one more than a hub may have.
-        extents: how much it is a matter of each of those (see `passage_scores.extent`); of a hub, of none.
-    """
-
-    entity: NamedNode
-    value: float
-    round: int = 0
-    carrier: NamedNode | None = None
-    origin: NamedNode | None = None
-    similarity: float | None = None
-    passages: int = 1
-    extents: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Carrier:
-    """A sentence that passed activation on: the best of an entity in a round, counted from 1."""
-
-    sentence: NamedNode
-    origin: NamedNode
-    similarity: float
-    round: int
 
 
 def activation(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -25,11 +24,8 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, to_python
 from graphrag_rdf.steps.search import QuestionSearch, node_of
-from graphrag_rdf.steps.state import Parameters, PassageHit, PassagePath
+from graphrag_rdf.steps.state import Activated, Carrier, Parameters, PassageHit, PassagePath
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
-
-if TYPE_CHECKING:
-    from graphrag_rdf.steps.activate import Activated, Carrier
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
 _WITH_HUBS = 2  # times the passages that are wanted: so many of the best get what hubs add

@@ -111,6 +111,40 @@ class SentenceHit:
 
 
 @dataclass(slots=True)
+class Activated:
+    """An entity that was reached.
+
+    Attributes:
+        value: its activation, 0 to 1.
+        round: 0 for seeds.
+        carrier: the sentence that it was reached by; None for seeds.
+        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
+        similarity: of the carrier to the question, 0 to 1; None for seeds.
+        passages: how many passages mention it, at most one more than a hub may have.
+        extents: how much it is a matter of each of those (see `passage_scores.extent`); of a hub, of none.
+    """
+
+    entity: NamedNode
+    value: float
+    round: int = 0
+    carrier: NamedNode | None = None
+    origin: NamedNode | None = None
+    similarity: float | None = None
+    passages: int = 1
+    extents: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """A sentence that passed activation on: the best of an entity in a round, counted from 1."""
+
+    sentence: NamedNode
+    origin: NamedNode
+    similarity: float
+    round: int
+
+
+@dataclass(slots=True)
 class PassagePath:
     """A way by which a passage got a part of its score.
 

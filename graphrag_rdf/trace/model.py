@@ -13,6 +13,7 @@ from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.trace.passages import Passage
 
 SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
 """Retired: the document was edited and no longer holds the chunk, whose text is kept for the trace."""
@@ -261,6 +262,7 @@ class TraceStep:
         mode: how it worked: rules, llm, rank …
         query: of a question: its words.
         candidates, edges: of an exploration: edges met, edges kept.
+        passages: of an exploration by activation, best first.
         coverage: of a focus: share of the question's words that the selection speaks of.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
         reason, stage: of an error.
@@ -284,6 +286,7 @@ class TraceStep:
     candidates: int | None = None
     edges: int | None = None
     considered: tuple[Considered, ...] = ()
+    passages: tuple[Passage, ...] = ()
     coverage: float | None = None
     selections: tuple[Selection, ...] = ()
     answer: str | None = None
@@ -306,6 +309,7 @@ class TraceStep:
                 "candidates": self.candidates,
                 "edges": self.edges,
                 "considered": [edge.as_json() for edge in self.considered],
+                "passages": [passage.as_json() for passage in self.passages],
             },
             "focus": {
                 "coverage": self.coverage,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.reader import label_of, read_labels
+from graphrag_rdf.trace.labels import label_of, read_labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class Passage:
     title: str | None
     document: str | None
     shares: tuple[Share, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `passages[]` of an exploration."""
+        return {name: value for name, value in asdict(self).items() if name != "step"} | {
+            "others": self.others
+        }
 
     @property
     def others(self) -> float:

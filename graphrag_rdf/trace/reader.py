@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.feedback import read_marks
+from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.model import (
     Activated,
     AnswerSentence,
@@ -28,6 +28,7 @@ from graphrag_rdf.trace.model import (
     Trace,
     TraceStep,
 )
+from graphrag_rdf.trace.passages import read_passages
 
 _T = TypeVar("_T")
 
@@ -89,6 +90,7 @@ class _Steps:
         chosen = {item.fact for group in selections.values() for item in group if item.fact}
         considered = self._by_step("considered", lambda row: self._considered(row, chosen))
         sentences = _sentences(self._select("sentences"))
+        passages = read_passages(self._store, self._session)
         seeded, activations = _grouped(seeds, self._seed), _grouped(activated, self._activated)
         return tuple(
             self._step(
@@ -97,6 +99,7 @@ class _Steps:
                 seeds=seeded[rows.must(row, "step")],
                 activated=activations[rows.must(row, "step")],
                 considered=considered[rows.must(row, "step")],
+                passages=tuple(passages.get(rows.must(row, "step"), ())),
                 selections=selections[rows.must(row, "step")],
                 sentences=sentences[rows.must(row, "step")],
                 warnings=warnings[rows.must(row, "step")],
@@ -241,22 +244,6 @@ def read_source(row: Row) -> Source:
         state="retired" if retired else "current",
         retired=retired,
     )
-
-
-def read_labels(store: Store, terms: Iterable[Term]) -> dict[str, str]:
-    """The label of each IRI among terms, where it has one."""
-    things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
-    if not things:
-        return {}
-    found = store.select("trace/labels", things=things)
-    return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
-
-
-def label_of(term: Term, labels: dict[str, str]) -> str:
-    """A term for people: its label, else the end of its IRI, or a literal's text."""
-    if not isinstance(term, NamedNode):
-        return text_of(term)
-    return labels.get(term.value) or local_name(term.value).replace("-", " ")
 
 
 def _grouped(found: Iterable[Row], make: Callable[[Row], _T]) -> defaultdict[str, tuple[_T, ...]]:

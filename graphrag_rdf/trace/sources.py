@@ -15,8 +15,9 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.model import Fact, Source, iso
-from graphrag_rdf.trace.reader import label_of, read_labels, read_source
+from graphrag_rdf.trace.reader import read_source
 
 Term: TypeAlias = NamedNode | Literal
 Edge: TypeAlias = tuple[NamedNode, NamedNode, Term]

@@ -21,6 +21,7 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 
+_PASSAGES = 3  # ranked passages that are shown without `full`
 _STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
 
 
@@ -164,6 +165,12 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
     for seed in step.seeds:
         how = f" ({seed.matched_by}, {_number(seed.score)}: {seed.matched_text})" if seed.matched_by else ""
         page.paragraph(f"{seed.label}{how}", "      ", "- ")
+    for passage in step.passages[: None if full else _PASSAGES]:
+        parts = [f"{share.label} {share.share:.3f}" for share in passage.shares[: None if full else 3]]
+        rest = passage.score - sum(share.share for share in passage.shares[: None if full else 3])
+        made_of = " = " + " + ".join([*parts, f"others {rest:.3f}"]) if parts else ""
+        about = f"{passage.rank}. {passage.title or passage.chunk} · {passage.score:.3f}{made_of}"
+        page.paragraph(about, "      ", "Passage: ")
     if not full:
         return
     for active in step.activated:

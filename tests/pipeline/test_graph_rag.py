@@ -122,7 +122,8 @@ def test_both_explorations_answer(samples: Engine, use: str) -> None:
 @pytest.mark.parametrize("setting", ["exploration.max_path_length", "exploration.edge_limit"])
 def test_sentences_answer_where_no_facts_are_followed(samples: Engine, setting: str) -> None:
     """Also sentences whose mention of what the question names was not recorded."""
-    answer = final(samples, "Who invented the reversing gear?", settings={"exploration.use": "hops", setting: "0"})
+    given = {"exploration.use": "hops", setting: "0"}
+    answer = final(samples, "Who invented the reversing gear?", settings=given)
     assert "Rhoda Tennant" in answer["answer"]
     assert all("edge" not in citation for citation in answer["citations"])
 

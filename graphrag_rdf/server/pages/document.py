@@ -12,9 +12,9 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.model import Fact
 from graphrag_rdf.trace.page import Piece, anchor_of, mark
-from graphrag_rdf.trace.reader import label_of, read_labels
 
 CHUNKS = 25
 """Chunks on a page."""

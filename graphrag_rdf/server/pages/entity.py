@@ -16,8 +16,8 @@ from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.drawing import Edge, Node, draw
+from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.model import Fact
-from graphrag_rdf.trace.reader import label_of, read_labels
 
 if TYPE_CHECKING:
     from markupsafe import Markup

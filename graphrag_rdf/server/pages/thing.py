@@ -11,7 +11,7 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.reader import read_labels
+from graphrag_rdf.trace.labels import read_labels
 
 
 def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:

@@ -13,7 +13,24 @@ from graphrag_rdf.cli.failures import INTERRUPTED
 from graphrag_rdf.cli.output import is_quiet
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STOPPED = b"\x1b[?25h\ninterrupted; run it again to go on\n"  # the progress bar hides the cursor
 _STOPPING = b"stopping when the chunk in hand is finished; once more to stop at once\n"
+
+
+@contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process while the engine works on a query: it does not come back to ask for signals.
+
+    For reading only, which leaves nothing half done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -34,6 +51,7 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
     def request(number: int, frame: FrameType | None) -> None:
         del number, frame
         if requested.is_set():
+            os.write(2, _STOPPED if os.isatty(2) else b"")
             os._exit(INTERRUPTED)
         requested.set()
         if not quiet:  # straight to the file: a handler may run in the middle of a print or an import

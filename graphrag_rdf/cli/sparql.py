@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -11,7 +12,12 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.output import format_option, say
 from graphrag_rdf.cli.results import RESULT_FORMATS, write_result
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.signals import ended_by_interrupt
 from graphrag_rdf.errors import UsageError
+
+_UPDATE = re.compile(
+    r"(?:\s|#.*|(?:PREFIX|BASE)\b[^>]*>)*(?:INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b", re.I
+)
 
 
 @click.command(
@@ -36,7 +42,13 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
     text = with_prefixes(_text(query, file))
     with open_engine() as engine:
         if not update:
-            write_result(engine.store, text, form)
+            try:
+                with ended_by_interrupt():
+                    write_result(engine.store, text, form)
+            except UsageError as error:
+                if _UPDATE.match(text):
+                    raise UsageError("this is an update, not a query", hint="add --update") from error
+                raise
             return
         before = len(engine.store)
         engine.store.update(text)

@@ -94,11 +94,13 @@ def _finish(context: Context, state: State, step: Step, text: str) -> Iterator[G
 
 def _as_sentence(sentence: Candidate) -> str:
     """A sentence on one line, ending as a sentence does (a heading or table row has no full stop); where it
-    begins with a pronoun and the fact says who that is, the name is added in brackets.
+    begins with a pronoun, and the fact and the document's title agree who that is, the name is added in
+    brackets. What the fact alone says may have been read wrongly, and a quotation vouches for its words.
     """
     line = " ".join(sentence.text.split()).lstrip("#>-*| ").rstrip("| ")
     edge = sentence.selection.edge
     pronoun = _PRONOUN.match(line)
-    if edge and pronoun and edge.s_label not in line:
+    named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
+    if edge and pronoun and named and edge.s_label not in line:
         line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
     return line if line[-1:] in '.!?。！？…"”’)' else f"{line}."

@@ -155,7 +155,7 @@ class StoreFolder:
             else "another process"
         )
         url = note.get("url")
-        hint = f'ask it: graphrag-rdf ask --server {url} "…"' if url else "wait until it ends, or stop it"
+        hint = f"ask the server at {url}, or stop it" if url else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint=hint)
 
 

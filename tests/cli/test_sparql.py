@@ -70,7 +70,8 @@ def test_own_prefixes_win(run: Run, store: Path) -> None:
         ([], "-f FILE"),
         (["-f", "nowhere.rq"], "nowhere.rq"),
         (["-f", "x.rq", "ASK {}"], "-f FILE"),
-        (["INSERT DATA { <urn:a> <urn:b> <urn:c> }"], "malformed"),
+        (["INSERT DATA { <urn:a> <urn:b> <urn:c> }"], "add --update"),
+        (["PREFIX x: <urn:x> # so\nDELETE WHERE { ?s ?p x:o }"], "add --update"),
         (["--update", "SELECT * {}"], "malformed"),
     ],
 )

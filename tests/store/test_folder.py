@@ -62,7 +62,7 @@ def test_a_lock_names_its_holder(tmp_path: Path) -> None:
         note.write_text(json.dumps({**json.loads(note.read_text()), "url": "http://127.0.0.1:7878"}))
         with pytest.raises(StoreLockedError) as caught:
             StoreFolder(tmp_path / "s").open(templates(), create=True)
-        assert "--server http://127.0.0.1:7878" in (caught.value.hint or "")
+        assert "http://127.0.0.1:7878" in (caught.value.hint or "")
         note.write_text("not json")
         with pytest.raises(StoreLockedError, match="another process"):
             StoreFolder(tmp_path / "s").open(templates(), create=True)

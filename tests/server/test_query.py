@@ -193,7 +193,8 @@ def test_what_cannot_be_written_as_asked_is_not_acceptable(
 ) -> None:
     found = client.get("/sparql", params={"query": query}, headers={"Accept": accept})
     assert found.status_code == 406
-    assert found.headers["content-type"] == "application/problem+json"
+    kind = "text/html" if accept == "text/html" else "application/problem+json"
+    assert found.headers["content-type"].startswith(kind)
 
 
 @pytest.mark.parametrize("media_type", ["text/turtle", "application/n-triples", "application/trig"])

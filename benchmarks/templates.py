@@ -54,6 +54,7 @@ FOLDER_BOUNDS: Mapping[str, float] = {
     # recipes, exports, counts and checks that read the whole store
     "checks": 60_000,
     "cookbook": 60_000,
+    "derived": 20_000,
     "exchange": 20_000,
     "system": 10_000,
 }

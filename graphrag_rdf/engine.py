@@ -21,7 +21,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.steps.answer import edge_json
-from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.passages import describe, rank_passages
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -578,7 +578,7 @@ class Engine:
             raise UsageError(
                 f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
             )
-        known = sorted({text_of(row["entity"]) for row in rows})
+        known = own_names(name, sorted({text_of(row["entity"]) for row in rows}))
         if len(known) > 1:
             raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
         return NamedNode(known[0])

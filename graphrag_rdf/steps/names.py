@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal
 
+from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import QueryRun, Store
 
@@ -52,3 +53,12 @@ def entities_called(
         for row in run.rows:
             found.setdefault(text_of(row["label"]), set()).add(text_of(row["entity"]))
     return {name: sorted(iris) for name, iris in found.items()}
+
+
+def own_names(name: str, entities: Sequence[str]) -> list[str]:
+    """Of several entities that are called so the one that has its IRI from this name; else all of them.
+
+    Others have it as an alias, which is less sure: documents abbreviate many things in the same way.
+    """
+    own = [iri for iri in entities if iri.endswith(f"/e/{slug(name)}")]
+    return own or list(entities)

@@ -14,10 +14,9 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
-from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Row
@@ -161,7 +160,7 @@ class QuestionSearch:
         for concept in concepts:
             if concept in exact:
                 score = 1.0 if looks_like_name(concept) or not named else _COMMON
-                for iri in _own(concept, exact[concept])[:limit]:
+                for iri in own_names(concept, exact[concept])[:limit]:
                     _better(found, iri, (score, "exact", concept))
             else:
                 for iri, match in self._similar(concept, vectors.get(concept))[:per_concept]:
@@ -191,15 +190,6 @@ class QuestionSearch:
 def _better(found: dict[str, Match], iri: str, match: Match) -> None:
     if iri not in found or found[iri][0] < match[0]:
         found[iri] = match
-
-
-def _own(name: str, entities: list[str]) -> list[str]:
-    """Of several entities that are called so the one that has its IRI from this name; else all of them.
-
-    Others have it as an alias, which is less sure: documents abbreviate many things in the same way.
-    """
-    own = [iri for iri in entities if iri.endswith(f"/e/{slug(name)}")]
-    return own or entities
 
 
 def looks_like_name(concept: str) -> bool:

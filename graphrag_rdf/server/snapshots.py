@@ -17,6 +17,7 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25
 """Seconds that a reader may be behind writes that are not its client's own."""
+_GRACE = 1.0  # seconds in which a snapshot is not dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,9 @@ class Snapshots:
         """See `SnapshotSource.tidy`. The newest stays as long as the store is as it was."""
         async with self._lock:
             self._newest = self.current
-            dropped = self._all - set(in_use) - {self._newest}
+            # one that was just given out may not be in use yet
+            young = {each for each in self._all if time.monotonic() - each.taken < _GRACE}
+            dropped = self._all - set(in_use) - {self._newest} - young
             self._all -= dropped
         for snapshot in dropped:
             await asyncio.to_thread(shutil.rmtree, snapshot.path, ignore_errors=True)

@@ -50,11 +50,9 @@ def score_passages(
     Returns:
         best first, ties by IRI.
     """
-    limit = parameters["passage_limit"]
-    limit = parameters["passage_limit"]
     signals: dict[str, dict[str, float]] = {name: {} for name in SIGNALS}
     signals["words"].update(words)
-    signals["meaning"].update(search.similar_passages(limit))
+    signals["meaning"].update(search.similar_passages(parameters["passage_limit"]))
     best = _best_carriers(active, carriers)
     signals["carrier"] = {iri: path.value for iri, path in best.items()}
     signals["entities"] = {iri: value / (1 + value) for iri, value in _activations(active).items()}

@@ -319,6 +319,9 @@ class ReaderPool:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
+    def _in_use(self) -> set[Snapshot]:
+        return {reader.snapshot for reader in self._readers if reader.snapshot is not None}
+
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_TIDY)
@@ -328,7 +331,7 @@ class ReaderPool:
             for reader in self._idle:
                 if reader.snapshot is not None and reader.snapshot is not self._snapshots.current:
                     reader.let_go_of_snapshot()
-            await self._snapshots.tidy({r.snapshot for r in self._readers if r.snapshot is not None})
+            await self._snapshots.tidy(self._in_use)
 
 
 async def _unless_gone(answer: Answer, gone: Gone) -> None:

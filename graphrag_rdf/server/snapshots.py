@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,7 +17,6 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25
 """Seconds that a reader may be behind writes that are not its client's own."""
-_GRACE = 1.0  # seconds in which a snapshot is not dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,12 @@ class SnapshotSource(Protocol):
     async def fresh(self, min_commit: int) -> Snapshot:
         """A snapshot that holds a commit, and is at most `MAX_AGE` behind."""
 
-    async def tidy(self, in_use: Collection[Snapshot]) -> None:
-        """Drop what nobody reads; called often."""
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
+        """Drop what nobody reads; called often.
+
+        Args:
+            in_use: tells what is read; asked when no snapshot is being made, since its reader comes with it.
+        """
 
     def close(self) -> None:
         """Drop everything."""
@@ -91,13 +94,11 @@ class Snapshots:
             self._all.add(self._newest)
             return self._newest
 
-    async def tidy(self, in_use: Collection[Snapshot]) -> None:
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
         """See `SnapshotSource.tidy`. The newest stays as long as the store is as it was."""
         async with self._lock:
             self._newest = self.current
-            # one that was just given out may not be in use yet
-            young = {each for each in self._all if time.monotonic() - each.taken < _GRACE}
-            dropped = self._all - set(in_use) - {self._newest} - young
+            dropped = self._all - set(in_use()) - {self._newest}
             self._all -= dropped
         for snapshot in dropped:
             await asyncio.to_thread(shutil.rmtree, snapshot.path, ignore_errors=True)
@@ -141,7 +142,7 @@ class Unchanging:
         del min_commit
         return self._snapshot
 
-    async def tidy(self, in_use: Collection[Snapshot]) -> None:
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
         """Nothing to do."""
         del in_use
 

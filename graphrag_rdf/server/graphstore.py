@@ -26,8 +26,8 @@ from graphrag_rdf.server.formats import DATASETS, GRAPHS, RDF_BY_NAME, Format
 from graphrag_rdf.server.negotiation import content_type, negotiate
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.query import respond
-from graphrag_rdf.server.service import Service, address_of, client_of, service_of, site_of
+from graphrag_rdf.server.query import run
+from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 from graphrag_rdf.server.update import settled, written
 from graphrag_rdf.server.xmlguard import check_entities
 
@@ -96,14 +96,7 @@ async def _read(request: Request, target: Target) -> Response:
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )
-    client = client_of(request)
-    service.concurrency.enter(client)
-    try:
-        answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
-    except BaseException:
-        service.concurrency.leave(client)
-        raise
-    return await respond(request, service, answer, client, validated=True)
+    return await run(request, service, job, service.min_commit(request), validated=True)
 
 
 async def _put(request: Request, target: Target) -> Response:

@@ -138,14 +138,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     min_commit = service.min_commit(request)
     if (found := look_up(service, job, looked_at)) is not None:
         return Response(found[1], headers=found[0])
-    client = client_of(request)
-    service.concurrency.enter(client)
-    try:
-        answer = await service.queries.run(job, min_commit, request.is_disconnected)
-    except BaseException:
-        service.concurrency.leave(client)
-        raise
-    return await respond(request, service, answer, client, validated=not looked_at.volatile)
+    return await run(request, service, job, min_commit, validated=not looked_at.volatile)
 
 
 def _job(
@@ -176,10 +169,26 @@ def _job(
     )
 
 
-async def respond(
+async def run(request: Request, service: Service, job: Job, min_commit: int, *, validated: bool) -> Response:
+    """Run a query in a reader, and answer with what comes; the client has a place among its queries until
+    the answer is through.
+
+    Args:
+        validated: whether the answer carries validators, as it stays the same while the store does.
+    """
+    client = client_of(request)
+    service.concurrency.enter(client)
+    try:
+        answer = await service.queries.run(job, min_commit, request.is_disconnected)
+    except BaseException:
+        service.concurrency.leave(client)
+        raise
+    return await _respond(request, service, answer, client, validated=validated)
+
+
+async def _respond(
     request: Request, service: Service, answer: Answer, client: str, *, validated: bool
 ) -> Response:
-    """The response of an answer that has begun; the client's place is given back when it is through."""
     headers = {**standard(answer.commit), "Content-Type": answer.content_type}
     if validated:
         headers |= validators(service, answer.commit, answer.content_type)

@@ -159,14 +159,7 @@ def _job(request: Request, service: Service, text: str, results: Wanted | None, 
 async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
     wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
     job = _job(request, service, text, *((None, wanted) if form.graph else (wanted, None)))
-    client = client_of(request)
-    service.concurrency.enter(client)
-    try:
-        answer = await service.queries.run(job, service.min_commit(request), request.is_disconnected)
-    except BaseException:
-        service.concurrency.leave(client)
-        raise
-    response = await protocol.respond(request, service, answer, client, validated=False)
+    response = await protocol.run(request, service, job, service.min_commit(request), validated=False)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
 

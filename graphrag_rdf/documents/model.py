@@ -42,6 +42,7 @@ class ParsedDocument:
         language: BCP 47 tag, or None if undeclared and not recognised.
         encoding: Python's name of the character encoding of a text file; None for other formats.
         metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
+        titled: whether the document gives its title itself; if not, the title is made from its file's name.
     """
 
     text: str
@@ -51,6 +52,7 @@ class ParsedDocument:
     language: str | None
     encoding: str | None
     metadata: tuple[tuple[str, str], ...]
+    titled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

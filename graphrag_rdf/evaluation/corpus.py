@@ -11,7 +11,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import Source
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
-from graphrag_rdf.documents.readers import title_from_name
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
@@ -28,6 +27,7 @@ from graphrag_rdf.rdf.namespaces import DCTERMS
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
+UNTITLED = "Untitled"
 _ONE_CHUNK = ChunkSettings(size=10_000_000)
 _UNSURE = 0.5  # of a recorded triple: no confidence was recorded
 
@@ -162,17 +162,18 @@ def _incoming(
         fate: Fate = "added" if stored is None else "unchanged" if whole else "updated"
         data = passage.text.encode()
         plan = DocumentPlan(Source(Path(), identity), document, data, iris.digest(data), stored, fate)
-        title = passage.title if titles and passage.title.strip() else title_from_name(identity)
+        title = passage.title if titles and passage.title.strip() else None
         yield Incoming(plan, lambda text=passage.text, title=title, index=index: _parsed(text, title, index))  # type: ignore[misc]
 
 
-def _parsed(text: str, title: str, index: int) -> ParsedDocument:
+def _parsed(text: str, title: str | None, index: int) -> ParsedDocument:
     return ParsedDocument(
         text=text,
         pages=(),
         media_type="text/plain",
-        title=title,
+        title=title or UNTITLED,
         language=detect_language(text),
         encoding="utf-8",
         metadata=((DCTERMS.identifier.value, str(index)),),
+        titled=title is not None,
     )

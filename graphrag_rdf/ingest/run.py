@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeAlias
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
-from graphrag_rdf.documents.readers import read_bytes, title_from_name
+from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.mentions import find_mentions
@@ -560,8 +560,7 @@ class Ingest:
                 text, task.sentences, language=parsed.language, names=sorted(known), title=parsed.title
             )
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
-        named_by_file = parsed.title == title_from_name(task.incoming.plan.source.identity)
-        topic = topic_of(parsed.title, found, given=not named_by_file)
+        topic = topic_of(parsed.title, found, given=parsed.titled)
         layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, found, topic)
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences

@@ -161,15 +161,16 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     pages = tuple(Page(page.number, _carried(page.text), page.offset, page.label) for page in content.pages)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
-    title = _one_line(content.title) or _one_line(content.heading) or title_from_name(name)
+    title = _one_line(content.title) or _one_line(content.heading)
     return ParsedDocument(
         text=text,
         pages=pages,
         media_type=media_type,
-        title=title[:_MAX_TITLE],
+        title=(title or _readable(name))[:_MAX_TITLE],
         language=language or detect_language(text),
         encoding=content.encoding,
         metadata=_tidy(content.metadata),
+        titled=bool(title),
     )
 
 
@@ -187,7 +188,7 @@ def _one_line(text: str | None) -> str:
     return " ".join(_UNCARRIED.sub("", text or "").split())
 
 
-def title_from_name(name: str) -> str:
+def _readable(name: str) -> str:
     """A title from a file name: quarterly_report-2024.txt → Quarterly report 2024."""
     stem = (
         _one_line(re.sub("[_-]+", " ", PurePath(name).stem)) or _one_line(PurePath(name).name) or "Untitled"

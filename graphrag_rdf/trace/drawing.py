@@ -2,6 +2,7 @@
 
 Layered drawing after Sugiyama, Tagawa and Toda (1981): columns by breadth-first distance, rows by the mean
 row of the neighbours before. No script, no style of its own (see `style.css`), everything in it escaped.
+Nodes and edges carry what they are as `data-` attributes, from which a page may make a drawing that moves.
 """
 
 from __future__ import annotations
@@ -144,8 +145,12 @@ def _line(edge: Edge, places: Mapping[str, tuple[float, float]], turn: int) -> M
         at, anchor = (right - 10, level - 4 - 12 * turn), "end"
     kind = "edge strong" if edge.strong else "edge"
     label = escape(_cut(edge.label, _RELATION))
+    what = (
+        f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
+        f'data-label="{escape(one_line(edge.label))}"'
+    )
     return Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="{kind}"><path d="{path}" marker-end="url(#tip)"/>'
+        f'<g class="{kind}" {what}><path d="{path}" marker-end="url(#tip)"/>'
         f'<text x="{at[0]:g}" y="{at[1]:g}" text-anchor="{anchor}">{label}</text></g>'
     )
 
@@ -159,7 +164,9 @@ def _box(node: Node, x: float, y: float) -> Markup:
         f"{escape(_cut(node.label, _NAME))}</text><title>{escape(one_line(node.label))}</title>"
     )
     inside = f'<a href="{escape(node.href)}">{box}</a>' if node.href else box
-    return Markup(f'<g class="node{" start" if node.start else ""}">{inside}</g>')  # noqa: S704 - escaped
+    kind = "node start" if node.start else "node"
+    what = f'data-key="{escape(one_line(node.key))}" data-label="{escape(one_line(node.label))}"'
+    return Markup(f'<g class="{kind}" {what}>{inside}</g>')  # noqa: S704 - its parts are escaped
 
 
 def _cut(text: str, most: int) -> str:

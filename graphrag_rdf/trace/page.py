@@ -6,7 +6,7 @@ The self-contained page has no script and fetches nothing. Everything is escaped
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -191,7 +191,8 @@ def _drawing(trace: Trace, href: Href) -> Markup | None:
     for selection in chosen:
         assert selection.fact is not None  # noqa: S101 - see above
         facts[selection.fact] = facts.get(selection.fact, False) or selection.marker is not None
-    shown = dict(list(facts.items())[:_DRAWN])
+    near = _connected(facts, seeds)
+    shown = dict(list((near or facts).items())[:_DRAWN])
     nodes: dict[str, Node] = {}
     for fact in shown:
         for term, label in ((fact.s, fact.s_label), (fact.o, fact.o_label)):
@@ -202,6 +203,19 @@ def _drawing(trace: Trace, href: Href) -> Markup | None:
         return None
     edges = [Edge(fact.s.value, _key(fact.o), fact.p_label, strong) for fact, strong in shown.items()]
     return draw(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
+
+
+def _connected(facts: Mapping[Fact, bool], seeds: Set[str]) -> dict[Fact, bool]:
+    """Those that hang together with a seed; the others are in the list below the drawing."""
+    reached = set(seeds)
+    waiting = dict(facts)
+    found: set[Fact] = set()
+    while fresh := [fact for fact in waiting if {fact.s.value, _key(fact.o)} & reached]:
+        for fact in fresh:
+            reached |= {fact.s.value, _key(fact.o)}
+            del waiting[fact]
+        found.update(fresh)
+    return {fact: cited for fact, cited in facts.items() if fact in found}
 
 
 def _key(term: NamedNode | Literal) -> str:

@@ -156,6 +156,25 @@ def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
     assert "Walter Pennock founded" in page.locator(":target mark").first.inner_text()
 
 
+def test_a_drawing_that_moves_and_grows(tab: Watched) -> None:
+    page = tab.open("/entities/walter-pennock")
+    drawn = page.locator("svg.drawing .node").count()
+    page.get_by_role("button", name="Move and zoom").click()
+    page.locator(".graph canvas").first.wait_for()
+    assert not page.locator("svg.drawing").is_visible()
+    assert page.evaluate("document.querySelector('.graph').graph.nodes().length") == drawn
+    page.evaluate("document.querySelector('.graph').graph.nodes().filter(n => n.data('href'))[0].emit('tap')")
+    page.get_by_role("button", name="Show its neighbours").click()
+    page.get_by_text("more", exact=False).or_(page.get_by_text("Nothing more")).first.wait_for()
+    assert page.evaluate("document.querySelector('.graph').graph.nodes().length") >= drawn
+    page.emulate_media(media="print")
+    assert page.locator("svg.drawing").is_visible()
+    assert not page.locator(".graph").is_visible()
+    page.emulate_media(media="screen")
+    page.get_by_role("button", name="As drawn").click()
+    assert page.locator("svg.drawing").is_visible()
+
+
 def test_a_query_by_keyboard(tab: Watched) -> None:
     page = tab.open("/sparql-editor")
     page.get_by_label("Query").focus()

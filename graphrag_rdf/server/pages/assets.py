@@ -1,4 +1,4 @@
-"""`/static/{name}`: the style sheets and the one script, from the package."""
+"""`/static/{name}`: style sheets and scripts, from the package."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _FILES = {
     "site.css": (_HERE / "static" / "site.css", "text/css; charset=utf-8"),
     "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
     "ask.js": (_HERE / "static" / "ask.js", "text/javascript; charset=utf-8"),
+    "graph.js": (_HERE / "static" / "graph.js", "text/javascript; charset=utf-8"),
+    "cytoscape.min.js": (_HERE / "static" / "cytoscape.min.js", "text/javascript; charset=utf-8"),
 }
 """Name → file, media type: a table, so that no path comes from a client."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.relations import RelationSettings
     from graphrag_rdf.ingest.report import IngestReport
@@ -95,6 +97,8 @@ class Engine:
         self.read_only = read_only
         self.warnings: list[dict[str, str]] = []
         self._spoken: tuple[int, str | None] | None = None
+        self._index_lock = threading.RLock()  # held by whoever writes the indexes
+        self._ingesting = False
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
         self.live = LiveSettings(store, settings, writable=not read_only)
         try:
@@ -314,11 +318,40 @@ class Engine:
         """
         from graphrag_rdf.ingest.files import ingest_files
 
-        self._take_settings()
-        report = ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
-        if self.settings.relations.build and report.stopped is None:
-            self._rebuild_relations()
-        return report
+        return self._ingest(
+            lambda: ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+        )
+
+    def ingest_uploads(
+        self,
+        uploads: Sequence[Upload],
+        *,
+        refresh: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> IngestReport:
+        """Take in documents that were sent, as `ingest` does files; the other arguments and errors are its.
+
+        A document of the same identity is replaced, wherever it came from.
+        """
+        from graphrag_rdf.ingest.files import ingest_uploads
+
+        return self._ingest(
+            lambda: ingest_uploads(self, uploads, refresh=refresh, progress=progress, stop=stop)
+        )
+
+    def _ingest(self, run: Callable[[], IngestReport]) -> IngestReport:
+        """One run of the ingest at a time; it alone keeps the indexes meanwhile."""
+        with self._index_lock:
+            self._ingesting = True
+            try:
+                self._take_settings()
+                report = run()
+                if self.settings.relations.build and report.stopped is None:
+                    self._rebuild_relations()
+                return report
+            finally:
+                self._ingesting = False
 
     def refresh_relations(self, documents: Sequence[NamedNode] = ()) -> dict[str, int]:
         """Build the derived relations anew (see `ingest.relations`), by the settings `relations`.
@@ -524,9 +557,15 @@ class Engine:
 
         try:
             index = self.text_index
-            if index.commit_number != self.store.content_commit():
-                log.info("the search index is behind the store: catching up")
-                StoreIndexer(self.store, index, self._ready_vectors(state), self.embedder).catch_up()
+            if index.commit_number == self.store.content_commit():
+                return index
+            if self._ingesting:
+                state.warn("index_behind", "an ingest is under way; what it read last may not be found yet")
+                return index
+            with self._index_lock:
+                if index.commit_number != self.store.content_commit():
+                    log.info("the search index is behind the store: catching up")
+                    StoreIndexer(self.store, index, self._ready_vectors(state), self.embedder).catch_up()
         except SearchIndexError as error:
             state.warn("index_missing", f"{error}; run: graphrag-rdf index rebuild")
             return None

@@ -1,9 +1,9 @@
-"""Ingest of files: discover, plan, run, and what a run says of what is gone."""
+"""Ingest of files and of what was sent: discover, plan, run, and what a run says of what is gone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,18 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import LlmUsage
 
 N = TypeVar("N", int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A document that was sent, not found on disk.
+
+    Attributes:
+        identity: what it is called in the store, with "/" between folders; its suffix tells the format.
+    """
+
+    identity: str
+    data: bytes
 
 
 def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSettings:
@@ -48,18 +60,7 @@ def ingest_files(
     """See `Engine.ingest`."""
     found = find(engine, paths)
     spent = _usage(engine)
-    indexer = engine.indexer
-    indexer.recover()
-    apply_synonyms(engine.store, engine.settings.extract, indexer)
-    run = Ingest(
-        engine.store,
-        engine.librarian,
-        choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
-        indexer,
-        replace(ingest_settings(engine.settings, refresh=refresh), version=engine.live.now.version),
-        progress,
-        stop,
-    )
+    run = _begin(engine, refresh, progress, stop)
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
     roots = [Path(path) for path in paths if Path(path).is_dir()]
@@ -72,8 +73,44 @@ def ingest_files(
         _let_go(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
-    if indexer.error is not None:
-        report.warn("embedding_failed", indexer.error)
+    return _ended(engine, report, spent)
+
+
+def ingest_uploads(
+    engine: Engine,
+    uploads: Sequence[Upload],
+    *,
+    refresh: bool,
+    progress: Progress | None,
+    stop: Stop | None = None,
+) -> IngestReport:
+    """See `Engine.ingest_uploads`."""
+    spent = _usage(engine)
+    run = _begin(engine, refresh, progress, stop)
+    max_bytes = engine.settings.documents.max_bytes
+    planner = run.planner(max_bytes)
+    planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
+    return _ended(engine, run.run(incoming(planned, max_bytes)), spent)
+
+
+def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop | None) -> Ingest:
+    indexer = engine.indexer
+    indexer.recover()
+    apply_synonyms(engine.store, engine.settings.extract, indexer)
+    return Ingest(
+        engine.store,
+        engine.librarian,
+        choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
+        indexer,
+        replace(ingest_settings(engine.settings, refresh=refresh), version=engine.live.now.version),
+        progress,
+        stop,
+    )
+
+
+def _ended(engine: Engine, report: IngestReport, spent: LlmUsage) -> IngestReport:
+    if engine.indexer.error is not None:
+        report.warn("embedding_failed", engine.indexer.error)
     report.llm = _since(spent, _usage(engine))
     return report
 

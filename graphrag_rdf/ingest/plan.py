@@ -77,8 +77,13 @@ class DocumentPlan:
     replaces: Stored | None = None
 
     @property
+    def name(self) -> str:
+        """What people know the document by: its path; its identity where it is no file here."""
+        return str(self.source.path) if self.source.path != Path() else self.source.identity
+
+    @property
     def location(self) -> str:
-        """The file's IRI."""
+        """The file's IRI; its identity where it is no file here."""
         return self.source.path.resolve().as_uri() if self.source.path != Path() else self.source.identity
 
 
@@ -144,6 +149,14 @@ class Planner:
             return DocumentPlan(source, iri, data, content_hash, None, "moved", moved.pop(0))
         fate = self._fate(stored, content_hash, location)
         return DocumentPlan(source, iri, data, content_hash, stored, fate)
+
+    def plan_upload(self, identity: str, data: bytes) -> DocumentPlan:
+        """The plan for bytes that were sent: they are what the document of that identity says from now on."""
+        iri = iris.document(identity)
+        stored = self.known.get(iri.value)
+        content_hash = iris.digest(data)
+        fate = self._fate(stored, content_hash, identity)
+        return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate)
 
     def _fate(self, stored: Stored | None, content_hash: str, location: str) -> Fate:
         if stored is None:

@@ -483,7 +483,7 @@ class Ingest:
 
     def _tell(self, done: int, task: _Task) -> None:
         if self._progress is not None:
-            self._progress(done, self.report.chunks.added, str(task.incoming.plan.source.path))
+            self._progress(done, self.report.chunks.added, task.incoming.plan.name)
 
     def _judge(self, outcome: Extracted | LlmError) -> None:
         """End the run when no chunk can succeed any more; else the failure is that of a chunk.
@@ -595,7 +595,7 @@ class Ingest:
 
     def _chunk_failed(self, task: _Task, error: LlmError, changes: Changes) -> None:
         """Report the failure, and record it unless it is recorded already."""
-        path, chunk = str(task.incoming.plan.source.path), task.placed.iri
+        path, chunk = task.incoming.plan.name, task.placed.iri
         self.report.failures.append(FailureReport(path, chunk.value, "extract", error.message))
         self.report.warn("extraction_failed", f"{path}: {error.message}")
         known = self._failed_before.get((str(chunk), "extract"))
@@ -618,7 +618,7 @@ def incoming(
         if isinstance(plan, DocumentError):
             yield plan
         else:
-            yield Incoming(plan, partial(read_bytes, plan.data, str(plan.source.path), max_bytes=max_bytes))
+            yield Incoming(plan, partial(read_bytes, plan.data, plan.name, max_bytes=max_bytes))
 
 
 def _place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:

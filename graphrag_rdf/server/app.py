@@ -27,6 +27,7 @@ from graphrag_rdf.server import (
     resource,
     status,
     traces,
+    uploads,
 )
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
@@ -68,7 +69,9 @@ def routes() -> list[BaseRoute]:
         Route("/traces", traces.trace_list, methods=["GET"]),
         Route("/traces/{id:path}", traces.trace, methods=["GET"]),
         Route("/documents", documents.document_list, methods=["GET"]),
+        Route("/documents", uploads.upload, methods=["POST"]),
         Route("/documents/{id:path}", documents.document, methods=["GET"]),
+        Route("/documents/{id:path}", uploads.forget, methods=["DELETE"]),
         Route("/entities", entities.entity_list, methods=["GET"]),
         Route("/entities/{id:path}", entities.entity, methods=["GET"]),
         Route("/resource", resource.resource, methods=["GET"]),

@@ -16,7 +16,8 @@ from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.access import Access, require
 from graphrag_rdf.server.body import read_body
-from graphrag_rdf.server.negotiation import content_type, parse_accept
+from graphrag_rdf.server.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest, read_request
 from graphrag_rdf.server.runs import Messages, Run
@@ -25,10 +26,6 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 
 _BODY = 1 << 18
 _LOOK = 0.5
-_BEAT = 15.0
-"""Seconds after which a silent stream of events says that it is alive."""
-
-EVENTS = "text/event-stream"
 
 
 async def ask(request: Request) -> Response:
@@ -40,7 +37,7 @@ async def ask(request: Request) -> Response:
     run: Run | None = None
     try:
         run = service.runs.start(lambda: _begin(service, asked))
-        if _wants_events(request):
+        if wants_events(request):
             first = await _first(run, request)
             return _Events(first, run, lambda: service.concurrency.leave(client), _headers(service))
         last = await _last(run, request)
@@ -79,7 +76,6 @@ async def retrieve(request: Request) -> Response:
     asked = read_request(RetrieveRequest, await _json(request))
 
     def work() -> dict[str, Any]:
-        service.catch_up()
         return service.engine.retrieve(
             asked.question,
             k=asked.k,
@@ -170,7 +166,6 @@ def _object(text: str) -> dict[str, Any]:
 
 
 def _begin(service: Service, asked: AskRequest) -> Messages:
-    service.catch_up()
     return service.engine.ask(
         asked.question,
         asked.pipeline,
@@ -179,12 +174,6 @@ def _begin(service: Service, asked: AskRequest) -> Messages:
         exclude=asked.exclude,
         stored=not service.read_only,
     )
-
-
-def _wants_events(request: Request) -> bool:
-    """Whether events are asked for by name, and not less than JSON is."""
-    quality = {r.type: r.quality for r in parse_accept(request.headers.get("accept", ""))}
-    return quality.get(EVENTS, 0) > 0 and quality[EVENTS] >= quality.get("application/json", 0)
 
 
 def _headers(service: Service) -> dict[str, str]:
@@ -228,7 +217,7 @@ def _failed(message: GraphRagResponse, service: Service) -> Problem:
 
 
 class _Events(StreamingResponse):
-    """A run as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+    """A run as server-sent events."""
 
     def __init__(self, first: GraphRagResponse, run: Run, done: Any, headers: dict[str, str]) -> None:
         super().__init__(self._lines(first, run), media_type=EVENTS, headers=headers)
@@ -247,14 +236,11 @@ class _Events(StreamingResponse):
     async def _lines(first: GraphRagResponse, run: Run) -> AsyncIterator[str]:
         yield _event(first)
         try:
-            async for message in run.messages(_BEAT):
-                yield ": still at it\n\n" if message is None else _event(message)
+            async for message in run.messages(BEAT):
+                yield ALIVE if message is None else _event(message)
         except GraphRagError as error:
-            document = json.dumps(problem_of(error).document(), ensure_ascii=False)
-            yield f"event: error\ndata: {document}\n\n"
+            yield event("error", problem_of(error).document())
 
 
 def _event(message: GraphRagResponse) -> str:
-    """One event; JSON has no line ends of its own."""
-    data = json.dumps(message.as_json(), ensure_ascii=False)
-    return f"id: {message.message_id}\nevent: {message.kind}\ndata: {data}\n\n"
+    return event(message.kind, message.as_json(), str(message.message_id))

@@ -32,6 +32,14 @@ def _form(name: str) -> dict[str, Any]:
     return {"application/x-www-form-urlencoded": schema}
 
 
+_FILE = {"type": "string", "format": "binary"}
+_FILES = {
+    "multipart/form-data": {
+        "type": "object",
+        "properties": {"files": {"type": "array", "items": _FILE}},
+        "required": ["files"],
+    }
+}
 _ASK = {"application/json": AskRequest.model_json_schema()}
 _RETRIEVE = {"application/json": RetrieveRequest.model_json_schema()}
 
@@ -77,7 +85,9 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
     ("/traces/{id}", "get", "One trace.", (), None, _FORMS),
     ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
+    ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),
+    ("/documents/{id}", "delete", "Forget a document.", (), None, _JSON),
     ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
     ("/entities/{id}", "get", "One entity.", (), None, _FORMS),
     ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, _FORMS),
@@ -90,6 +100,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS = {"limit": _LIMIT, "offset": {"type": "integer", "minimum": 0}}
 _WRITES = {"put", "delete"}
+_GUARDED = {("post", "/update"), ("post", "/documents"), ("get", "/diagnostics")}
 
 
 async def openapi(request: Request) -> Response:
@@ -112,7 +123,7 @@ def description() -> dict[str, Any]:
         if body is not None:
             content = {media_type: {"schema": schema} for media_type, schema in body.items()}
             operation["requestBody"] = {"required": True, "content": content}
-        if method in _WRITES or path in {"/update", "/diagnostics"}:
+        if method in _WRITES or (method, path) in _GUARDED:
             operation["security"] = [{"token": []}]
         paths.setdefault(path, {})[method] = operation
     return {

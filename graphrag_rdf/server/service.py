@@ -53,9 +53,9 @@ class Service:
         self.isolated = os.name == "posix" and engine.place is not None
         self.queries: Queries = self._isolated() if self.isolated else self._in_process()
         self.started = time.time()
+        self.stopping = threading.Event()
         self._written: OrderedDict[str, int] = OrderedDict()
         self._changed = engine.store.commit_number(), time.time()
-        self._index_lock = threading.Lock()
 
     def _isolated(self) -> ReaderPool:
         place, settings = self.engine.place, self.settings
@@ -84,7 +84,8 @@ class Service:
         await self.queries.start()
 
     async def stop(self) -> None:
-        """Cancel answers, finish writes, end everything else."""
+        """Cancel answers, finish writes (an ingest: its chunk in hand), end everything else."""
+        self.stopping.set()
         await self.runs.stop()
         await self.writes.stop()
         await self.queries.stop()
@@ -125,14 +126,6 @@ class Service:
         """Raises Problem 403 when the server writes nothing."""
         if self.read_only:
             raise Problem(403, "this server was started with --read-only")
-
-    def catch_up(self) -> None:
-        """Bring the search indexes up to what clients wrote; one thread at a time."""
-        if self.read_only:
-            return
-        with self._index_lock:
-            if self.engine.text_index.commit_number != self.engine.store.content_commit():
-                self.engine.indexer.catch_up()
 
 
 def service_of(connection: HTTPConnection) -> Service:

@@ -1,0 +1,181 @@
+"""`POST /documents`: documents in, as `ingest` takes files; `DELETE /documents/{id}`: forget one."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import unicodedata
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.ingest.files import Upload
+from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.negotiation import content_type
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, problem_of
+from graphrag_rdf.server.service import COMMIT, Service, service_of
+
+_FILES = 1000
+_LONGEST = 1000
+"""Files of a request, letters of a name."""
+_LOOK = 0.5
+
+
+async def upload(request: Request) -> Response:
+    """Ingest the files of a form; the report, as `ingest --format json`, or with its progress as events.
+
+    A file's name, folders and all, is the document's identity. Who hangs up stops the run after the chunk in
+    hand; what was done is kept, and sending the same again goes on.
+    """
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    run = _Run(request, await _files(request))
+    if wants_events(request):
+        return StreamingResponse(run.lines(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
+    return JSONResponse(await run.report(), headers=_headers(service))
+
+
+async def forget(request: Request) -> Response:
+    """Forget a document, as `forget --format json`; `id` is an IRI or the end of one of ours."""
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    name: str = request.path_params["id"]
+    iri = name if ":" in name else f"{PROVENANCE_BASE}doc/{name}"
+
+    def work() -> dict[str, object]:
+        engine = service.engine
+        if not engine.store.select("provenance/find-document", name=iri):
+            raise Problem(404, f"there is no document {iri}")
+        return forget_documents(engine, find_documents(engine.store, [iri])).as_json()
+
+    found = await service.writes.run(work)
+    service.wrote(request, service.engine.store.commit_number())
+    return JSONResponse(found, headers=_headers(service))
+
+
+class _Run:
+    """An ingest in the thread of writes, heard from a route; who does not listen to its end stops it."""
+
+    def __init__(self, request: Request, uploads: list[Upload]) -> None:
+        self._request = request
+        self._service = service_of(request)
+        self._uploads = uploads
+        self._loop = asyncio.get_running_loop()
+        self._news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self._left = threading.Event()
+
+    def _work(self) -> dict[str, Any]:
+        engine = self._service.engine
+        report = engine.ingest_uploads(self._uploads, progress=self._tell, stop=self._between)
+        self._service.wrote(self._request, engine.store.commit_number())
+        return report.as_json()
+
+    def _between(self) -> bool:
+        """Between two chunks other writes have their turn, with the indexes at what the ingest wrote."""
+        indexer = self._service.engine.indexer
+        self._service.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
+        return self._left.is_set() or self._service.stopping.is_set()
+
+    def _tell(self, done: int, total: int, path: str) -> None:
+        news = {"done": done, "total": max(done, total), "path": path}
+        self._loop.call_soon_threadsafe(self._news.put_nowait, news)
+
+    async def report(self) -> dict[str, Any]:
+        """The report at the end.
+
+        Raises:
+            Problem: when the client left.
+            GraphRagError: of the run.
+        """
+        done = asyncio.ensure_future(self._service.writes.run(self._work, long=True))
+        try:
+            while not (await asyncio.wait([done], timeout=_LOOK))[0]:
+                if await self._request.is_disconnected():
+                    raise Problem(CLIENT_LEFT, "the client left")
+            return await done
+        finally:
+            self._left.set()
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Its progress and its report as server-sent events."""
+        done = asyncio.ensure_future(self._service.writes.run(self._work, long=True))
+        try:
+            while True:
+                heard = asyncio.ensure_future(self._news.get())
+                await asyncio.wait([done, heard], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
+                if heard.done():
+                    yield event("progress", heard.result())
+                    continue
+                heard.cancel()
+                if done.done():
+                    break
+                yield ALIVE
+            yield event("report", await done)
+        except (GraphRagError, Problem) as error:
+            problem = error if isinstance(error, Problem) else problem_of(error)
+            yield event("error", problem.document())
+        finally:
+            self._left.set()
+
+
+def _headers(service: Service) -> dict[str, str]:
+    return {COMMIT: str(service.engine.store.commit_number()), "Cache-Control": "no-store", "Vary": "Accept"}
+
+
+# --- what was sent -----------------------------------------------------------------------------------
+
+
+async def _files(request: Request) -> list[Upload]:
+    if content_type(request.headers.get("content-type"))[0] != "multipart/form-data":
+        raise Problem(
+            415, "documents are sent as multipart/form-data", headers={"Accept-Post": "multipart/form-data"}
+        )
+    body = await read_body(request, service_of(request).settings.max_body_mb << 20)
+
+    async def stream() -> AsyncGenerator[bytes, None]:
+        yield body
+
+    found: dict[str, Upload] = {}
+    try:
+        form = await MultiPartParser(request.headers, stream(), max_files=_FILES, max_fields=0).parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
+        raise Problem(400, f"the form cannot be read: {error}") from None
+    for _, value in form.multi_items():
+        assert isinstance(value, UploadFile)  # noqa: S101 - other fields are refused by the parser
+        identity = identity_of(value.filename or "")
+        if identity in found:
+            raise Problem(400, f"two files are called {identity}")
+        found[identity] = Upload(identity, await value.read())
+    await form.close()
+    if not found:
+        raise Problem(400, "the form holds no file")
+    return list(found.values())
+
+
+def identity_of(name: str) -> str:
+    """The identity of a document from the name that a client gives it.
+
+    Raises:
+        Problem: 400 for a name that is none, or leads out of its folder.
+    """
+    identity = unicodedata.normalize("NFC", name.replace("\\", "/"))
+    parts = identity.split("/")
+    if (
+        not identity
+        or len(identity) > _LONGEST
+        or any(part in ("", ".", "..") for part in parts)
+        or any(unicodedata.category(letter).startswith("C") for letter in identity)
+    ):
+        raise Problem(400, f"a document cannot be called {name[:80]!r}", hint="e.g. reports/2024.pdf")
+    return identity

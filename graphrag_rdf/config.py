@@ -177,6 +177,9 @@ class ServerSection(Section):
     queries_per_client: int = Field(default=64, ge=1, description="at once, running or waiting")
     requests_per_minute: int | None = Field(default=None, ge=1, description="of one client; none: any number")
     answers: int = Field(default=4, ge=1, le=64, description="questions that are answered at once")
+    ingest_folder: Path | None = Field(
+        default=None, description="folder whose documents clients of role write may have read"
+    )
     allow_service: tuple[str, ...] = Field(
         default=(), description="endpoints that SERVICE, and addresses that LOAD, may call"
     )

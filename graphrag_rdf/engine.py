@@ -301,8 +301,9 @@ class Engine:
         sync: bool = False,
         progress: Progress | None = None,
         stop: Stop | None = None,
+        root: Path | None = None,
     ) -> IngestReport:
-        """Read documents and extract facts into the store.
+        """Read documents and extract facts into the store; one run at a time.
 
         Args:
             paths: files, folders and globs.
@@ -310,6 +311,7 @@ class Engine:
             sync: forget documents of these folders that are gone from disk, and follow moved ones.
             progress: hears of each finished chunk.
             stop: asked between chunks whether the run should end; what is in hand is finished first.
+            root: folder by which documents are named, above all paths; None takes the paths themselves.
 
         Raises:
             LlmError: when the model cannot be used at all.
@@ -319,7 +321,9 @@ class Engine:
         from graphrag_rdf.ingest.files import ingest_files
 
         return self._ingest(
-            lambda: ingest_files(self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+            lambda: ingest_files(
+                self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop, root=root
+            )
         )
 
     def ingest_uploads(
@@ -559,8 +563,8 @@ class Engine:
             index = self.text_index
             if index.commit_number == self.store.content_commit():
                 return index
-            if self._ingesting:
-                state.warn("index_behind", "an ingest is under way; what it read last may not be found yet")
+            if self._ingesting or self.read_only:
+                state.warn("index_behind", "what was written last is not in the search index yet")
                 return index
             with self._index_lock:
                 if index.commit_number != self.store.content_commit():

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "source": ("source", "From documents to facts, and from facts to the characters they rest on."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
+    "mcp": ("mcp", "Serve the store as tools for programs with a language model (MCP)."),
     "queries": ("queries", "The query templates that the program itself works with."),
     "entities": ("entities", "The entities of the knowledge graph."),
     "forget": ("forget", "Erase documents, and what only they supported."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -16,6 +17,12 @@ model_option = click.option(
 )
 embedding_option = click.option(
     "--embedding-model", metavar="M", help="A litellm name, local:DIR, fastembed:NAME, or none."
+)
+allow_ingest_option = click.option(
+    "--allow-ingest",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Let clients have documents of this folder read.",
 )
 set_option = click.option(
     "--set",

@@ -9,7 +9,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.options import embedding_option, model_option
+from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
 from graphrag_rdf.cli.session import open_engine
 
 _ROLES = ("nothing", "read", "write", "admin")
@@ -47,6 +47,7 @@ _ROLES = ("nothing", "read", "write", "admin")
 @click.option(
     "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin ask; may be repeated."
 )
+@allow_ingest_option
 @model_option
 @embedding_option
 def serve_command(
@@ -58,10 +59,11 @@ def serve_command(
     read_only: bool,
     query_timeout: float | None,
     cors: tuple[str, ...],
+    allow_ingest: Path | None,
     model: str | None,
     embedding_model: str | None,
 ) -> None:
-    """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask.
+    """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask, tools at /mcp.
 
     Only this computer can reach it unless --host says otherwise. Reading is open, writing needs a token.
     """
@@ -76,6 +78,7 @@ def serve_command(
         "server.anonymous": anonymous,
         "server.query_timeout": query_timeout,
         "server.cors": list(cors) or None,
+        "server.ingest_folder": allow_ingest,
     }
     from graphrag_rdf.server.run import serve
 

@@ -45,7 +45,8 @@ class Discovery:
 
 
 class _Collector:
-    def __init__(self, exclude: Sequence[Path]) -> None:
+    def __init__(self, exclude: Sequence[Path], root: Path | None) -> None:
+        self.root = root
         self.excluded = [Path(os.path.realpath(path)) for path in exclude]
         self.sources: dict[str, Source] = {}  # by real path
         self.identities: dict[str, Path] = {}
@@ -70,7 +71,7 @@ class _Collector:
 
     def add(self, path: Path, root: Path) -> None:
         real = os.path.realpath(path)
-        identity = _identity(path, root)
+        identity = _identity(path, self.root or root)
         if real in self.sources:
             return
         if identity in self.identities:
@@ -86,7 +87,9 @@ class _Collector:
         self.errors[argument, reason] = None
 
 
-def discover(arguments: Sequence[str], *, exclude: Sequence[Path] = ()) -> Discovery:
+def discover(
+    arguments: Sequence[str], *, exclude: Sequence[Path] = (), root: Path | None = None
+) -> Discovery:
     """Find the documents that files, folders and globs name.
 
     Folders are searched recursively; hidden files and folders are left out, and so are folders behind
@@ -97,8 +100,10 @@ def discover(arguments: Sequence[str], *, exclude: Sequence[Path] = ()) -> Disco
     Args:
         arguments: as typed.
         exclude: folders never to search, e.g. the store's.
+        root: folder by which all documents are named, whatever argument named them; it is absolute and above
+            all arguments. None takes the folder that was named.
     """
-    collector = _Collector(exclude)
+    collector = _Collector(exclude, root)
     for argument in arguments:
         path = Path(argument)
         try:

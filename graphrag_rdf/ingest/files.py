@@ -56,9 +56,10 @@ def ingest_files(
     sync: bool,
     progress: Progress | None,
     stop: Stop | None = None,
+    root: Path | None = None,
 ) -> IngestReport:
     """See `Engine.ingest`."""
-    found = find(engine, paths)
+    found = find(engine, paths, root)
     spent = _usage(engine)
     run = _begin(engine, refresh, progress, stop)
     max_bytes = engine.settings.documents.max_bytes
@@ -149,12 +150,12 @@ def _less(now: N | None, before: N | None) -> N | None:
     return None if now is None else now if before is None else now - before
 
 
-def find(engine: Engine, paths: Sequence[str | Path]) -> Discovery:
-    """The files that the arguments name, without the store's own folder."""
+def find(engine: Engine, paths: Sequence[str | Path], root: Path | None = None) -> Discovery:
+    """The files that the arguments name, without the store's own folder; `root` as in `discover`."""
     exclude = [engine.place.root] if engine.place else []
     if engine.place and engine.place.root.parent.name == "collections":
         exclude.append(engine.place.root.parent.parent)
-    return discover([str(path) for path in paths], exclude=exclude)
+    return discover([str(path) for path in paths], exclude=exclude, root=root)
 
 
 def plans(planner: Planner, found: Discovery) -> Iterator[DocumentPlan | DocumentError]:

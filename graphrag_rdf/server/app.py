@@ -33,6 +33,7 @@ from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Guard, known_hosts
 from graphrag_rdf.server.lane import Lane
+from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.pages import ask as asking
 from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
@@ -41,6 +42,8 @@ from graphrag_rdf.server.throttle import Rate
 
 _COMPRESSED_FROM = 1024
 _LEVEL = 4
+_MCP = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
+"""Headers of the Model Context Protocol."""
 
 
 class _Compressed(GZipMiddleware):
@@ -80,6 +83,7 @@ def routes() -> list[BaseRoute]:
         Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
         Route("/ontology", ontology.ontology, methods=["GET"]),
         Route("/static/{name}", assets.static_file, methods=["GET"]),
+        Route("/mcp", mcp.McpEndpoint(), methods=mcp.METHODS),
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
@@ -100,6 +104,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
     service = Service(engine, settings)
     access = Access.of_settings(settings)
     metrics = _metrics(service)
+    tools = mcp.McpTools(service)
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -108,6 +113,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         try:
             yield
         finally:
+            await tools.stop()
             await service.stop()
 
     app = Starlette(
@@ -116,7 +122,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         lifespan=lifespan,
         exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
     )
-    app.state.service, app.state.access, app.state.metrics = service, access, metrics
+    app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
     app.router.redirect_slashes = False
     return app
 
@@ -136,8 +142,8 @@ def _middleware(
         CORSMiddleware,
         allow_origins=settings.cors,
         allow_methods=["GET", "HEAD", "POST", "PUT", "DELETE", "QUERY"],
-        allow_headers=["Authorization", "Content-Type", "If-None-Match", MIN_COMMIT],
-        expose_headers=[COMMIT, "ETag", "Location", "X-Request-Id"],
+        allow_headers=["Authorization", "Content-Type", "If-None-Match", MIN_COMMIT, *_MCP],
+        expose_headers=[COMMIT, "ETag", "Location", "X-Request-Id", "Mcp-Session-Id"],
     )
     return [
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),

@@ -36,7 +36,7 @@ async def ask(request: Request) -> Response:
     service.concurrency.enter(client)
     run: Run | None = None
     try:
-        run = service.runs.start(lambda: _begin(service, asked))
+        run = service.runs.start(lambda: begin(service, asked))
         if wants_events(request):
             first = await _first(run, request)
             return _Events(first, run, lambda: service.concurrency.leave(client), _headers(service))
@@ -48,7 +48,7 @@ async def ask(request: Request) -> Response:
         raise
     service.concurrency.leave(client)
     if last.answer is None:
-        raise _failed(last, service)
+        raise failed(last, service)
     return JSONResponse(last.answer, headers=_headers(service))
 
 
@@ -60,13 +60,13 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
     """
     service = _allowed(request)
     with service.concurrency.slot(client_of(request)):
-        run = service.runs.start(lambda: _begin(service, asked))
+        run = service.runs.start(lambda: begin(service, asked))
         try:
             last = await _last(run, request)
         finally:
             run.close()
     if last.answer is None:
-        raise _failed(last, service)
+        raise failed(last, service)
     return last.answer
 
 
@@ -75,19 +75,9 @@ async def retrieve(request: Request) -> Response:
     service = _allowed(request)
     asked = read_request(RetrieveRequest, await _json(request))
 
-    def work() -> dict[str, Any]:
-        return service.engine.retrieve(
-            asked.question,
-            k=asked.k,
-            pipeline=asked.pipeline,
-            settings=asked.steps(),
-            include=asked.include,
-            exclude=asked.exclude,
-            preview=asked.preview,
-        )
-
     with service.concurrency.slot(client_of(request)):
-        return JSONResponse(await service.runs.call(work), headers=_headers(service))
+        found = await service.runs.call(lambda: ranked(service, asked))
+        return JSONResponse(found, headers=_headers(service))
 
 
 async def ask_socket(socket: WebSocket) -> None:
@@ -120,7 +110,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
     _allowed(socket)
     asked = read_request(AskRequest, data)
     with service.concurrency.slot(client_of(socket)):
-        run = service.runs.start(lambda: _begin(service, asked))
+        run = service.runs.start(lambda: begin(service, asked))
         heard = asyncio.ensure_future(socket.receive())
         try:
             async for message in run.messages(_LOOK):
@@ -139,13 +129,20 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
 
 
 def _allowed(connection: HTTPConnection) -> Service:
-    """The service, for those who may ask. A model costs money, so with one it takes a token."""
-    require(connection, "read")
+    """The service, for those who may ask."""
     service = service_of(connection)
-    if service.engine.settings.llm.model is not None and not connection.scope["state"].get("token"):
-        needed: Role = "write"  # or, without a token, whoever is trusted to write
-        require(connection, needed)
+    require(connection, role_to_ask(service, known=connection.scope["state"].get("token") is not None))
     return service
+
+
+def role_to_ask(service: Service, *, known: bool) -> Role:
+    """The role that it takes to ask. A model costs money, so with one it takes a token or, without a token,
+    whoever is trusted to write.
+
+    Args:
+        known: whether the client has a token.
+    """
+    return "read" if known or service.engine.settings.llm.model is None else "write"
 
 
 async def _json(request: Request) -> bytes:
@@ -165,7 +162,8 @@ def _object(text: str) -> dict[str, Any]:
     return data
 
 
-def _begin(service: Service, asked: AskRequest) -> Messages:
+def begin(service: Service, asked: AskRequest) -> Messages:
+    """The messages of a run, in the thread in which they are made."""
     return service.engine.ask(
         asked.question,
         asked.pipeline,
@@ -173,6 +171,19 @@ def _begin(service: Service, asked: AskRequest) -> Messages:
         include=asked.include,
         exclude=asked.exclude,
         stored=not service.read_only,
+    )
+
+
+def ranked(service: Service, asked: RetrieveRequest) -> dict[str, Any]:
+    """Chunks and edges for a question, in a thread."""
+    return service.engine.retrieve(
+        asked.question,
+        k=asked.k,
+        pipeline=asked.pipeline,
+        settings=asked.steps(),
+        include=asked.include,
+        exclude=asked.exclude,
+        preview=asked.preview,
     )
 
 
@@ -209,7 +220,7 @@ async def _last(run: Run, request: Request) -> GraphRagResponse:
     return last
 
 
-def _failed(message: GraphRagResponse, service: Service) -> Problem:
+def failed(message: GraphRagResponse, service: Service) -> Problem:
     """The problem of a run that ended with an error: with a model it is as a rule the model's, else ours."""
     error = message.error or {"type": "graph-rag-error", "message": "the run ended without an answer"}
     status = 500 if service.engine.settings.llm.model is None else 502

@@ -200,7 +200,7 @@ def _write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> No
 def _checked(found: Iterable[Triple | Quad], limit: int, wanted: Wanted) -> Iterator[Triple | Quad]:
     for number, statement in enumerate(found):
         if number >= limit:
-            raise QueryFailed(503, f"the answer has more than {limit:,} statements")
+            raise QueryFailed(503, f"the answer has more than {limit:,} statements: ask for fewer (LIMIT)")
         if not wanted.triple_terms and isinstance(statement.object, Triple):
             raise QueryFailed(406, f"the answer has triple terms, which {wanted.content_type} cannot carry")
         yield statement
@@ -241,7 +241,9 @@ class _Bounded:
         if self._bytes > self._job.max_bytes:
             raise QueryFailed(503, f"the answer is larger than {self._job.max_bytes:,} bytes")
         if self._rows is not None and self._rows(data) > self._job.max_rows:
-            raise QueryFailed(503, f"the answer has more than {self._job.max_rows:,} rows")
+            raise QueryFailed(
+                503, f"the answer has more than {self._job.max_rows:,} rows: ask for fewer (LIMIT)"
+            )
         if self.forbidden is not None and self.forbidden in data:
             raise QueryFailed(406, "the answer has triple terms, which version 1.1 cannot carry")
         return self._output.write(data)

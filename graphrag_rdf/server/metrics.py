@@ -24,6 +24,7 @@ _AREAS = frozenset(
         "store",
         "ask",
         "retrieve",
+        "mcp",
         "traces",
         "documents",
         "entities",

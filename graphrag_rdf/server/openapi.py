@@ -16,6 +16,7 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
 _ANY: dict[str, Any] = {}
 _JSON = ("application/json",)
+_TOOLS = (*_JSON, "text/event-stream")
 _RDF = tuple(f.media_type for f in GRAPHS)
 _HTML = ("text/html",)
 _FORMS = (*_JSON, *_HTML, *_RDF)
@@ -90,6 +91,8 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/documents/{id}", "delete", "Forget a document.", (), None, _JSON),
     ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
     ("/entities/{id}", "get", "One entity.", (), None, _FORMS),
+    ("/mcp", "post", "The Model Context Protocol (streamable HTTP).", (), {"application/json": _ANY}, _TOOLS),
+    ("/mcp", "delete", "End a session of the Model Context Protocol.", (), None, ()),
     ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, _FORMS),
     ("/health", "get", "Whether the server is well.", (), None, _JSON),
     ("/metrics", "get", "Figures for Prometheus.", (), None, ("text/plain",)),
@@ -123,7 +126,7 @@ def description() -> dict[str, Any]:
         if body is not None:
             content = {media_type: {"schema": schema} for media_type, schema in body.items()}
             operation["requestBody"] = {"required": True, "content": content}
-        if method in _WRITES or (method, path) in _GUARDED:
+        if (method in _WRITES and path != "/mcp") or (method, path) in _GUARDED:
             operation["security"] = [{"token": []}]
         paths.setdefault(path, {})[method] = operation
     return {

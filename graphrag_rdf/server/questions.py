@@ -59,7 +59,7 @@ class RetrieveRequest(_Request):
     preview: bool = Field(default=False, description="also the paths behind each score")
 
 
-R = TypeVar("R", bound=_Request)
+R = TypeVar("R", bound=BaseModel)
 
 
 def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:

@@ -122,6 +122,15 @@ class Service:
             raise Problem(412, f"the newest commit is {newest}", headers={COMMIT: str(newest)})
         return max(mine, asked)
 
+    def between_chunks(self) -> bool:
+        """What an ingest asks between two chunks, in the thread of writes: whether it is to end.
+
+        Other writes have their turn, with the indexes at what the ingest wrote.
+        """
+        indexer = self.engine.indexer
+        self.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
+        return self.stopping.is_set()
+
     def require_writable(self) -> None:
         """Raises Problem 403 when the server writes nothing."""
         if self.read_only:

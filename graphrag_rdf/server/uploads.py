@@ -82,10 +82,7 @@ class _Run:
         return report.as_json()
 
     def _between(self) -> bool:
-        """Between two chunks other writes have their turn, with the indexes at what the ingest wrote."""
-        indexer = self._service.engine.indexer
-        self._service.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
-        return self._left.is_set() or self._service.stopping.is_set()
+        return self._service.between_chunks() or self._left.is_set()
 
     def _tell(self, done: int, total: int, path: str) -> None:
         news = {"done": done, "total": max(done, total), "path": path}

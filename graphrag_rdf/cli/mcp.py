@@ -1,0 +1,44 @@
+"""`mcp`: the store as tools for programs that speak the Model Context Protocol."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.failures import INTERRUPTED
+from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
+from graphrag_rdf.cli.session import open_engine
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf mcp --store ~/notes/graphrag-store",
+        "graphrag-rdf mcp --allow-ingest documents/",
+    ],
+)
+@allow_ingest_option
+@click.option("--read-only", is_flag=True, help="Write nothing at all, also no traces.")
+@model_option
+@embedding_option
+def mcp_command(
+    allow_ingest: Path | None, read_only: bool, model: str | None, embedding_model: str | None
+) -> int:
+    """Serve the store to a program that starts this one, by the Model Context Protocol over stdin and stdout.
+
+    Tools: ask, retrieve, sparql (reading), trace, source_of_fact, and with --allow-ingest also ingest. Over
+    HTTP the same tools are at /mcp of `serve`. Needs: pip install 'graphrag-rdf[mcp]'
+    """
+    overrides = {
+        "llm.model": model,
+        "embedding.model": embedding_model,
+        "server.ingest_folder": allow_ingest,
+    }
+    from graphrag_rdf.server.mcp.protocol import load
+    from graphrag_rdf.server.mcp.stdio import serve_stdio
+
+    load()
+    with open_engine(overrides, create=allow_ingest is not None, read_only=read_only) as engine:
+        return 0 if serve_stdio(engine, engine.settings.server) else INTERRUPTED

@@ -1,0 +1,116 @@
+"""`/mcp`: the protocol's streamable HTTP transport, behind the same guard as every other route.
+
+The package is imported, and the sessions' keeper started, by the first request. Streams that the server would
+open of its own (GET) are not offered: it has nothing to say unasked, and they would hold up a stop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.access import require
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.mcp import protocol
+from graphrag_rdf.server.mcp.calls import Caller
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.service import Service
+
+if TYPE_CHECKING:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+METHODS = ["POST", "DELETE"]
+_BODY = 1 << 18
+_SESSIONS = 256
+_IDLE = 600.0
+"""Seconds after which a session that nobody uses is forgotten."""
+
+
+class McpEndpoint:
+    """The route, as an ASGI app: it hands on to the app's own `McpTools`."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        tools: McpTools = scope["app"].state.tools
+        await tools(scope, receive, send)
+
+
+class McpTools:
+    """What serves the protocol over HTTP."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._end = asyncio.Event()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        request = Request(scope, receive)
+        require(request, "read")
+        if request.method == "POST":
+            receive = _replayed(await read_body(request, _BODY), receive)
+        try:
+            manager = await self._started()
+        except UsageError as missing:
+            raise Problem(501, missing.message, hint=missing.hint) from None
+        scope["user"] = _owner(scope["state"]["client"])
+        await manager.handle_request(scope, receive, send)
+
+    async def stop(self) -> None:
+        """Cancel what is under way, forget all sessions."""
+        self._end.set()
+        if self._keeper is not None:
+            await asyncio.wait([self._keeper])
+
+    async def _started(self) -> StreamableHTTPSessionManager:
+        if self._manager is None:
+            self._manager = asyncio.get_running_loop().create_future()
+            self._keeper = asyncio.create_task(self._keep(self._manager))
+        return await asyncio.shield(self._manager)
+
+    async def _keep(self, told: asyncio.Future[StreamableHTTPSessionManager]) -> None:
+        """The package's task group is entered and left in one task: this one."""
+        try:
+            await asyncio.to_thread(protocol.load)
+            manager = _manager(self._service)
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            self._manager = None
+            told.set_exception(error)
+            return
+        async with manager.run():
+            told.set_result(manager)
+            await self._end.wait()
+
+
+def _manager(service: Service) -> StreamableHTTPSessionManager:
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+    return StreamableHTTPSessionManager(
+        protocol.build(service, Caller.of_request),
+        max_request_body_size=_BODY,
+        session_idle_timeout=_IDLE,
+        max_sessions=_SESSIONS,
+    )
+
+
+def _owner(client: str) -> Any:
+    """Whose a session is: nobody else can use it."""
+    from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+    from mcp.server.auth.provider import AccessToken
+
+    return AuthenticatedUser(AccessToken(token="", client_id=client, scopes=[]))
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A body that was read, once more; what comes after it (the client leaves) as it comes."""
+    waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay

@@ -1,0 +1,261 @@
+"""The tools: one table. A client chooses no model, store, path or template."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from graphrag_rdf.config import Role
+from graphrag_rdf.server import ask
+from graphrag_rdf.server.evaluate import Job
+from graphrag_rdf.server.ingests import ingest_named, may_read
+from graphrag_rdf.server.inspect import inspect_query
+from graphrag_rdf.server.lane import forms_for
+from graphrag_rdf.server.mcp import texts
+from graphrag_rdf.server.mcp.calls import Call, Caller, Outcome
+from graphrag_rdf.server.problems import Problem, TransferAborted
+from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.sparql.render import prologue
+from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.sources import source_fact
+
+ROWS = 1000
+"""Rows, or statements, of an answer to SPARQL: a model has to read them."""
+_BYTES = 1 << 20
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SparqlArguments(_Arguments):
+    """Of `sparql`."""
+
+    query: Annotated[str, StringConstraints(min_length=1, max_length=100_000)] = Field(
+        description="SELECT, ASK, CONSTRUCT or DESCRIBE; tg, rag, prov, rdfs, skos, dcterms are declared"
+    )
+
+
+class TraceArguments(_Arguments):
+    """Of `trace`."""
+
+    trace: Name | None = Field(
+        default=None,
+        description="IRI or UUID of a session, question or step, or 'last'; without it the newest are listed",
+    )
+    limit: int = Field(default=20, ge=1, le=200, description="of the list")
+
+
+class FactArguments(_Arguments):
+    """Of `source_of_fact`."""
+
+    subject: Text = Field(description="a label, an IRI or an N-Triples term")
+    predicate: Text = Field(description="a label or an IRI")
+    object: Text = Field(description="a label, an IRI or an N-Triples term")
+
+
+class IngestArguments(_Arguments):
+    """Of `ingest`."""
+
+    paths: Annotated[list[Text], Field(min_length=1, max_length=100)] = Field(
+        description="files or folders, relative to the folder that the server allows; '.' is all of it"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool.
+
+    Attributes:
+        about: what it does and when to use it, for a model.
+        arguments: what it takes.
+        keys: of its result, with their JSON types; more may come.
+        work: does it.
+        role: who may call it.
+        writes: whether it changes what is known (a trace of a question does not).
+        offered: whether the server has it at all.
+    """
+
+    name: str
+    title: str
+    about: str
+    arguments: type[BaseModel]
+    keys: dict[str, str]
+    work: Callable[[Call, Any], Awaitable[Outcome]]
+    role: Role = "read"
+    writes: bool = False
+    offered: Callable[[Service], bool] = lambda service: True  # noqa: ARG005
+
+    @property
+    def result_schema(self) -> dict[str, Any]:
+        """JSON schema of its result."""
+        properties = {key.rstrip("?"): {"type": kind} for key, kind in self.keys.items()}
+        required = [key for key in self.keys if not key.endswith("?")]
+        return {"type": "object", "properties": properties, "required": required}
+
+
+async def _ask(call: Call, asked: AskRequest) -> Outcome:
+    service = call.service
+    call.caller.require(ask.role_to_ask(service, known=call.caller.known))
+    run = service.runs.start(lambda: ask.begin(service, asked))
+    session, last, done = "", None, 0
+    try:
+        async for message in run.messages():
+            if message is None:
+                continue
+            last = message
+            if message.message_type == "explain":
+                done += 1
+                session = session or message.explain_id or ""
+                await call.progress(done, None, message.kind)
+    finally:
+        run.close()
+    if last is None:
+        raise Problem(503, "the server is stopping")
+    if last.answer is None:
+        raise ask.failed(last, service)
+    return Outcome({**last.answer, "trace": session}, texts.of_answer(last.answer, session))
+
+
+async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
+    service = call.service
+    call.caller.require(ask.role_to_ask(service, known=call.caller.known))
+    found = await service.runs.call(lambda: ask.ranked(service, asked))
+    return Outcome(found, texts.of_passages(found))
+
+
+async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
+    service, settings = call.service, call.service.settings
+    text = prologue(asked.query).replace("\n", " ") + asked.query
+    looked_at = inspect_query(text, settings.allow_service)
+    results, graph = forms_for("application/sparql-results+json, text/turtle")
+    job = Job(
+        text=text,
+        masked=looked_at.masked,
+        roams=looked_at.roams,
+        results=results,
+        graph=graph,
+        max_rows=min(ROWS, settings.max_rows),
+        max_bytes=min(_BYTES, settings.max_result_mb << 20),
+    )
+    answer = await service.queries.run(job, service.engine.store.commit_number(), _still_there)
+    try:
+        data = b"".join([part async for part in answer.parts()])
+    except TransferAborted as aborted:
+        raise Problem(503, str(aborted)) from None
+    if answer.content_type.startswith("text/turtle"):
+        turtle = data.decode()
+        return Outcome({"turtle": turtle}, turtle)
+    found: dict[str, Any] = json.loads(data)
+    return Outcome(found, texts.of_results(found))
+
+
+async def _trace(call: Call, asked: TraceArguments) -> Outcome:
+    engine = call.service.engine
+
+    def look() -> Outcome:
+        if asked.trace is None:
+            listed = list_traces(engine.store, asked.limit)
+            return Outcome({"traces": [trace.as_json() for trace in listed]}, texts.of_traces(listed))
+        session = find_trace(engine.store, asked.trace)
+        found = read_trace(engine.store, session, engine.librarian)
+        return Outcome(found.as_json(), texts.of_trace(found))
+
+    return await asyncio.to_thread(look)
+
+
+async def _source_of_fact(call: Call, asked: FactArguments) -> Outcome:
+    store = call.service.engine.store
+    found = await asyncio.to_thread(source_fact, store, asked.subject, asked.predicate, asked.object)
+    return Outcome({"sources": [source.as_json() for source in found]}, texts.of_sources(found))
+
+
+async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
+    report = await ingest_named(call.service, asked.paths, call.progress)
+    return Outcome(report.as_json(), texts.of_report(report))
+
+
+async def _still_there() -> bool:
+    """Who goes away cancels the call."""
+    return False
+
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "ask",
+        "Ask a question",
+        "Answer a question from the documents, with citations down to the quoted characters. Without a "
+        "language model of its own the server quotes the sentences that answer best. It says so when it does "
+        "not know.",
+        AskRequest,
+        {
+            "question": "string",
+            "answer": "string",
+            "citations": "array",
+            "warnings": "array",
+            "trace": "string",
+        },
+        _ask,
+    ),
+    Tool(
+        "retrieve",
+        "Find passages",
+        "Rank passages and facts for a question without answering it: material to read yourself.",
+        RetrieveRequest,
+        {"question": "string", "results": "array", "edges": "array", "warnings": "array"},
+        _retrieve,
+    ),
+    Tool(
+        "sparql",
+        "Query the graph",
+        "Run a reading SPARQL query (RDF 1.2: triple terms are <<( s p o )>>). Facts and labels are in the "
+        "default graph; documents, chunks and evidence in GRAPH <urn:graph:source>; traces in GRAPH "
+        f"<urn:graph:retrieval>. At most {ROWS} rows: use LIMIT.",
+        SparqlArguments,
+        {"head?": "object", "results?": "object", "boolean?": "boolean", "turtle?": "string"},
+        _sparql,
+    ),
+    Tool(
+        "trace",
+        "How an answer came about",
+        "Show the steps of an answer (concepts, entities, facts chosen with scores and reasons, sources), or "
+        "list the newest questions.",
+        TraceArguments,
+        {"traces?": "array", "steps?": "array"},
+        _trace,
+    ),
+    Tool(
+        "source_of_fact",
+        "Where a fact stands",
+        "Every document, page and quotation that supports a fact.",
+        FactArguments,
+        {"sources": "array"},
+        _source_of_fact,
+    ),
+    Tool(
+        "ingest",
+        "Read documents",
+        "Read documents of the folder that the server allows, and extract facts from them.",
+        IngestArguments,
+        {"documents": "object", "chunks": "object", "facts": "integer", "failures": "array"},
+        _ingest,
+        role="write",
+        writes=True,
+        offered=may_read,
+    ),
+)
+
+
+def tools_for(service: Service, caller: Caller) -> list[Tool]:
+    """The tools that a caller may call."""
+    return [tool for tool in TOOLS if tool.offered(service) and caller.may(tool.role)]

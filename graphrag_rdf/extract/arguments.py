@@ -189,8 +189,11 @@ class Arguments:
             owner = self._name(noun.owner)
         if isinstance(owner, str):
             return owner
+        if owner.known is not None and owner.known.owned:  # "its dam's dam" is a chain of guesses
+            return "nested_owner"
         rest = surface(noun.owned if noun.owner else noun.units[noun.core[0] :])
         known = self._references.meet(f"{owner.text}'s {rest}", short=False)
+        known.owned = True
         known.head = known.head or noun.head.lower
         self._place(known, noun.start, noun.end)
         return Argument(known.name, known, factor=owner.factor)

@@ -66,6 +66,7 @@ class Lexicon:
         titles: honorific before a name -> entity type.
         pronouns: pronoun -> `he`, `she`, `it`, `they` or `other`.
         indefinite: articles that introduce something new.
+        definite: articles; names of people stand without one.
         prepositional: subordinators that are prepositions before a phrase.
         hypothetical: subordinators of clauses that are not asserted.
         speech: verbs of saying, past tense.
@@ -91,6 +92,7 @@ class Lexicon:
     titles: dict[str, str]
     pronouns: dict[str, str]
     indefinite: frozenset[str]
+    definite: frozenset[str]
     prepositional: frozenset[str]
     hypothetical: frozenset[str]
     speech: frozenset[str]
@@ -126,6 +128,7 @@ def lexicon(language: str) -> Lexicon:
         titles=_inverted(table["titles"]),
         pronouns=_inverted(table["pronouns"]),
         indefinite=lists["indefinite"],
+        definite=lists["definite"],
         prepositional=lists["prepositional"],
         hypothetical=lists["hypothetical"],
         speech=lists["speech"],

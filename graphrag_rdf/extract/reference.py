@@ -6,7 +6,7 @@ stays open stays open, and the statement is rejected with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from .lexicon import Lexicon
@@ -59,6 +59,7 @@ class Known:
         gender: `he`, `she`, `it`, `they` or "".
         aliases: other forms, in the order met.
         assumed: whether it is a topic that the text itself does not name.
+        owned: whether it is named by its owner.
     """
 
     name: str
@@ -67,19 +68,27 @@ class Known:
     gender: str = ""
     aliases: list[str] = field(default_factory=list)
     assumed: bool = False
+    owned: bool = False
 
 
 class References:
     """The things that a chunk has named so far.
 
+    Attributes:
+        introduced: whether the sentence before ended with something new ("… carried a letter."): then "it" is
+            that, of which nothing is known.
+
     Args:
         words: lexicon of the chunk's language.
         places: folded name -> offset of its first mention; a short form comes after the full one.
+        articled: folded names that stand with an article somewhere, as the names of people do not.
     """
 
-    def __init__(self, words: Lexicon, places: Mapping[str, int]) -> None:
+    def __init__(self, words: Lexicon, places: Mapping[str, int], articled: Set[str] = frozenset()) -> None:
+        self.introduced = False
         self._words = words
         self._places = places
+        self._articled = articled
         self._known: dict[str, Known] = {}
         self._by_last_word: dict[str, list[Known]] = {}
         self._recent: list[Known] = []
@@ -134,6 +143,7 @@ class References:
 
     def subject(self, known: Known) -> None:
         """Says that a clause is about this thing."""
+        self.introduced = False
         if known in self._recent:
             self._recent.remove(known)
         self._recent.append(known)
@@ -145,15 +155,29 @@ class References:
             word: the pronoun, possessive or not, lower case.
         """
         gender = self._words.pronouns.get(word, "other")
-        if gender == "other":
+        if gender == "other" or (gender == "it" and self.introduced):
             return None
-        for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
+        nearest = [*reversed(self._recent), *([self.topic] if self.topic else [])]
+        if gender == "she" and nearest and self._is_vessel(nearest[0]):
+            return nearest[0]
+        for known in nearest:
+            if gender in {"he", "she"} and fold(known.name) in self._articled:
+                continue
             if _fits(known, gender, self._words):
                 if gender in {"he", "she"}:
                     known.gender = known.gender or gender
                     known.type = known.type or "Person"
                 return known
         return None
+
+    def _is_vessel(self, known: Known) -> bool:
+        """Whether "she" may be said of a thing with a name, as of ships: "the Petrel"."""
+        return (
+            fold(known.name) in self._articled
+            and known.name[0].isupper()
+            and known.type in {None, "Product"}
+            and " " not in known.name
+        )
 
     def described(self, head: str) -> Known | None:
         """What "the company" means: the nearest thing described as one, or with the word in its name.

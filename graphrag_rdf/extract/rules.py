@@ -158,7 +158,7 @@ class _Work:
         places: dict[str, int] = {}
         for mention in mentions:
             places.setdefault(fold(mention.name), mention.offset)
-        self.references = References(self.words, places)
+        self.references = References(self.words, places, self._articled())
         self.arguments = Arguments(
             self.words, self.references, self._canonical, lambda name: _reject(name, settings)
         )
@@ -166,6 +166,13 @@ class _Work:
         self.rejected: dict[Rejected, None] = {}
         self.definitions: dict[str, str] = {}
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
+
+    def _articled(self) -> frozenset[str]:
+        """Folded names that stand with an article somewhere."""
+        before = (
+            (m.name, self.text[max(0, m.offset - 5) : m.offset].casefold().split()) for m in self.mentions
+        )
+        return frozenset(fold(name) for name, words in before if words and words[-1] in self.words.definite)
 
     def run(self, title: str | None, topic: str | None) -> Extraction:
         self._set_topic(topic or title, given=topic is not None)
@@ -221,6 +228,17 @@ class _Work:
                 turn += 1
         for noun in reading.subjects[turn:]:
             self._follow(noun)
+        self.references.introduced = any(map(self._introduces, reading.statements))
+
+    def _introduces(self, statement: Statement) -> bool:
+        """Whether it does something with something new: "the company built a dam"."""
+        noun = statement.object
+        return (
+            statement.pattern in {"active", "have"}
+            and isinstance(noun, NounPhrase)
+            and noun.kind == "common"
+            and noun.determiner in self.words.indefinite
+        )
 
     def _follow(self, noun: NounPhrase) -> None:
         if noun.kind in {"name", "common"}:

@@ -140,6 +140,32 @@ def test_references(text: str, expected: str) -> None:
     assert expected in facts(text)
 
 
+def test_names_with_an_article_are_no_people_and_ships_are_she() -> None:
+    text = "The Petrel left Arnhythe at dawn. Captain Reay chose the way. The Petrel met the tide. She sank."
+    found = extract(text + " She lay in Skell Sound.")
+    assert "Petrel | lay in | Skell Sound" in [
+        f"{fact.subject} | {fact.predicate} | {fact.object}" for fact in found.relations
+    ]
+    assert {entity.type for entity in found.entities if entity.name == "Petrel"} == {None}
+    assert "Ada Venn | wrote | letters" in facts(
+        "Ada Venn copied the Tide Register. The Tide Register fills volumes. She wrote letters."
+    )
+
+
+def test_it_is_what_the_sentence_before_brought_in() -> None:
+    assert "Orrin Hall | was opened in | 1936" not in facts(
+        "Orrin Hall holds a blue book. It was opened in 1936."
+    )
+    assert "Orrin Hall | was opened in | 1936" in facts("Orrin Hall is a museum. It was opened in 1936.")
+
+
+def test_nothing_is_named_by_an_owner_that_is_owned_itself() -> None:
+    assert not any(
+        "'s dam's" in fact
+        for fact in facts("Orrin Hall has a dam. Orrin Hall's dam weighs 4 tonnes. Its dam has gates.")
+    )
+
+
 def test_the_topic_stands_in_for_a_pronoun() -> None:
     assert facts("It was founded in 1902.", topic="Orrin Ltd") == ["Orrin Ltd | was founded in | 1902"]
     assert facts("The film was released in 1902.", topic="Kelm (film)") == ["Kelm | was released in | 1902"]

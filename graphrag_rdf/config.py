@@ -117,10 +117,24 @@ class ExtractSection(Section):
 
 
 class RelationSection(Section):
-    """[relations] - derived between passages, and between entities."""
+    """[relations] - between passages, and between entities."""
 
     build: bool = Field(default=False, description="build them anew after each ingest that changed something")
+    use: Literal["auto", "structure", "llm"] = Field(
+        default="auto",
+        description="auto: a model, when one is set, relates passages; structure: only what they share and "
+        "how they stand does",
+    )
     window: int = Field(
+        default=2, ge=1, le=50, description="a passage and each of so many after it are a pair for the model"
+    )
+    truncate: int = Field(
+        default=1000, ge=100, description="characters of each passage of a pair that the model sees"
+    )
+    min_confidence: float = Field(
+        default=0.5, ge=0, le=1, description="relations that the model is less sure of are left out"
+    )
+    sentence_window: int = Field(
         default=2, ge=1, le=100, description="sentences within which two entities count as named together"
     )
     min_count: int = Field(default=2, ge=1, description="co-occurrences below are left out")

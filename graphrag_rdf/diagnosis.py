@@ -15,6 +15,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.ingest.relate import relation_names
 from graphrag_rdf.ingest.relations import relation_counts
 from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
@@ -104,7 +105,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             _relation(row): _number(row["facts"])
             for row in store.select("system/relation-counts", limit=_RELATIONS)
         }
-        | {prefixed(NamedNode(iri)) or iri: number for iri, number in relation_counts(store).items()},
+        | relation_names(relation_counts(store)),
     }
 
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.engine import relation_settings
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.ingest.choice import choose_extractor, choose_relation_reader
 from graphrag_rdf.ingest.files import ingest_settings
+from graphrag_rdf.ingest.relate import relation_settings
 from graphrag_rdf.ingest.relations import built, relation_counts
 from graphrag_rdf.rdf.terms import text_of, to_python
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 _AGAIN = "graphrag-rdf ingest DOCUMENTS makes them anew"
+_RELATE = "graphrag-rdf refresh relations"
 
 
 def config_drift(engine: Engine) -> list[dict[str, Any]]:
@@ -26,7 +27,7 @@ def config_drift(engine: Engine) -> list[dict[str, Any]]:
 
     What came in by other ways than ingest (imports, evaluation sets) was made by no setting.
     """
-    return [*_chunks(engine), *_facts(engine), *_vectors(engine), *_relations(engine)]
+    return [*_chunks(engine), *_facts(engine), *_vectors(engine), *_relations(engine), *_pairs(engine)]
 
 
 def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -43,12 +44,12 @@ def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
 
 
 def _differing(
-    engine: Engine, template: str, what: str, in_force: str, ours: tuple[str, ...]
+    engine: Engine, template: str, what: str, in_force: str, ours: tuple[str, ...], remedy: str = _AGAIN
 ) -> Iterator[dict[str, Any]]:
     for row in engine.store.select(template):
         made_with = text_of(row["made_with"])
         if made_with.startswith(ours) and made_with != in_force:
-            yield _entry(what, in_force, made_with, to_python(row["number"]), _AGAIN)
+            yield _entry(what, in_force, made_with, to_python(row["number"]), remedy)
 
 
 def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
@@ -83,7 +84,18 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
     if said[0] != said[1]:
         in_force, made_with = (json.dumps(one, sort_keys=True) for one in said)
         count = sum(relation_counts(engine.store).values())
-        yield _entry("relations derived", in_force, made_with, count, "graphrag-rdf refresh relations")
+        yield _entry("relations derived", in_force, made_with, count, _RELATE)
+
+
+def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
+    try:
+        reader = choose_relation_reader(engine.settings)
+    except GraphRagError:  # none can be had at all: refresh will say so
+        return
+    if reader is not None:
+        yield from _differing(
+            engine, "system/extractors", "pairs of passages read", reader.key, ("relations/",), _RELATE
+        )
 
 
 def _entry(what: str, in_force: str | None, made_with: str, count: object, remedy: str) -> dict[str, Any]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.indexing import StoreIndexer
-    from graphrag_rdf.ingest.relations import RelationSettings
+    from graphrag_rdf.ingest.relate import RelationReport
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.run import Progress, Stop
     from graphrag_rdf.llm.budget import Budget
@@ -350,39 +350,36 @@ class Engine:
             self._ingesting = True
             try:
                 self._take_settings()
-                report = run()
-                if self.settings.relations.build and report.stopped is None:
-                    self._rebuild_relations()
-                return report
+                return run()
             finally:
                 self._ingesting = False
 
-    def refresh_relations(self, documents: Sequence[NamedNode] = ()) -> dict[str, int]:
-        """Build the derived relations anew (see `ingest.relations`), by the settings `relations`.
+    def refresh_relations(
+        self,
+        documents: Sequence[NamedNode] = (),
+        *,
+        again: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> RelationReport:
+        """Relate passages and entities anew, by the settings `relations`: by a model, pair by pair, where one
+        is set (see `ingest.pair_relations`), and by what they share and how they stand (`ingest.relations`).
 
         Args:
             documents: only those that touch these; empty: all.
-
-        Returns:
-            how many there are now of each kind, by IRI.
+            again: have the model read also the pairs that it has read before.
+            progress: hears of each finished pair.
+            stop: asked between pairs whether the run should end.
 
         Raises:
             UsageError: when a part would be built with other settings than the rest.
             ConfigError: when the store keeps settings that cannot be.
+            LlmError: when the model cannot be used at all.
         """
-        from graphrag_rdf.ingest.relations import build_relations, relation_counts
+        from graphrag_rdf.ingest.relate import refresh_relations
 
         self._take_settings()
-        build_relations(self.store, relation_settings(self.settings), documents)
-        return relation_counts(self.store)
-
-    def _rebuild_relations(self) -> None:
-        """Build the derived relations, unless they are those of what the store holds."""
-        from graphrag_rdf.ingest.relations import Built, build_relations, built
-
-        wanted = relation_settings(self.settings)
-        if built(self.store) != Built(wanted, self.store.content_commit()):
-            build_relations(self.store, wanted)
+        return refresh_relations(self, documents, again=again, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""
@@ -450,6 +447,7 @@ class Engine:
             "include": sorted(entity.value for entity in state.include),
             "exclude": sorted(entity.value for entity in state.exclude),
             "warnings": state.warnings,
+            "relations": [text_of(row["parameters"]) for row in self.store.select("derived/built")],
         }
 
     def retrieve(
@@ -625,14 +623,6 @@ class Engine:
         if len(known) > 1:
             raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
         return NamedNode(known[0])
-
-
-def relation_settings(settings: Settings) -> RelationSettings:
-    """How derived relations are built."""
-    from graphrag_rdf.ingest.relations import RelationSettings
-
-    wanted = settings.relations
-    return RelationSettings(wanted.window, wanted.min_count, wanted.hub_limit)
 
 
 def check_question(question: str) -> str:

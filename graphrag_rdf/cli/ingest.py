@@ -10,18 +10,20 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.failures import DONE, IN_PART, INTERRUPTED
+from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.output import format_option, pairs, say
 from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.summary import counts, outcome, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest.estimate import Estimate
-    from graphrag_rdf.ingest.report import FailureReport, IngestReport, LlmCounts
+    from graphrag_rdf.ingest.report import FailureReport, IngestReport
 
 _LISTED = 20
+_REASONS = 3
 
 
 @click.command(
@@ -73,7 +75,7 @@ def ingest_command(
         output.write_json(report.as_json())
     else:
         _show(report, engine.settings)
-    return _exit_code(report)
+    return outcome(report.stopped, failed=bool(report.failures))
 
 
 def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) -> None:
@@ -93,25 +95,23 @@ def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) 
     )
 
 
-def _exit_code(report: IngestReport) -> int:
-    if report.stopped == "interrupted":
-        return INTERRUPTED
-    return IN_PART if report.failures or report.stopped else DONE
-
-
 # --- for people ----------------------------------------------------------------------------------
 
 
 def _show(report: IngestReport, settings: Settings) -> None:
     documents, chunks = report.documents, report.chunks
     lines: list[tuple[str, object]] = [
-        ("documents", _counts(vars_of(documents)) or "none"),
-        ("chunks", _counts(vars_of(chunks)) or "none"),
+        ("documents", counts(documents) or "none"),
+        ("chunks", counts(chunks) or "none"),
         ("facts", f"{report.facts:,} new, by {settings.llm.model or 'rules'}"),
         ("entities", f"{report.entities:,} new"),
     ]
+    if report.rejected:
+        lines.append(("left out", _rejected(report.rejected)))
+    if report.relations:
+        lines.append(("relations", counts(report.relations)))
     if report.llm.calls or report.llm.cached:
-        lines.append(("model", _usage(report.llm)))
+        lines.append(("model", usage(report.llm)))
     lines.append(("time", f"{report.seconds:.1f} s"))
     pairs(lines)
     for warning in report.warnings:
@@ -121,6 +121,14 @@ def _show(report: IngestReport, settings: Settings) -> None:
         output.warn("interrupted: what was done is kept; run the same command again to go on")
     elif report.stopped:
         output.warn("the budget is used up: raise it and run the same command again to go on")
+
+
+def _rejected(rejected: dict[str, int]) -> str:
+    """How many statements were not taken, and most of why."""
+    most = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
+    told = ", ".join(f"{number:,} {reason}" for reason, number in most[:_REASONS])
+    more = f" and {len(most) - _REASONS} more" if len(most) > _REASONS else ""
+    return f"{sum(rejected.values()):,} statements: {told}{more} (queries run system/rejected-counts)"
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
@@ -136,26 +144,6 @@ def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missin
             say(f"  {output.one_line(item)}")
         if len(items) > _LISTED:
             say(f"  … and {len(items) - _LISTED:,} more (--format json lists all)")
-
-
-def vars_of(counts: Any) -> dict[str, int]:
-    """The counts of a report's part, by name."""
-    from dataclasses import asdict
-
-    return asdict(counts)
-
-
-def _counts(counts: dict[str, int]) -> str:
-    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)
-
-
-def _usage(llm: LlmCounts) -> str:
-    parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
-    if llm.in_tokens is not None:
-        parts.append(f"{llm.in_tokens:,} + {llm.out_tokens or 0:,} tokens")
-    if llm.cost_usd is not None:
-        parts.append(f"{llm.cost_usd:.4f} USD")
-    return ", ".join(parts)
 
 
 # --- dry run -------------------------------------------------------------------------------------
@@ -190,8 +178,8 @@ def _show_estimate(found: Estimate) -> None:
     llm = found.llm
     cost = "price unknown" if llm.cost_usd is None else f"{llm.cost_usd:.2f} USD"
     lines: list[tuple[str, object]] = [
-        ("documents", _counts(vars_of(found.documents)) or "none"),
-        ("chunks", _counts(vars_of(found.chunks)) or "none"),
+        ("documents", counts(found.documents) or "none"),
+        ("chunks", counts(found.chunks) or "none"),
         ("to extract", f"{found.extracted:,} chunks, by {found.model or 'rules'}"),
     ]
     if found.model:

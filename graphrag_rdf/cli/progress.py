@@ -16,21 +16,23 @@ _EVERY = 10.0
 
 
 class IngestProgress:
-    """See `ingest.run.Progress`; shows chunks, time left, tokens and cost on stderr.
+    """See `ingest.run.Progress`; shows what is done, time left, tokens and cost on stderr.
 
     Args:
         budget: knows what model calls took so far.
+        things: what is counted, in the plural.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, things: str = "chunks") -> None:
         self._budget = budget
+        self._things = things
         self._bar: Any = None
         self._task: Any = None
         self._said = time.monotonic()
 
     def __enter__(self) -> Self:
         if on_terminal(err=True) and not is_quiet():
-            self._bar = _bar()
+            self._bar = _bar(self._things)
             self._task = self._bar.add_task("reading", total=None, used="")
             self._bar.start()
         return self
@@ -49,7 +51,7 @@ class IngestProgress:
             self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
         elif time.monotonic() - self._said >= _EVERY:
             self._said = time.monotonic()
-            note(" ".join(f"{done} chunks done, {total} known; {path} {self._used()}".split()))
+            note(" ".join(f"{done} {self._things} done, {total} known; {path} {self._used()}".split()))
 
     def _used(self) -> str:
         usage = self._budget.usage
@@ -61,7 +63,7 @@ class IngestProgress:
         return ", ".join(parts)
 
 
-def _bar() -> Any:
+def _bar(things: str) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -69,7 +71,7 @@ def _bar() -> Any:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("chunks"),
+        TextColumn(things),
         TimeRemainingColumn(),
         TextColumn("{task.fields[used]}", markup=False),
         console=Console(stderr=True),

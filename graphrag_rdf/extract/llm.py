@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -24,7 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from graphrag_rdf.errors import LlmError, TemplateError
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.extract.answers import confidence_of, fill_prompt, read_prompt
 from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.noise import reject_reason
@@ -33,8 +33,6 @@ from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import Completion, Message, encodable
 
 if TYPE_CHECKING:
-    import jinja2
-
     from graphrag_rdf.llm.gateway import LlmGateway
 
 LLM_VERSION = "1"
@@ -47,10 +45,10 @@ SECTIONS = {
     ),
 }
 
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # the same length and no letter more, so that offsets and searches for the text still hold
 _TAG = re.compile(r"<(?=\s*/?\s*(?:text|title)\b)", re.IGNORECASE)
+_VALUES = "text, title, language and entity_types"
 
 
 def _to_text(value: object) -> object:
@@ -188,7 +186,7 @@ class _Found:
             target, datatype, fits = typed_literal(target, answered.datatype)
             if not fits:
                 self.reject("datatype_mismatch", item)
-        confidence = _confidence(answered.confidence)
+        confidence = confidence_of(answered.confidence)
         if confidence is None and answered.confidence is not None:
             self.reject("confidence_unreadable", item)
         candidate = RelationCandidate(
@@ -232,11 +230,13 @@ class LlmExtractor:
         self._entity_types = tuple(entity_types)
         self._types = {fold(name): name for name in self._entity_types}
         self._rounds = gleaning_rounds
-        self._extract, source = _template(prompts / "extract.j2")
+        self._extract, source = read_prompt(prompts / "extract.j2")
         self._glean = ""
         if gleaning_rounds:
-            glean, glean_source = _template(prompts / "glean.j2")
-            self._glean = _render(glean, prompts / "glean.j2", {"entity_types": self._entity_types})
+            glean, glean_source = read_prompt(prompts / "glean.j2")
+            self._glean = fill_prompt(
+                glean, prompts / "glean.j2", {"entity_types": self._entity_types}, _VALUES
+            )
             source += "\0" + glean_source
         self._path = prompts / "extract.j2"
         digest = hashlib.sha256(source.encode()).hexdigest()
@@ -300,56 +300,10 @@ class LlmExtractor:
             "language": language,
             "entity_types": self._entity_types,
         }
-        return _render(self._extract, self._path, values)
-
-
-def _template(path: Path) -> tuple[jinja2.Template, str]:
-    import jinja2
-    import jinja2.sandbox
-
-    # a user's own prompts are not trusted with more than text; and prompts are no markup to escape
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined, trim_blocks=False, autoescape=False
-    )
-    try:
-        source = path.read_text("utf-8")
-        return environment.from_string(source), source
-    except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(
-            f"the prompt {path} cannot be read: {error}", "install again, or copy it anew"
-        ) from error
-    except jinja2.TemplateSyntaxError as error:
-        raise TemplateError(
-            f"the prompt {path} is malformed in line {error.lineno}: {error.message}"
-        ) from error
-
-
-def _render(template: jinja2.Template, path: Path, values: dict[str, Any]) -> str:
-    import jinja2
-
-    try:
-        return template.render(values)
-    except jinja2.TemplateError as error:
-        raise TemplateError(
-            f"the prompt {path} cannot be filled in: {error.message}",
-            "it may use text, title, language and entity_types",
-        ) from error
+        return fill_prompt(self._extract, self._path, values, _VALUES)
 
 
 def _predicate(text: str) -> str:
     """A phrase in lower case, also from `WORKS_FOR` and `worksFor`."""
     phrase = text if " " in text else _CAMEL.sub(" ", text)
     return " ".join(phrase.replace("_", " ").lower().split())
-
-
-def _confidence(value: object) -> float | None:
-    """0 to 1; from a number or a percentage, clipped; None for anything else."""
-    if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):
-        return min(1.0, float(percent[1]) / 100)
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(1.0, max(0.0, number)) if math.isfinite(number) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.errors import ConfigError
@@ -11,6 +12,7 @@ from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
+    from graphrag_rdf.extract.passage_relations import RelationReader
     from graphrag_rdf.llm.gateway import LlmGateway
 
 
@@ -39,12 +41,37 @@ def choose_extractor(
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
     from graphrag_rdf.extract.llm import LLM_VERSION, LlmExtractor
 
-    user = settings.pipelines / "ingest" if settings.pipelines else None
-    prompts = user if user and (user / "extract.j2").is_file() else folder("pipelines") / "ingest"
     extractor = LlmExtractor(
-        prompts,
+        _prompts(settings, "extract.j2"),
         model=model,
         entity_types=extract.entity_types,
         gleaning_rounds=extract.gleaning_rounds,
     )
     return LlmComponent(extractor, gateway(), LLM_VERSION, model, use_cache=use_cache)
+
+
+def choose_relation_reader(settings: Settings) -> RelationReader | None:
+    """What reads how passages are related: the model, or None for structure only.
+
+    Raises:
+        ConfigError: when a model is asked for and none is set.
+    """
+    relations, model = settings.relations, settings.llm.model
+    if relations.use == "llm" and model is None:
+        raise ConfigError("relations.use is llm, but no model is set", hint="name one with --model")
+    if relations.use == "structure" or model is None:
+        return None
+    from graphrag_rdf.extract.passage_relations import RelationReader
+
+    return RelationReader(
+        _prompts(settings, "relations.j2"),
+        model=model,
+        truncate=relations.truncate,
+        min_confidence=relations.min_confidence,
+    )
+
+
+def _prompts(settings: Settings, name: str) -> Path:
+    """The folder of a prompt: the user's own, where it has it."""
+    user = settings.pipelines / "ingest" if settings.pipelines else None
+    return user if user and (user / name).is_file() else folder("pipelines") / "ingest"

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from graphrag_rdf.documents.discover import Discovery, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, retire_documents
-from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, Planner, Stored, missing_documents
-from graphrag_rdf.ingest.report import IngestReport, LlmCounts
+from graphrag_rdf.ingest.plan import (
+    ChunkSettings,
+    DocumentPlan,
+    Planner,
+    Stored,
+    missing_documents,
+    stored_documents,
+)
+from graphrag_rdf.ingest.relate import refresh_relations, relation_names
+from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
 from graphrag_rdf.ingest.run import Ingest, IngestSettings, Progress, Stop, incoming
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 
@@ -21,8 +30,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.llm.budget import LlmUsage
-
-N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +66,9 @@ def ingest_files(
     root: Path | None = None,
 ) -> IngestReport:
     """See `Engine.ingest`."""
+    begun = _begin(engine, refresh, progress, stop)
     found = find(engine, paths, root)
-    spent = _usage(engine)
-    run = _begin(engine, refresh, progress, stop)
+    run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
     roots = [Path(path) for path in paths if Path(path).is_dir()]
@@ -74,7 +81,7 @@ def ingest_files(
         _let_go(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
-    return _ended(engine, report, spent)
+    return _ended(engine, report, begun)
 
 
 def ingest_uploads(
@@ -86,19 +93,31 @@ def ingest_uploads(
     stop: Stop | None = None,
 ) -> IngestReport:
     """See `Engine.ingest_uploads`."""
-    spent = _usage(engine)
-    run = _begin(engine, refresh, progress, stop)
+    begun = _begin(engine, refresh, progress, stop)
+    run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
     planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
-    return _ended(engine, run.run(incoming(planned, max_bytes)), spent)
+    return _ended(engine, run.run(incoming(planned, max_bytes)), begun)
 
 
-def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop | None) -> Ingest:
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A run, with when it began and what had been spent on models by then."""
+
+    run: Ingest
+    progress: Progress | None
+    stop: Stop | None
+    spent: LlmUsage
+    at: float
+
+
+def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop | None) -> _Begun:
+    at, spent = time.perf_counter(), engine.budget.usage
     indexer = engine.indexer
     indexer.recover()
     apply_synonyms(engine.store, engine.settings.extract, indexer)
-    return Ingest(
+    run = Ingest(
         engine.store,
         engine.librarian,
         choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
@@ -107,13 +126,30 @@ def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop 
         progress,
         stop,
     )
+    return _Begun(run, progress, stop, spent, at)
 
 
-def _ended(engine: Engine, report: IngestReport, spent: LlmUsage) -> IngestReport:
+def _ended(engine: Engine, report: IngestReport, begun: _Begun) -> IngestReport:
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
-    report.llm = _since(spent, _usage(engine))
+    if engine.settings.relations.build and report.stopped is None:
+        _relate(engine, report, begun)
+    report.llm = since(begun.spent, engine.budget.usage)
+    report.seconds = round(time.perf_counter() - begun.at, 3)
     return report
+
+
+def _relate(engine: Engine, report: IngestReport, begun: _Begun) -> None:
+    """Build the relations, unless they are those of what the store holds."""
+    found = refresh_relations(engine, lazily=True, progress=begun.progress, stop=begun.stop)
+    report.relations = relation_names(found.relations)
+    report.stopped = found.read.stopped
+    for warning in found.warnings:
+        report.warn(**warning)
+    places = {stored.iri.value: stored.location for stored in stored_documents(engine.store).values()}
+    for failure in found.read.failures:
+        place = places.get(failure.document, failure.document)
+        report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 
 def _let_go(engine: Engine, gone: Sequence[Stored], report: IngestReport) -> None:
@@ -129,25 +165,6 @@ def _let_go(engine: Engine, gone: Sequence[Stored], report: IngestReport) -> Non
     if vanished:
         report.chunks.removed += forget_documents(engine, vanished).chunks
         report.documents.forgotten = len(vanished)
-
-
-def _usage(engine: Engine) -> LlmUsage:
-    return engine.budget.usage
-
-
-def _since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
-    """What was used between two looks."""
-    return LlmCounts(
-        calls=now.calls - before.calls,
-        cached=now.cached - before.cached,
-        in_tokens=_less(now.in_tokens, before.in_tokens),
-        out_tokens=_less(now.out_tokens, before.out_tokens),
-        cost_usd=_less(now.cost_usd, before.cost_usd),
-    )
-
-
-def _less(now: N | None, before: N | None) -> N | None:
-    return None if now is None else now if before is None else now - before
 
 
 def find(engine: Engine, paths: Sequence[str | Path], root: Path | None = None) -> Discovery:

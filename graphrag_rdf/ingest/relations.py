@@ -6,6 +6,8 @@
 | `rag:coOccursWith` | entities | sentences at most a window apart name the two: how many pairs of sentences |
 | `rag:follows` | chunks | it stands right after the other in their document |
 
+What models found (see `pair_relations`) is stated beside them, and again whenever they are built.
+
 An entity in more chunks than the hub limit makes no relation, as it passes on no activation: what is named
 everywhere relates everything, and cost would grow with the square of the store. The idf is that of BM25
 (Robertson and Zaragoza 2009, §3.1, with 1 added so that it is positive), kept to six decimals, so that sums
@@ -17,7 +19,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
@@ -49,10 +51,24 @@ class RelationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What the relations in the store were built with, and the content commit that they reflect."""
+    """What the relations in the store were built with.
+
+    Attributes:
+        content_commit: that they reflect.
+        commit: that was the store's newest when they were built, so that each build is told from the others.
+    """
 
     settings: RelationSettings
     content_commit: int
+    commit: int = field(default=0, compare=False)
+
+    def require(self, settings: RelationSettings) -> None:
+        """Refuse to build a part with other settings than the rest. Raises UsageError."""
+        if self.settings != settings:
+            raise UsageError(
+                f"the other relations were built with {_said(self.settings)}",
+                hint="use the same, or build all anew with --all",
+            )
 
 
 def built(store: Store) -> Built | None:
@@ -61,8 +77,8 @@ def built(store: Store) -> Built | None:
     if not rows:
         return None
     said = json.loads(text_of(rows[0]["parameters"]))
-    commit = int(said.pop("content_commit"))
-    return Built(RelationSettings(**said), commit)
+    content, commit = int(said.pop("content_commit")), int(said.pop("commit", 0))
+    return Built(RelationSettings(**said), content, commit)
 
 
 def build_relations(store: Store, settings: RelationSettings, documents: Sequence[NamedNode] = ()) -> None:
@@ -76,11 +92,8 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
         UsageError: when a part would be built with other settings than the rest.
     """
     before = built(store)
-    if documents and before is not None and before.settings != settings:
-        raise UsageError(
-            f"the other relations were built with {_said(before.settings)}",
-            hint="use the same, or build all anew with --all",
-        )
+    if documents and before is not None:
+        before.require(settings)
     rows = store.select("derived/chunks", documents=documents)
     chunks = [_node(row, "chunk") for row in rows]
     every = not documents
@@ -92,14 +105,17 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
         updates.append(("derived/clear", {}))
     else:
         updates += [("derived/drop-shared", {"chunks": batch}) for batch in _batches(chunks)]
+        updates += [("derived/drop-follows", {"chunks": batch}) for batch in _batches(chunks)]
         updates += [("derived/drop-co-occurrences", {"entities": batch}) for batch in _batches(entities)]
     updates.append(("derived/frequencies", {}))
     shared = {"weights": _weights(total, settings.hub_limit), "hub_limit": settings.hub_limit, "every": every}
     updates += [("derived/shared-entities", {"chunks": batch, **shared}) for batch in _batches(chunks)]
     near = {**asdict(settings), "every": every}
     updates += [("derived/co-occurrences", {"entities": batch, **near}) for batch in _batches(entities)]
-    add = [*_follows(rows), *_record(settings, store.content_commit())]
-    remove = [] if every or before is None else [*_record(before.settings, before.content_commit)]
+    updates.append(("derived/typed", {}))
+    now = Built(settings, store.content_commit(), store.commit_number())
+    add = [*_follows(rows), *_record(now)]
+    remove = [] if every or before is None else [*_record(before)]
     store.commit(Changes(updates=updates, remove=remove, add=add, content=False))
 
 
@@ -108,7 +124,7 @@ def sweep_relations(store: Store) -> None:
     before = built(store)
     if before is None or before.content_commit == store.content_commit():
         return
-    if store.select("checks/derived-relations", limit=1):
+    if any(store.select(f"checks/{name}", limit=1) for name in ("derived-relations", "stated-relations")):
         store.commit(Changes(updates=[("derived/sweep", {})], content=False))
 
 
@@ -127,8 +143,9 @@ def _follows(rows: Sequence[Row]) -> Iterator[Quad]:
             yield Quad(_node(after, "chunk"), RAG.follows, _node(before, "chunk"), Graphs.DERIVED)
 
 
-def _record(settings: RelationSettings, content_commit: int) -> Iterator[Quad]:
-    parameters = json.dumps({**asdict(settings), "content_commit": content_commit}, sort_keys=True)
+def _record(build: Built) -> Iterator[Quad]:
+    said = {**asdict(build.settings), "content_commit": build.content_commit, "commit": build.commit}
+    parameters = json.dumps(said, sort_keys=True)
     yield Quad(_RECORD, RDF.type, PROV.Entity, Graphs.DERIVED)
     yield Quad(_RECORD, RAG.parameters, Literal(parameters), Graphs.DERIVED)
 

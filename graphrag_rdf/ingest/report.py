@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.budget import LlmUsage
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +18,7 @@ class FailureReport:
     Attributes:
         path: the file.
         chunk: IRI of the chunk, None when the document as a whole failed.
-        stage: read, extract, write or index.
+        stage: read, extract or relations.
         reason: the cause, for people.
     """
 
@@ -55,6 +60,21 @@ class LlmCounts:
     cost_usd: float | None = None
 
 
+def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
+    """What was used between two looks."""
+    return LlmCounts(
+        calls=now.calls - before.calls,
+        cached=now.cached - before.cached,
+        in_tokens=_less(now.in_tokens, before.in_tokens),
+        out_tokens=_less(now.out_tokens, before.out_tokens),
+        cost_usd=_less(now.cost_usd, before.cost_usd),
+    )
+
+
+def _less(now: N | None, before: N | None) -> N | None:
+    return None if now is None else now if before is None else now - before
+
+
 @dataclass(slots=True)
 class IngestReport:
     """The outcome of an ingest.
@@ -64,6 +84,8 @@ class IngestReport:
         entities: entities new to the store.
         quads: quads written.
         rejected: candidates that extractors gave and that were not taken, by reason.
+        relations: between passages and between entities, if they were built after it: how many of each kind
+            the store holds now.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
     """
@@ -75,6 +97,7 @@ class IngestReport:
     entities: int = 0
     quads: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    relations: dict[str, int] = field(default_factory=dict)
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -87,8 +110,8 @@ class IngestReport:
         """The report as plain data."""
         return asdict(self)
 
-    def warn(self, kind: str, detail: str) -> None:
+    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
         """Add a warning, once."""
-        warning = {"type": kind, "detail": detail}
+        warning = {"type": type, "detail": detail}
         if warning not in self.warnings:
             self.warnings.append(warning)

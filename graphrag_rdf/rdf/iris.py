@@ -116,6 +116,28 @@ def anonymous(document_iri: NamedNode, number: int) -> NamedNode:
     return NamedNode(f"urn:anonymous:{name_uuid(document_iri.value, number)}")
 
 
+def pair_activity(first: NamedNode, second: NamedNode, key: str) -> NamedNode:
+    """The call that looked for relations between two chunks, in the order of their document."""
+    return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(first.value, second.value, key)}")
+
+
+def pair_failure(first: NamedNode, second: NamedNode) -> NamedNode:
+    """What went wrong with a pair of chunks, in the order of their document."""
+    return NamedNode(f"urn:failure:{name_uuid(first.value, second.value, 'relations')}")
+
+
+def chunk_relation(activity_iri: NamedNode, type_iri: NamedNode, from_iri: NamedNode) -> NamedNode:
+    """A relation of a pair of chunks, by the call that found it, its type and where it goes out from."""
+    return NamedNode(f"urn:relation:{name_uuid(activity_iri.value, type_iri.value, from_iri.value)}")
+
+
+def relation_evidence(relation_iri: NamedNode, chunk_iri: NamedNode | None, place: int | str) -> NamedNode:
+    """A quote for a relation of chunks: its chunk and offset there, or the quote's hash if it has none."""
+    return NamedNode(
+        f"urn:evidence:{name_uuid(relation_iri.value, chunk_iri.value if chunk_iri else '', place)}"
+    )
+
+
 # --- knowledge ---------------------------------------------------------------------------------
 
 

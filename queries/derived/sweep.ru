@@ -1,6 +1,6 @@
 # name: derived/sweep
 # kind: update
-# summary: Take out derived relations of chunks and entities that are gone, or that another entity stands for.
+# summary: Take out derived relations of chunks and entities that are gone, that another entity stands for, or that stand after each other no more.
 DELETE { GRAPH <urn:graph:derived> { ?one rag:sharesEntityWith ?other . ?relation ?p ?o } } WHERE {
   GRAPH <urn:graph:derived> {
     ?one rag:sharesEntityWith ?other .
@@ -45,5 +45,21 @@ DELETE { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } W
   GRAPH <urn:graph:derived> {
     ?entity rag:documentFrequency ?chunks .
     FILTER NOT EXISTS { ?entity rag:canonicalEntity ?entity }
+  }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?one rag:follows ?other } } WHERE {
+  GRAPH <urn:graph:derived> { ?one rag:follows ?other }
+  GRAPH <urn:graph:source> {
+    ?one tg:chunkIndex ?place .
+    ?other tg:chunkIndex ?index .
+  }
+  FILTER(?place != ?index + 1)
+  FILTER NOT EXISTS {
+    GRAPH <urn:graph:source> {
+      ?relation rag:relationFrom ?one ;
+        rag:relationTo ?other ;
+        rag:relationType rag:follows .
+      FILTER NOT EXISTS { ?relation prov:invalidatedAtTime ?time }
+    }
   }
 }

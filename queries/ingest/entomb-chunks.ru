@@ -1,6 +1,6 @@
 # name: ingest/entomb-chunks
 # kind: update
-# summary: Retire chunks that a stored trace rests on - text, sentences and evidence stay, their facts and mentions no longer count.
+# summary: Retire chunks that a stored trace rests on - text, sentences and evidence stay, their facts, mentions and relations no longer count.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
@@ -18,6 +18,24 @@ INSERT { GRAPH <urn:graph:source> { ?subgraph prov:invalidatedAtTime {{ now }} }
     {{ values("?chunk", chunks) }}
     ?subgraph prov:wasDerivedFrom ?chunk ;
       rag:extractor ?extractor .
+  }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?from ?type ?to } }
+INSERT { GRAPH <urn:graph:source> { ?relation prov:invalidatedAtTime {{ now }} } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?relation prov:wasDerivedFrom ?chunk ;
+      rag:relationFrom ?from ;
+      rag:relationType ?type ;
+      rag:relationTo ?to .
+    FILTER NOT EXISTS { ?relation prov:invalidatedAtTime ?before }
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?activity rag:extractor ?key } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?activity prov:used ?chunk ;
+      rag:extractor ?key .
   }
 } ;
 DELETE { GRAPH <urn:graph:source> { ?sentence rag:mentions ?entity } } WHERE {

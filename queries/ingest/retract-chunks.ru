@@ -1,8 +1,22 @@
 # name: ingest/retract-chunks
 # kind: update
-# summary: Take out chunks with their sentences, failures and everything extracted from them.
+# summary: Take out chunks with their sentences, failures, everything extracted from them, and their relations to other chunks.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
+DELETE {
+  GRAPH <urn:graph:derived> { ?from ?type ?to }
+  GRAPH <urn:graph:source> { ?evidence ?p ?o }
+} WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?chunk", chunks) }}
+    ?relation prov:wasDerivedFrom ?chunk ;
+      rag:relationFrom ?from ;
+      rag:relationType ?type ;
+      rag:relationTo ?to ;
+      rag:evidence ?evidence .
+    ?evidence ?p ?o .
+  }
+} ;
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}

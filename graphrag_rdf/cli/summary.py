@@ -1,0 +1,44 @@
+"""What the summaries of long work share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.cli.failures import DONE, IN_PART, INTERRUPTED
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.report import LlmCounts
+
+
+def counts(numbers: Any) -> str:
+    """What was counted and is not zero, in a line.
+
+    Args:
+        numbers: name → number, or a dataclass of numbers.
+    """
+    from dataclasses import asdict
+
+    named = numbers if isinstance(numbers, Mapping) else asdict(numbers)
+    return ", ".join(f"{number:,} {name}" for name, number in named.items() if number)
+
+
+def usage(llm: LlmCounts) -> str:
+    """What a model was asked, in a line."""
+    parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
+    if llm.in_tokens is not None:
+        parts.append(f"{llm.in_tokens:,} + {llm.out_tokens or 0:,} tokens")
+    if llm.cost_usd is not None:
+        parts.append(f"{llm.cost_usd:.4f} USD")
+    return ", ".join(parts)
+
+
+def outcome(stopped: str | None, *, failed: bool) -> int:
+    """The exit code of work that goes on when a part of it fails.
+
+    Args:
+        stopped: why it ended early, None if it did not.
+    """
+    if stopped == "interrupted":
+        return INTERRUPTED
+    return IN_PART if failed or stopped else DONE

@@ -1,0 +1,120 @@
+"""All relations of a store: read by a model pair by pair, and derived from what the store holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.ingest.choice import choose_relation_reader
+from graphrag_rdf.ingest.pair_relations import PairReport, PairSettings, relate_pairs
+from graphrag_rdf.ingest.relations import Built, RelationSettings, build_relations, built, relation_counts
+from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.rdf.namespaces import prefixed
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
+    from graphrag_rdf.engine import Engine
+
+NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
+
+
+@dataclass(slots=True)
+class RelationReport:
+    """The outcome of a refresh of relations.
+
+    Attributes:
+        relations: how many there are now of each kind, by IRI.
+        read: what a model was asked, and found.
+    """
+
+    relations: dict[str, int] = field(default_factory=dict)
+    read: PairReport = field(default_factory=PairReport)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    llm: LlmCounts = field(default_factory=LlmCounts)
+    seconds: float = 0.0
+
+    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
+        """Add a warning."""
+        self.warnings.append({"type": type, "detail": detail})
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `refresh relations --format json`."""
+        return {
+            "relations": relation_names(self.relations),
+            **asdict(self.read),
+            "warnings": self.warnings,
+            "llm": asdict(self.llm),
+            "seconds": self.seconds,
+        }
+
+
+def relation_settings(settings: Settings) -> RelationSettings:
+    """How derived relations are built."""
+    wanted = settings.relations
+    return RelationSettings(wanted.sentence_window, wanted.min_count, wanted.hub_limit)
+
+
+def pair_settings(settings: Settings, *, again: bool = False) -> PairSettings:
+    """How pairs of passages are read."""
+    return PairSettings(settings.relations.window, settings.extract.jobs, again)
+
+
+def refresh_relations(
+    engine: Engine,
+    documents: Sequence[NamedNode] = (),
+    *,
+    again: bool = False,
+    lazily: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> RelationReport:
+    """See `Engine.refresh_relations`.
+
+    Args:
+        lazily: leave the derived relations when they are those of what the store holds.
+    """
+    begun = time.perf_counter()
+    store, settings = engine.store, engine.settings
+    report, spent = RelationReport(), engine.budget.usage
+    structure = relation_settings(settings)
+    before = built(store)
+    if documents and before is not None:
+        before.require(structure)
+    reader = choose_relation_reader(settings)
+    if reader is not None:
+        report.read = relate_pairs(
+            store, reader, engine.gateway, pair_settings(settings, again=again), documents, progress, stop
+        )
+    elif settings.relations.use == "auto":
+        report.warn("no_llm", NO_LLM)
+    read = report.read
+    changed = bool(read.pairs.asked or read.pairs.removed)
+    if changed or not lazily or before != Built(structure, store.content_commit()):
+        build_relations(store, structure, documents)
+    if read.failures:
+        report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
+    if read.stopped == "budget":
+        report.warn("budget_spent", "the budget was used up before all pairs of passages were read")
+    report.relations = relation_counts(store)
+    report.llm = since(spent, engine.budget.usage)
+    report.seconds = round(time.perf_counter() - begun, 3)
+    return report
+
+
+def fallback(failed: int, reason: str) -> str:
+    """What `relation_parse_fallback` says: no answer of a model could be had or read for pairs of passages.
+
+    Args:
+        reason: of one of them.
+    """
+    pairs = f"{failed:,} pair{'s' if failed != 1 else ''} of passages"
+    return f"{pairs}: no relation could be read, only their order relates them; {reason}"
+
+
+def relation_names(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by IRI as counts by prefixed name, in order."""
+    return {prefixed(NamedNode(iri)) or iri: counts[iri] for iri in sorted(counts)}

@@ -1,0 +1,9 @@
+# name: relations/clear-failures
+# kind: update
+# summary: Take out failures of pairs of chunks that have succeeded since, or stand together no more.
+# params:
+#   failures: {type: "iri[]", sample: ["urn:failure:1"]}
+DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {
+  {{ values("?failure", failures) }}
+  GRAPH <urn:graph:source> { ?failure ?p ?o }
+}

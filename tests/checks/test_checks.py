@@ -12,8 +12,10 @@ from graphrag_rdf.checks import CHECKS, Violation, run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
+from graphrag_rdf.rdf import chunk_relations as build
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.rdf.terms import integer, now
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.librarian import Librarian
 from tests.support.sample_stores import store_of
@@ -249,6 +251,68 @@ def a_relation_to_a_chunk_that_is_gone(store: Spoiler) -> None:
     store.add(chunk, RAG.follows, NamedNode("urn:chunk:gone"), Graphs.DERIVED)
 
 
+def related(store: Spoiler) -> NamedNode:
+    """Two neighbouring chunks of a document, related as a model would relate them; the relation."""
+    first, second = neighbours(store)
+    call = build.PairFacts(first, second, "reader", "relations/1", now(), "openai/scripted", "0" * 64)
+    text = store.find(TG.content, s=first).object.value  # type: ignore[union-attr]
+    quotes = [build.Quote(text[3:12], first, 3)]
+    made = build.relation(call, RAG.causes, forward=True, confidence=0.9, quotes=quotes)
+    store.quads |= dict.fromkeys([*build.call(call), *made])
+    return iris.chunk_relation(call.activity, RAG.causes, first)
+
+
+def neighbours(store: Spoiler) -> tuple[NamedNode, NamedNode]:
+    for second in store.all(TG.chunkIndex, o=integer(2)):
+        document = store.find(DCTERMS.isPartOf, s=second.subject).object
+        chunks = {quad.subject for quad in store.all(DCTERMS.isPartOf, o=document)}
+        first = store.find(
+            TG.chunkIndex, o=integer(1), where=lambda q, here=chunks: q.subject in here
+        ).subject  # type: ignore[misc]
+        assert isinstance(first, NamedNode)
+        assert isinstance(second.subject, NamedNode)
+        return first, second.subject
+    raise AssertionError
+
+
+def a_sound_relation(store: Spoiler) -> None:
+    related(store)
+
+
+def a_relation_that_nobody_made(store: Spoiler) -> None:
+    store.drop(store.find(PROV.wasGeneratedBy, s=related(store)))
+
+
+def a_relation_without_evidence(store: Spoiler) -> None:
+    evidence = store.find(RAG.evidence, s=related(store))
+    store.drop(evidence, *store.all(s=evidence.object))
+
+
+def a_relation_that_is_not_stated(store: Spoiler) -> None:
+    related(store)
+    store.drop(store.find(RAG.causes))
+
+
+def a_relation_of_one_chunk(store: Spoiler) -> None:
+    relation = related(store)
+    store.drop(store.all(PROV.wasDerivedFrom, s=relation)[0])
+
+
+def a_relation_that_no_model_found(store: Spoiler) -> None:
+    first, second = neighbours(store)
+    store.add(first, RAG.supports, second, Graphs.DERIVED)
+
+
+def an_order_that_is_none(store: Spoiler) -> None:
+    first, second = neighbours(store)
+    store.add(first, RAG.follows, second, Graphs.DERIVED)
+
+
+def a_shifted_quote_of_a_relation(store: Spoiler) -> None:
+    evidence = store.find(RAG.evidence, s=related(store)).object
+    store.shift(store.find(TG.sourceCharOffset, s=evidence), 1)
+
+
 def a_version_without_a_hash(store: Spoiler) -> None:
     store.drop(store.find(RAG.contentHash))
 
@@ -322,6 +386,14 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     two_canonical_entities: {"one-canonical"},
     a_canonical_entity_that_is_gone: {"canonical-fixed"},
     a_relation_to_a_chunk_that_is_gone: {"derived-relations"},
+    a_sound_relation: set(),
+    a_relation_that_nobody_made: {"chunk-relations"},
+    a_relation_without_evidence: {"chunk-relations"},
+    a_relation_that_is_not_stated: {"chunk-relations"},
+    a_relation_of_one_chunk: {"chunk-relations"},
+    a_relation_that_no_model_found: {"stated-relations"},
+    an_order_that_is_none: {"stated-relations"},
+    a_shifted_quote_of_a_relation: {"relation-evidence"},
     a_version_without_a_hash: {"document-version"},
     two_current_versions: {"document-version", "document-finished"},
     a_chunk_too_few: {"document-finished"},

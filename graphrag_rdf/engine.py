@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +16,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.errors import ConfigError, SearchIndexError, StoreError, UsageError
+from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder, load_pipeline
 from graphrag_rdf.rdf.terms import text_of
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.cache import ResponseCache
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import LlmSettings
+    from graphrag_rdf.trace.traces import Traces
 
 log = logging.getLogger(__name__)
 
@@ -430,6 +432,25 @@ class Engine:
             kept = find_answer(self.store, self.librarian, reuse.key)
             context = replace(context, reuse=reuse)
         return chosen.run(context, state, model=model, details={}, kept=kept)
+
+    def aask(
+        self, question: str, pipeline: str = "graph_rag", **options: Any
+    ) -> AsyncGenerator[GraphRagResponse, None]:
+        """As `ask`, for asynchronous programs: the run is in a thread of its own.
+
+        Who stops reading (`aclose`, or a cancelled task) cancels it, and its trace says so.
+
+        Args:
+            options: as of `ask`.
+        """
+        return from_thread(lambda: self.ask(question, pipeline, **options))
+
+    @property
+    def traces(self) -> Traces:
+        """What was asked, and how the answers came about."""
+        from graphrag_rdf.trace.traces import Traces
+
+        return Traces(self.store, self.librarian)
 
     def _depends(self, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
         """What an answer depends on, beside the content of the store."""

@@ -83,8 +83,8 @@ class DocumentPlan:
 
     @property
     def location(self) -> str:
-        """The file's IRI; its identity where it is no file here."""
-        return self.source.path.resolve().as_uri() if self.source.path != Path() else self.source.identity
+        """The file's IRI; the document's own where it is no file here."""
+        return self.source.path.resolve().as_uri() if self.source.path != Path() else self.iri.value
 
 
 def stored_documents(store: Store) -> dict[str, Stored]:
@@ -155,7 +155,7 @@ class Planner:
         iri = iris.document(identity)
         stored = self.known.get(iri.value)
         content_hash = iris.digest(data)
-        fate = self._fate(stored, content_hash, identity)
+        fate = self._fate(stored, content_hash, iri.value)
         return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate)
 
     def _fate(self, stored: Stored | None, content_hash: str, location: str) -> Fate:

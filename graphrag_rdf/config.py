@@ -191,6 +191,13 @@ class ServerSection(Section):
     queries_per_client: int = Field(default=64, ge=1, description="at once, running or waiting")
     requests_per_minute: int | None = Field(default=None, ge=1, description="of one client; none: any number")
     answers: int = Field(default=4, ge=1, le=64, description="questions that are answered at once")
+    title: str = Field(
+        default="Knowledge graph with sources", description="of the dataset, in its description"
+    )
+    licence: Iri | None = Field(
+        default=None, description="of the dataset, e.g. an address of Creative Commons"
+    )
+    publisher: str | None = Field(default=None, description="of the dataset, a name")
     ingest_folder: Path | None = Field(
         default=None, description="folder whose documents clients of role write may have read"
     )

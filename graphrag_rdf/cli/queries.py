@@ -43,12 +43,21 @@ def list_(purpose: str, form: str) -> None:
         output.table(("name", "kind", "summary"), [(t.name, t.header.kind, t.header.summary) for t in found])
 
 
-@queries_command.command("show", examples=["graphrag-rdf queries show provenance/sources"])
+@queries_command.command(
+    "show",
+    examples=[
+        "graphrag-rdf queries show provenance/sources",
+        "graphrag-rdf queries show provenance/sources --format turtle",
+    ],
+)
 @click.argument("name")
-@format_option()
+@format_option("text", "json", "turtle")
 def show(name: str, form: str) -> None:
-    """Show a template: what it does, its parameters, its text."""
+    """Show a template: what it does, its parameters, its text; in Turtle as a sh:SPARQLExecutable."""
     template = _library()[name]
+    if form == "turtle":
+        output.write_text(_turtle(template))
+        return
     if form == "json":
         output.write_json({**_described(template), "template": template.body})
         return
@@ -122,6 +131,18 @@ def _library() -> TemplateLibrary:
 
     own = load().settings.queries
     return TemplateLibrary(folder("queries"), *([Path(own)] if own else []))
+
+
+def _turtle(template: QueryTemplate) -> str:
+    import pyoxigraph as ox
+
+    from graphrag_rdf.rdf.namespaces import PREFIXES
+    from graphrag_rdf.sparql.executables import SH, executables
+    from graphrag_rdf.sparql.render import Renderer
+
+    triples = list(executables([template], Renderer(), "urn:graphrag-rdf:query:"))
+    data = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes={**PREFIXES, "sh": str(SH)})
+    return (data or b"").decode()
 
 
 def _described(template: QueryTemplate) -> dict[str, Any]:

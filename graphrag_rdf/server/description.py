@@ -18,7 +18,7 @@ from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.negotiation import negotiate
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.service import Service, address_of, service_of
+from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 
 SD = Namespace("http://www.w3.org/ns/sparql-service-description#")
 _PREFIXES = {"sd": str(SD), "rdf": PREFIXES["rdf"], "rdfs": PREFIXES["rdfs"]}
@@ -38,9 +38,9 @@ def describe_service(request: Request) -> Response:
     choice = negotiate(request.headers.get("accept"), GRAPHS)
     if choice is None:
         raise Problem(406, "the service description comes in RDF formats")
-    endpoint = NamedNode(address_of(request))
+    endpoint, dataset = NamedNode(address_of(request)), dataset_iri(site_of(request))
     data = ox.serialize(
-        _triples(service, endpoint),
+        _triples(service, endpoint, dataset),
         format=choice.format.engine,  # type: ignore[arg-type]
         prefixes=_PREFIXES,
     )
@@ -48,8 +48,13 @@ def describe_service(request: Request) -> Response:
     return Response(data, headers=headers)
 
 
-def _triples(service: Service, endpoint: NamedNode) -> Iterator[Triple]:
-    node, dataset, default = BlankNode(), BlankNode(), BlankNode()
+def dataset_iri(site: str) -> NamedNode:
+    """The dataset that a site serves; its address gives its description."""
+    return NamedNode(f"{site}/dataset#data")
+
+
+def _triples(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Iterator[Triple]:
+    node, default = BlankNode(), BlankNode()
     yield Triple(node, RDF.type, SD.Service)
     yield Triple(node, RDFS.label, Literal("graphrag-rdf", language="en"))
     yield Triple(node, SD.endpoint, endpoint)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pyoxigraph as ox
@@ -37,11 +37,13 @@ class Forms:
         json: plain data.
         rdf: triples or quads; None where the thing has no RDF of its own (a list).
         html: a whole page; None where there is none.
+        prefixes: of formats that have them.
     """
 
     json: Callable[[], Any]
     rdf: Callable[[], Iterable[Triple] | Iterable[Quad]] | None = None
     html: Callable[[], str] | None = None
+    prefixes: Mapping[str, str] = field(default_factory=lambda: PREFIXES)
 
     @property
     def formats(self) -> Sequence[Format]:
@@ -88,7 +90,7 @@ def _written(forms: Forms, choice: Choice) -> bytes:
         raise Problem(406, f"there are triple terms, which {choice.content_type} cannot carry")
     if not choice.format.engine.supports_datasets:  # type: ignore[union-attr]
         statements = list(dict.fromkeys(s.triple if isinstance(s, Quad) else s for s in statements))
-    prefixes = PREFIXES if choice.format.media_type in _WITH_PREFIXES else None
+    prefixes = dict(forms.prefixes) if choice.format.media_type in _WITH_PREFIXES else None
     data = ox.serialize(statements, format=choice.format.engine, prefixes=prefixes)  # type: ignore[arg-type]
     return data or b""
 

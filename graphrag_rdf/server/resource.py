@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
+from itertools import islice
 from typing import Any
 
-from pyoxigraph import NamedNode, Triple
+import pyoxigraph as ox
+from pyoxigraph import BlankNode, NamedNode, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import to_sparql_json
+from graphrag_rdf.resources import folder
+from graphrag_rdf.server.description import SD
 from graphrag_rdf.server.pages.thing import thing_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, parameter, represent
@@ -41,11 +48,37 @@ async def resource(request: Request) -> Response:
 
 
 def statements(store: Store, iri: NamedNode) -> list[Triple]:
-    """The triples of a thing, those that point to it, then some in which it is the relation."""
+    """The triples of a thing, those that point to it, then some in which it is the relation.
+
+    Terms of the vocabularies come with their definitions, graphs as such.
+    """
     about = store.construct("server/about", thing=iri, limit=_OUT)
     pointing = store.construct("server/pointing", thing=iri, limit=_IN)
     used = store.construct("server/related", relation=iri, limit=_USED)
-    return list(dict.fromkeys([*about, *pointing, *used]))
+    graph = [Triple(iri, RDF.type, SD.NamedGraph)] if store.ask("server/is-graph", graph=iri) else []
+    return list(dict.fromkeys([*graph, *_defined(iri), *about, *pointing, *used]))
+
+
+def _defined(iri: NamedNode) -> Iterator[Triple]:
+    """What the vocabularies say of a term, with the blank nodes of that, and where they use it."""
+    for pattern in ((None, None, iri), (None, iri, None)):
+        for quad in islice(_vocabularies().quads_for_pattern(*pattern), _USED):
+            yield quad.triple
+    waiting: list[NamedNode | BlankNode] = [iri]
+    while waiting:
+        for quad in _vocabularies().quads_for_pattern(waiting.pop(), None, None):
+            yield quad.triple
+            if isinstance(quad.object, BlankNode):
+                waiting.append(quad.object)
+
+
+@cache
+def _vocabularies() -> ox.Store:
+    """Read once: the files belong to the program."""
+    found = ox.Store()
+    for name in ("graphrag-rdf", "trustgraph", "prov-o"):
+        found.load(path=folder("ontology") / f"{name}.ttl", format=ox.RdfFormat.TURTLE)
+    return found
 
 
 def described(iri: NamedNode, found: list[Triple]) -> dict[str, Any]:

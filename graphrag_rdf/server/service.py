@@ -18,6 +18,7 @@ from graphrag_rdf.server.pool import Limits, ReaderPool
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.snapshots import Snapshots, Unchanging
+from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.throttle import Concurrency
 from graphrag_rdf.server.writer import WriteQueue
 
@@ -54,6 +55,7 @@ class Service:
         self.queries: Queries = self._isolated() if self.isolated else self._in_process()
         self.started = time.time()
         self.stopping = threading.Event()
+        self.counter = Counter(engine.store)
         self._written: OrderedDict[str, int] = OrderedDict()
         self._changed = engine.store.commit_number(), time.time()
 

@@ -32,6 +32,11 @@ class QueryTemplate:
         return self.header.name
 
     @property
+    def purpose(self) -> str:
+        """The folder that it is in."""
+        return self.name.partition("/")[0]
+
+    @property
     def params(self) -> Mapping[str, Parameter]:
         """The declared parameters."""
         return self.header.params

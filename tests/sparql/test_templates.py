@@ -18,7 +18,10 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 
 TEMPLATES = TemplateLibrary(folder("queries"))
 SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]
-PHYSICAL = {"system/graph-sizes", "exchange/self-description"}
+PHYSICAL = {
+    *("system/graph-sizes", "exchange/self-description"),
+    *("server/graph-statistics", "server/graphs", "server/class-partitions", "server/property-partitions"),
+}
 """These tell of a store as it is kept, not of what it holds."""
 OTHERS = [name for name, template in TEMPLATES.items() if template.header.kind != "select"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from html.parser import HTMLParser
-from urllib.parse import urldefrag
+from urllib.parse import unquote, urldefrag
 
 import httpx
 
@@ -89,16 +91,26 @@ def get(client: httpx.Client, path: str) -> Page:
     return page
 
 
-def crawl(client: httpx.Client, start: str, most: int = 2000) -> dict[str, Page]:
-    """Every page that links lead to from a page on, by address."""
+def crawl(client: httpx.Client, start: str, most: int = 2000, alike: int = 40) -> dict[str, Page]:
+    """Pages that links lead to from a page on, by address.
+
+    Args:
+        alike: pages whose addresses differ only after their last separator: terms of a vocabulary, queries.
+    """
     found: dict[str, Page] = {}
+    kinds: Counter[str] = Counter()
     waiting = [start]
     while waiting and len(found) < most:
         path = waiting.pop()
-        if path in found:
+        kind = _LAST.sub("", unquote(path))
+        if path in found or kinds[kind] >= alike:
             continue
+        kinds[kind] += 1
         found[path] = get(client, path)
-        waiting += {urldefrag(a).url for a in found[path].addresses("a") if not a.startswith("#")} - set(
-            found
+        waiting += sorted(
+            {urldefrag(a).url for a in found[path].addresses("a") if not a.startswith("#")} - set(found)
         )
     return found
+
+
+_LAST = re.compile(r"[^/#:]*\Z")

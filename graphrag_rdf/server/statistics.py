@@ -1,0 +1,126 @@
+"""The store in numbers: of each graph its triples, subjects, properties and classes.
+
+Counted by templates, anew when the store has changed; what takes long is done so seldom that it takes a
+twentieth of the time. The store's own bookkeeping is left out.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.trace import rows
+
+_EVERY, _SHARE = 10.0, 20.0
+"""Seconds, and times what the last count took, until the next."""
+
+_GRAPHS, _PARTS = 50, 50
+"""Named graphs, and classes and properties of each, that are described."""
+_FACTS = "the facts that were read, with labels and types"
+_ABOUT = {
+    Graphs.SOURCE: "documents, passages, and where each fact stands in them",
+    Graphs.RETRIEVAL: "how questions were answered",
+    Graphs.DERIVED: "what follows from the rest and can be built anew",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCounts:
+    """A graph in numbers; `classes` and `properties` are (IRI, things or triples), the largest first."""
+
+    graph: NamedNode | None
+    triples: int
+    subjects: int
+    properties: int
+    classes: int
+    class_parts: tuple[tuple[NamedNode, int], ...]
+    property_parts: tuple[tuple[NamedNode, int], ...]
+
+    @property
+    def name(self) -> str:
+        """The graph's IRI; `default` for the graph of facts."""
+        return self.graph.value if self.graph else "default"
+
+    @property
+    def about(self) -> str:
+        """What it holds, where that is known."""
+        return _FACTS if self.graph is None else _ABOUT.get(self.graph, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The store in numbers.
+
+    Attributes:
+        commit: of which they are.
+        when: they were counted, in UTC.
+        things: documents, entities, facts and traces.
+    """
+
+    commit: int
+    when: datetime
+    things: dict[str, int]
+    graphs: tuple[GraphCounts, ...]
+
+
+class Counter:
+    """Counts a store, and keeps the numbers for a while."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = threading.Lock()
+        self._found: Counts | None = None
+        self._next = 0.0
+
+    def counts(self) -> Counts:
+        """The numbers; others wait while one counts."""
+        with self._lock:
+            commit = self._store.commit_number()
+            start = time.monotonic()
+            if self._found is not None and (self._found.commit == commit or start < self._next):
+                return self._found
+            self._found = _count(self._store, commit)
+            end = time.monotonic()
+            self._next = end + max(_EVERY, _SHARE * (end - start))
+            return self._found
+
+
+def _count(store: Store, commit: int) -> Counts:
+    things = store.select("server/counts")[0]
+    found = [_count_graph(store, None)]
+    for row in store.select("server/graphs", limit=_GRAPHS):
+        graph = rows.node(row, "graph")
+        if graph != Graphs.SYSTEM:
+            found.append(_count_graph(store, graph))
+    return Counts(
+        commit,
+        datetime.now(UTC),
+        {name: rows.whole(things, name) or 0 for name in ("documents", "entities", "facts", "traces")},
+        tuple(found),
+    )
+
+
+def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:
+    named = [] if graph is None else [graph]
+    row = store.select("server/graph-statistics", graphs=named)[0]
+    numbers = {key: rows.whole(row, key) or 0 for key in ("triples", "subjects", "properties", "classes")}
+    classes = store.select("server/class-partitions", graphs=named, limit=_PARTS)
+    properties = store.select("server/property-partitions", graphs=named, limit=_PARTS)
+    return GraphCounts(
+        graph,
+        **numbers,
+        class_parts=tuple(
+            (c, rows.whole(r, "entities") or 0) for r in classes if isinstance(c := r["class"], NamedNode)
+        ),
+        property_parts=tuple(
+            (p, rows.whole(r, "triples") or 0)
+            for r in properties
+            if isinstance(p := r["property"], NamedNode)
+        ),
+    )

@@ -1,0 +1,266 @@
+"""Linked data: what the dataset says of itself, queries as RDF, and every IRI of a store looked up."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pyoxigraph as ox
+import pytest
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.sparql.executables import executables
+from graphrag_rdf.sparql.render import Renderer
+from tests.support.endpoint import Endpoint
+
+QUESTION = "Who founded the Tarnay Electric Light Company?"
+TURTLE = {"Accept": "text/turtle"}
+SPECIAL = {
+    **PREFIXES,
+    "void": "http://rdfs.org/ns/void#",
+    "dcat": "http://www.w3.org/ns/dcat#",
+    "sd": "http://www.w3.org/ns/sparql-service-description#",
+    "sh": "http://www.w3.org/ns/shacl#",
+    "foaf": "http://xmlns.com/foaf/0.1/",
+}
+
+
+@pytest.fixture(scope="module")
+def served(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A store with all kinds of nodes: a trace, settings, decisions, a tombstone, derived relations."""
+    place = tmp_path_factory.mktemp("linked") / "store"
+    shutil.copytree(documents_store, place, ignore=shutil.ignore_patterns("snapshots", "holder.json"))
+    documents = documents_store.parent / "documents"
+    with Engine.open(config=Settings(store=str(place))) as engine:
+        engine.live.set("documents.chunk_size", "1900")
+        list(engine.ask(QUESTION))
+        engine.refresh_relations()
+        edited = documents.parent / "again" / "documents"
+        shutil.copytree(documents, edited)
+        company = edited / "company.txt"
+        company.write_text(f"{company.read_text('utf-8')}Walter Pennock owned a boat.\n", encoding="utf-8")
+        engine.ingest([edited])
+    env = {
+        "GRAPHRAG_RDF_SERVER__LICENCE": "https://creativecommons.org/licenses/by/4.0/",
+        "GRAPHRAG_RDF_SERVER__PUBLISHER": "The Tidal Museum",
+    }
+    with Endpoint.start(place, **env) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def client(served: Endpoint) -> Iterator[httpx.Client]:
+    """A client of it."""
+    with served.client() as found:
+        yield found
+
+
+def graph_of(response: httpx.Response) -> ox.Store:
+    """An answer in RDF."""
+    assert response.status_code == 200, response.text
+    store = ox.Store()
+    store.load(response.content, ox.RdfFormat.from_media_type(response.headers["content-type"]))
+    return store
+
+
+def rows(store: ox.Store, query: str) -> list[Any]:
+    """Solutions of a query on such an answer."""
+    return list(store.query(query, prefixes=SPECIAL))  # type: ignore[arg-type]
+
+
+def count(client: httpx.Client, pattern: str) -> int:
+    """What the endpoint counts itself."""
+    query = f"SELECT (COUNT(*) AS ?n) {{ {pattern} }}"
+    found = client.get("/sparql", params={"query": query}).json()
+    return int(found["results"]["bindings"][0]["n"]["value"])
+
+
+# --- the dataset --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["/dataset", "/.well-known/void"])
+@pytest.mark.parametrize("media_type", ["text/turtle", "application/rdf+xml", "application/ld+json"])
+def test_the_description_is_rdf(path: str, media_type: str, served: Endpoint, client: httpx.Client) -> None:
+    found = graph_of(client.get(path, headers={"Accept": media_type}))
+    (row,) = rows(
+        found,
+        "SELECT * { ?page a void:DatasetDescription ; foaf:primaryTopic ?data . "
+        "?data a void:Dataset, dcat:Dataset, sd:Dataset ; void:sparqlEndpoint ?endpoint ; dcterms:title ?t ; "
+        "dcterms:license ?licence ; dcterms:publisher/foaf:name ?publisher ; void:dataDump ?dump }",
+    )
+    assert row["endpoint"].value == f"{served.url}/sparql"
+    assert row["data"].value == f"{served.url}/dataset#data"
+    assert row["licence"].value == "https://creativecommons.org/licenses/by/4.0/"
+    assert row["publisher"].value == "The Tidal Museum"
+    assert client.get(row["dump"].value).status_code == 200
+
+
+def test_its_numbers_are_true(client: httpx.Client) -> None:
+    found = graph_of(client.get("/dataset", headers=TURTLE))
+    (total,) = rows(found, "SELECT ?n { ?d a dcat:Dataset ; void:triples ?n }")
+    graphs = rows(
+        found,
+        "SELECT * { ?d a dcat:Dataset ; void:subset ?g . ?g rdfs:label ?name ; void:triples ?n ; "
+        "void:properties ?p ; void:classes ?c ; void:distinctSubjects ?s }",
+    )
+    assert {row["name"].value for row in graphs} >= {"default", "urn:graph:source", "urn:graph:retrieval"}
+    assert "urn:graph:system" not in {row["name"].value for row in graphs}
+    assert int(total["n"].value) == sum(int(row["n"].value) for row in graphs)
+    for row in graphs:
+        name = row["name"].value
+        where = "?s ?p ?o" if name == "default" else f"GRAPH <{name}> {{ ?s ?p ?o }}"
+        assert int(row["n"].value) == count(client, where)
+        for key, variable in (("s", "?s"), ("p", "?p")):
+            assert int(row[key].value) == count(client, f"SELECT DISTINCT {variable} {{ {where} }}")
+    parts = rows(
+        found,
+        'SELECT * { ?g rdfs:label "urn:graph:source" . '
+        "{ ?g void:classPartition [ void:class ?c ; void:entities ?n ] } "
+        "UNION { ?g void:propertyPartition [ void:property ?p ; void:triples ?n ] } }",
+    )
+    assert parts
+    for row in parts:
+        pattern = f"?s a {row['c']}" if row["c"] is not None else f"?s {row['p']} ?o"
+        assert int(row["n"].value) == count(client, f"GRAPH <urn:graph:source> {{ {pattern} }}")
+    (entities,) = rows(found, "SELECT ?n { ?d a dcat:Dataset ; void:entities ?n }")
+    assert int(entities["n"].value) == client.get("/dataset").json()["entities"]
+
+
+def test_others_lead_to_it(served: Endpoint, client: httpx.Client) -> None:
+    service = graph_of(client.get("/sparql", headers=TURTLE))
+    (row,) = rows(service, "SELECT ?d { ?s a sd:Service ; sd:defaultDataset ?d }")
+    found = graph_of(client.get(row["d"].value, headers=TURTLE))
+    assert rows(found, f"SELECT ?t {{ <{row['d'].value}> dcterms:title ?t }}")
+    home = client.get("/", headers={"Accept": "text/html"}).text
+    assert 'href="/dataset"' in home
+    assert 'href="/.well-known/void"' in home
+    page = client.get("/dataset", headers={"Accept": "text/html"}).text
+    assert "The Tidal Museum" in page
+    assert "urn:graph:source" in page
+
+
+# --- queries ------------------------------------------------------------------------------------------
+
+
+def test_queries_are_executables(served: Endpoint, client: httpx.Client) -> None:
+    """Each is of the right kind, and its text parses; those that read run as they stand."""
+    found = graph_of(client.get("/queries", headers=TURTLE))
+    listed = {item["name"]: item for item in client.get("/queries").json()["items"]}
+    kinds = rows(found, "SELECT ?name ?kind { ?q a sh:SPARQLExecutable, ?kind ; rdfs:label ?name }")
+    assert {row["name"].value for row in kinds} == set(listed)
+    texts = rows(
+        found,
+        "SELECT * { ?q rdfs:label ?name ; sh:prefixes/sh:declare [ sh:prefix 'tg' ; sh:namespace ?n ] ; "
+        "sh:select|sh:ask|sh:construct|sh:update ?text OPTIONAL { ?q schema:target ?target } }",
+    )
+    assert len(texts) == len(listed)
+    empty = ox.Store()
+    for row in texts:
+        header = listed[row["name"].value]
+        assert (row["target"] is None) == (header["kind"] == "update")
+        assert row["q"].value == f"{served.url}/queries/{header['name']}"
+        if header["kind"] != "update":
+            empty.query(row["text"].value)
+    parameters = rows(
+        found, "SELECT ?p { ?q sh:parameter ?p . ?p sh:path ?path ; sh:name ?n ; sh:defaultValue ?v }"
+    )
+    assert len(parameters) == sum(len(header["params"]) for header in listed.values())
+
+
+def test_one_query(served: Endpoint, client: httpx.Client) -> None:
+    address = "/queries/provenance/sources"
+    found = graph_of(client.get(address, headers=TURTLE))
+    (row,) = rows(found, "SELECT ?q ?text { ?q a sh:SPARQLSelectExecutable ; sh:select ?text }")
+    assert row["q"].value == f"{served.url}{address}"
+    body = client.get(address).json()
+    assert body["sample"] == row["text"].value
+    assert "{{" in body["template"]
+    page = client.get(address, headers={"Accept": "text/html"}).text
+    assert "/sparql-editor?template=provenance/sources" in page.replace("%2F", "/")
+    assert client.get("/queries/no/such").status_code == 404
+    assert client.get("/queries/..%2f..%2fetc/passwd").status_code == 404
+
+
+def test_the_shapes_of_shacl_take_them() -> None:
+    """Parameters that a template may be given are IRIs where it says so."""
+    with Engine.open(config=Settings(store=":memory:")) as engine:
+        store = ox.Store()
+        base = "urn:graphrag-rdf:query:"
+        for triple in executables(engine.store.templates.values(), Renderer(), base):
+            store.add(ox.Quad(triple.subject, triple.predicate, triple.object))
+    found = rows(store, "SELECT ?v { ?p sh:nodeKind sh:IRI ; sh:maxCount 1 ; sh:defaultValue ?v }")
+    assert found
+    assert all(isinstance(row["v"], ox.NamedNode) for row in found)
+
+
+# --- every IRI ----------------------------------------------------------------------------------------
+
+KINDS = (
+    "tg:Document rag:DocumentVersion tg:Chunk tg:Subgraph prov:Activity rag:Session tg:Question tg:Grounding "
+    "tg:Exploration tg:Focus tg:Synthesis rag:Settings"
+)
+
+
+def named(term: object) -> Iterator[str]:
+    """The IRIs in a term."""
+    if isinstance(term, ox.NamedNode):
+        yield term.value
+    elif isinstance(term, ox.Triple):
+        for part in (term.subject, term.predicate, term.object):
+            yield from named(part)
+
+
+def test_every_iri_is_found(served: Endpoint, client: httpx.Client) -> None:
+    """As a page and as RDF: whatever stands anywhere in the store, inside triple terms and as a graph too."""
+    quads = [
+        *ox.parse(
+            client.get("/store", headers={"Accept": "application/n-quads"}).content, ox.RdfFormat.N_QUADS
+        )
+    ]
+    system = client.get("/store", params={"graph": "urn:graph:system"}, headers=TURTLE)
+    quads += ox.parse(system.content, ox.RdfFormat.TURTLE)
+    iris = {
+        iri for q in quads for part in (q.subject, q.predicate, q.object, q.graph_name) for iri in named(part)
+    }
+    types = {q.object.value for q in quads if q.predicate.value.endswith("#type")}
+    for name in KINDS.split():
+        prefix, _, local = name.partition(":")
+        assert PREFIXES[prefix] + local in types, name
+    assert any("#s" in iri for iri in iris)
+    assert any(iri.startswith("urn:evidence:") for iri in iris)
+    missing = []
+    for iri in sorted(iris):
+        for accept in ("text/html", "text/turtle"):
+            found = client.get("/resource", params={"iri": iri}, headers={"Accept": accept})
+            if found.status_code != 200 or not found.headers["content-type"].startswith(accept):
+                missing.append((iri, accept, found.status_code))
+    assert missing == []
+    assert len(iris) > 200
+
+
+@pytest.mark.parametrize("term", ["rag#Session", "rag#about", "tg/Chunk", "prov#Activity", "rag"])
+def test_terms_have_their_definitions(term: str, client: httpx.Client) -> None:
+    iri = {
+        "rag#Session": "https://w3id.org/graphrag-rdf/ns#Session",
+        "rag#about": "https://w3id.org/graphrag-rdf/ns#about",
+        "tg/Chunk": "https://trustgraph.ai/ns/Chunk",
+        "prov#Activity": "http://www.w3.org/ns/prov#Activity",
+        "rag": "https://w3id.org/graphrag-rdf/ns",
+    }[term]
+    found = graph_of(client.get("/resource", params={"iri": iri}, headers=TURTLE))
+    assert rows(found, f"SELECT ?l {{ <{iri}> rdfs:label|dcterms:title ?l }}")
+    assert client.get("/resource", params={"iri": iri}, headers={"Accept": "text/html"}).status_code == 200
+
+
+def test_our_own_paths_negotiate(client: httpx.Client) -> None:
+    (walter,) = client.get("/entities", params={"match": "walter"}).json()["items"]
+    for path in (f"/entities/{walter['iri'].rpartition('/')[2]}", "/documents/documents/company.txt"):
+        for accept in ("text/html", "text/turtle", "application/json", "application/n-quads"):
+            found = client.get(path, headers={"Accept": accept})
+            assert found.status_code == 200
+            assert found.headers["content-type"].startswith(accept)

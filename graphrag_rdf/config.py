@@ -33,7 +33,7 @@ _LISTS = frozenset(
 """Settings that the environment gives as a list with commas."""
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _NOT_IN_A_STORE = (
-    *("store", "collection", "queries", "pipelines", "server", "trace.graph"),
+    *("store", "collection", "queries", "pipelines", "server", "client", "trace.graph"),
     *("llm.api_base", "extract.synonyms", "cache.max_bytes"),
 )
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
@@ -151,8 +151,11 @@ class CacheSection(Section):
 
 
 class AnswersSection(Section):
-    """[answers] - what is given again."""
+    """[answers] - what a follow-up sees, and what is given again."""
 
+    history: int = Field(
+        default=5, ge=0, le=50, description="former questions of a session that a follow-up sees"
+    )
     cache: bool = Field(
         default=True, description="give an answer of a model again while nothing that it rests on has changed"
     )
@@ -209,6 +212,18 @@ class ServerSection(Section):
     )
 
 
+class ClientSection(Section):
+    """[client] - `graphrag-rdf ask --server`."""
+
+    server: str | None = Field(
+        default=None, description="address of a server that answers, instead of a store of this computer"
+    )
+    token: SecretStr | None = Field(default=None, description="better given by the environment")
+    token_file: Path | None = Field(
+        default=None, description="holds the token; in a file of 'role TOKEN' lines the first one counts"
+    )
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -229,6 +244,7 @@ class Settings(BaseSettings):
     answers: AnswersSection = AnswersSection()
     trace: TraceSection = TraceSection()
     server: ServerSection = ServerSection()
+    client: ClientSection = ClientSection()
 
     @classmethod
     def settings_customise_sources(

@@ -30,6 +30,8 @@ from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.conversation import read_turns
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
@@ -401,6 +403,7 @@ class Engine:
         exclude: Iterable[str] = (),
         stored: bool = True,
         cache: bool = True,
+        session: str | None = None,
     ) -> Generator[GraphRagResponse, None, None]:
         """Answer a question; the messages of the run, the last with the whole answer.
 
@@ -413,12 +416,16 @@ class Engine:
             include, exclude: labels or IRIs of entities that must be, or must not be, followed.
             stored: write the trace (else it is only streamed, with a warning).
             cache: give kept answers again, of this question and of the model; False asks anew.
+            session: the trace of an earlier question that this one goes on with (see `find_trace`); its
+                questions and answers tell what "she" and "it" are.
 
         Raises:
-            UsageError: for an empty or oversized question, an unknown entity, or an empty store.
+            UsageError: for an empty or oversized question, an unknown entity or session, or an empty store.
             ConfigError: for an unknown pipeline, step or parameter.
         """
-        chosen, context, state = self._prepare(question, pipeline, settings, include, exclude, stored=stored)
+        chosen, context, state = self._prepare(
+            question, pipeline, settings, include, exclude, stored=stored, session=session
+        )
         model = self.settings.llm.model
         if model is None:
             state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
@@ -458,6 +465,7 @@ class Engine:
         return {
             "program": __version__,
             "question": state.question,
+            "history": state.conversation,
             "language": state.language,
             "pipeline": pipeline.definition.name,
             "pipeline_hash": pipeline.hash,
@@ -527,11 +535,13 @@ class Engine:
         exclude: Iterable[str],
         *,
         stored: bool,
+        session: str | None = None,
     ) -> tuple[Pipeline, Context, State]:
         question = check_question(question)
         version = self._take_settings()
         chosen = self.pipeline(pipeline).with_settings(settings or {})
         self._require_documents()
+        earlier = find_trace(self.store, session) if session else None
         recorder = TraceRecorder(
             self.store,
             self.librarian,
@@ -539,8 +549,11 @@ class Engine:
             detail=self.settings.trace.detail,
             stored=stored,
             settings=version,
+            continues=earlier,
         )
         state = State(question, self._language(question))
+        if earlier is not None:
+            state.history = read_turns(self.store, self.librarian, earlier, self.settings.answers.history)
         text_index = self._ready_index(state)
         state.include = self._entities(include, text_index, state.language)
         state.exclude = self._entities(exclude, text_index, state.language)

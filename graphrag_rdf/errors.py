@@ -63,7 +63,15 @@ class StoreError(GraphRagError):
 
 
 class StoreLockedError(StoreError):
-    """Another process holds the store."""
+    """Another process holds the store.
+
+    Args:
+        server: the address of that process, when it is our server.
+    """
+
+    def __init__(self, message: str, hint: str | None = None, server: str | None = None) -> None:
+        super().__init__(message, hint)
+        self.server = server
 
 
 class SearchIndexError(GraphRagError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -13,11 +16,18 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import FAILED, say_error
 from graphrag_rdf.cli.options import embedding_option, entity_options, key_values, model_option, set_option
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
+    from graphrag_rdf.client import Client
+    from graphrag_rdf.config import ClientSection
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.trace.messages import GraphRagResponse
+
+    Messages: TypeAlias = Generator[GraphRagResponse, None, None]
+    Explained: TypeAlias = Callable[[str], str]
+    """From a session to its trace for people, safe to print."""
 
 
 @click.command(
@@ -26,6 +36,8 @@ if TYPE_CHECKING:
         'graphrag-rdf ask "Who founded the company?"',
         'graphrag-rdf ask --model openai/gpt-4.1 --explain "Why did the plant close?"',
         'graphrag-rdf ask --format json "Who founded the company?" | jq .citations',
+        'graphrag-rdf ask --session last "When did she die?"',
+        'graphrag-rdf ask --server http://127.0.0.1:7878 "Who founded the company?"',
     ],
 )
 @click.argument("question")
@@ -43,21 +55,29 @@ if TYPE_CHECKING:
 )
 @click.option("--no-cache", is_flag=True, help="Ask the model anew, whatever was answered before.")
 @entity_options
+@click.option(
+    "--session",
+    metavar="TRACE",
+    help="Go on with an earlier question: the name of its trace, or last.",
+)
+@click.option(
+    "--server", metavar="URL", help="Ask a server (see graphrag-rdf serve), no store of this computer."
+)
+@click.option(
+    "--token-file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Holds the token for the server.",
+)
 @format_option("text", "json", "jsonl")
 def ask_command(
     question: str,
-    pipeline: str,
     explain: bool,
     no_stream: bool,
-    model: str | None,
-    embedding_model: str | None,
-    settings: tuple[str, ...],
-    response_type: str | None,
-    allow_general_knowledge: bool,
-    no_cache: bool,
-    include: tuple[str, ...],
-    exclude: tuple[str, ...],
+    server: str | None,
+    token_file: Path | None,
     form: str,
+    **options: Any,
 ) -> int:
     """Answer a QUESTION from the documents of the store, with citations.
 
@@ -66,27 +86,90 @@ def ask_command(
     """
     if question == "-":
         question = output.read_stdin()
-    steps = key_values(settings)
-    if response_type is not None:
-        steps["synthesis.response_type"] = response_type
-    if allow_general_knowledge:
+    with _answering(question, server, token_file, options) as (messages, explained):
+        if form == "jsonl":
+            return _stream_messages(messages)
+        if form == "json":
+            last = _last(messages)
+            if last.answer is None:
+                return _failed(last)
+            output.write_json(last.answer)
+            return 0
+        return _show(messages, explained if explain else None, stream=not no_stream)
+
+
+@contextmanager
+def _answering(
+    question: str, server: str | None, token_file: Path | None, options: Mapping[str, Any]
+) -> Iterator[tuple[Messages, Explained]]:
+    """The messages of a run, in this process or on a server, and what shows a trace as text."""
+    client = load({"client.server": server, "client.token_file": token_file}).settings.client
+    if client.server is None and token_file is not None:
+        raise UsageError("a token is for a server", hint="name it with --server URL")
+    if client.server is not None:
+        with closing(_remote(question, client, options)) as messages:
+            yield messages, _client(client).trace_text
+        return
+    with _opened(question, options) as engine, closing(_local(engine, question, options)) as messages:
+        yield messages, lambda session: _trace_text(engine, session)  # closed before the store is
+
+
+def _opened(question: str, options: Mapping[str, Any]) -> Engine:
+    try:
+        return open_engine({"llm.model": options["model"], "embedding.model": options["embedding_model"]})
+    except StoreLockedError as error:
+        if error.server is None:
+            raise
+        hint = f"graphrag-rdf ask --server {error.server} {shlex.quote(question.strip())}"
+        raise StoreLockedError(error.message, hint, error.server) from error
+
+
+def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Messages:
+    steps = key_values(options["settings"])
+    if options["response_type"] is not None:
+        steps["synthesis.response_type"] = options["response_type"]
+    if options["allow_general_knowledge"]:
         steps["synthesis.allow_general_knowledge"] = "true"
-    with open_engine({"llm.model": model, "embedding.model": embedding_model}) as engine:
-        messages = engine.ask(
-            question, pipeline, settings=steps, include=include, exclude=exclude, cache=not no_cache
-        )
-        try:
-            if form == "jsonl":
-                return _stream_messages(messages)
-            if form == "json":
-                last = _last(messages)
-                if last.answer is None:
-                    return _failed(last)
-                output.write_json(last.answer)
-                return 0
-            return _show(engine, messages, stream=not no_stream, explain=explain)
-        finally:
-            messages.close()  # a reader that leaves closes the trace before the store
+    return engine.ask(
+        question,
+        options["pipeline"],
+        settings=steps,
+        include=options["include"],
+        exclude=options["exclude"],
+        cache=not options["no_cache"],
+        session=options["session"],
+    )
+
+
+_NOT_OVER_HTTP = ("model", "embedding_model", "response_type", "allow_general_knowledge", "no_cache")
+
+
+def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) -> Messages:
+    """Ask the server; what is for it alone to choose is refused, not left out."""
+    from graphrag_rdf.client import NUMBERS, Question
+
+    numbers: dict[str, int] = {}
+    for name in _NOT_OVER_HTTP:
+        if options[name]:
+            raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who asks it")
+    for key, text in key_values(options["settings"]).items():
+        if key not in NUMBERS:
+            raise UsageError(f"{key} cannot be set over HTTP", hint=f"what can: {', '.join(NUMBERS)}")
+        if not text.isdecimal():
+            raise UsageError(f"{key}: {text!r} is not a whole number")
+        numbers[NUMBERS[key]] = int(text)
+    named = {name: options[name] for name in ("pipeline", "include", "exclude", "session")}
+    return _client(settings).ask(Question(question.strip(), numbers=numbers, **named))
+
+
+def _client(settings: ClientSection) -> Client:
+    from graphrag_rdf.client import Client, read_token
+
+    token = settings.token.get_secret_value() if settings.token else None
+    if settings.token_file is not None:
+        token = read_token(settings.token_file)
+    assert settings.server is not None  # noqa: S101 - checked by the caller
+    return Client(settings.server, token)
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:
@@ -113,7 +196,7 @@ def _failed(message: GraphRagResponse) -> int:
     return FAILED
 
 
-def _show(engine: Engine, messages: Iterable[GraphRagResponse], *, stream: bool, explain: bool) -> int:
+def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, stream: bool) -> int:
     """For people: the answer as it comes, its sources, its warnings, and how it came about."""
     streamed = False
     session = None
@@ -130,8 +213,7 @@ def _show(engine: Engine, messages: Iterable[GraphRagResponse], *, stream: bool,
         say()
     assert last is not None  # noqa: S101 - a run has at least its last message
     if last.answer is None:
-        if explain and session:
-            _explain(engine, session)
+        _explain(explained, session)
         return _failed(last)
     if not streamed:
         say(safe(last.answer["answer"]))
@@ -140,8 +222,8 @@ def _show(engine: Engine, messages: Iterable[GraphRagResponse], *, stream: bool,
         output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
     for warning in last.answer["warnings"]:
         output.warn(f"{warning['detail']} ({warning['type']})")
-    if explain and session:
-        _explain(engine, session)
+    if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
+        _explain(explained, session)
     return 0
 
 
@@ -177,8 +259,14 @@ def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
     return f"{one_line(source['title'])}{page}{said}{doubt}"
 
 
-def _explain(engine: Engine, session: str) -> None:
+def _explain(explained: Explained | None, session: str | None) -> None:
+    if explained is not None and session is not None:
+        text = explained(session)
+        say()
+        say(text.rstrip("\n"))
+
+
+def _trace_text(engine: Engine, session: str) -> str:
     from graphrag_rdf.cli.trace import trace_text
 
-    say()
-    say(trace_text(engine, session))
+    return trace_text(engine, session)

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from pyoxigraph import BlankNode, Literal, NamedNode, Triple
+from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
 
 Term: TypeAlias = NamedNode | BlankNode | Literal | Triple
 Value: TypeAlias = str | bool | int | float | Decimal | date | datetime
@@ -106,6 +106,30 @@ def to_sparql_json(term: Term) -> dict[str, object]:
                 out["datatype"] = term.datatype.value
             return out
     raise TypeError(f"not an RDF term: {term!r}")
+
+
+def from_sparql_json(data: Mapping[str, Any]) -> Term:
+    """The reverse of `to_sparql_json`.
+
+    Raises:
+        ValueError: when it is no term.
+    """
+    kind, value = data.get("type"), data.get("value")
+    if kind == "triple" and isinstance(value, Mapping):
+        parts = [from_sparql_json(value.get(name) or {}) for name in ("subject", "predicate", "object")]
+        return Triple(*parts)  # type: ignore[arg-type]
+    if not isinstance(value, str):
+        raise ValueError(f"no term: {data!r:.200}")  # noqa: TRY004 - of what is read, not of the caller
+    if kind == "uri":
+        return NamedNode(value)
+    if kind == "bnode":
+        return BlankNode(value)
+    if kind != "literal":
+        raise ValueError(f"no term: {data!r:.200}")
+    if language := data.get("xml:lang"):
+        direction = data.get("its:dir")
+        return Literal(value, language=language, direction=BaseDirection(direction) if direction else None)
+    return typed(value, data.get("datatype"))
 
 
 def text_of(term: Term) -> str:

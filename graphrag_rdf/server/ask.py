@@ -171,6 +171,7 @@ def begin(service: Service, asked: AskRequest) -> Messages:
         include=asked.include,
         exclude=asked.exclude,
         stored=not service.read_only,
+        session=asked.session,
     )
 
 

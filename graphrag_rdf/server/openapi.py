@@ -84,7 +84,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/ontology", "get", "The page of classes and properties.", (), None, _HTML),
     ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
     ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
-    ("/traces/{id}", "get", "One trace.", (), None, _FORMS),
+    ("/traces/{id}", "get", "One trace.", (), None, (*_FORMS, "text/plain")),
     ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),

@@ -10,22 +10,20 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.engine import MAX_QUESTION
 from graphrag_rdf.server.problems import Problem
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
 PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Session = Annotated[
+    str, StringConstraints(pattern=r"^(urn:[a-z:]{1,40}:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+]
+"""A whole name: `last` is somebody else's on a server that many ask."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
-_STEPS = {
-    "entity_limit": "exploration",
-    "triple_limit": "exploration",
-    "max_path_length": "exploration",
-    "edge_limit": "exploration",
-    "max_sentences": "synthesis",
-}
-"""Number → the step whose parameter it is."""
+_STEPS = {name: parameter for parameter, name in NUMBERS.items()}
 
 
 class _Request(BaseModel):
@@ -43,12 +41,15 @@ class _Request(BaseModel):
     def steps(self) -> dict[str, str]:
         """`step.parameter` → value, of the numbers that were given."""
         given = self.model_dump(include=set(_STEPS), exclude_none=True)
-        return {f"{_STEPS[name]}.{name}": str(value) for name, value in given.items()}
+        return {_STEPS[name]: str(value) for name, value in given.items()}
 
 
 class AskRequest(_Request):
     """The body of `/ask`."""
 
+    session: Session | None = Field(
+        default=None, description="the trace of the question that this goes on with"
+    )
     max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
 
 

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 JSON = Format(("application/json",), None, "")
 HTML = Format(("text/html",), None, "", charset=True)
+TEXT = Format(("text/plain",), None, "", charset=True)
 _WITH_PREFIXES = ("text/turtle", "application/trig")
 
 
@@ -37,18 +38,21 @@ class Forms:
         json: plain data.
         rdf: triples or quads; None where the thing has no RDF of its own (a list).
         html: a whole page; None where there is none.
+        text: as the command line shows it; None where it shows nothing of the kind.
         prefixes: of formats that have them.
     """
 
     json: Callable[[], Any]
     rdf: Callable[[], Iterable[Triple] | Iterable[Quad]] | None = None
     html: Callable[[], str] | None = None
+    text: Callable[[], str] | None = None
     prefixes: Mapping[str, str] = field(default_factory=lambda: PREFIXES)
 
     @property
     def formats(self) -> Sequence[Format]:
         """What can be negotiated, our favourite first."""
-        return (JSON, *([HTML] if self.html else []), *(GRAPHS[:-1] if self.rdf else []), *_json_ld(self))
+        pages = [form for form, make in ((HTML, self.html), (TEXT, self.text)) if make]
+        return (JSON, *pages, *(GRAPHS[:-1] if self.rdf else []), *_json_ld(self))
 
 
 def _json_ld(forms: Forms) -> Sequence[Format]:
@@ -84,6 +88,8 @@ def _written(forms: Forms, choice: Choice) -> bytes:
         return json.dumps(forms.json(), ensure_ascii=False).encode("utf-8", "replace")
     if choice.format is HTML and forms.html is not None:
         return forms.html().encode("utf-8", "replace")
+    if choice.format is TEXT and forms.text is not None:
+        return forms.text().encode("utf-8", "replace")
     assert forms.rdf is not None  # noqa: S101 - else it is not negotiated
     statements: list[Any] = list(forms.rdf())
     if not choice.triple_terms and any(isinstance(s.object, Triple) for s in statements):

@@ -101,6 +101,7 @@ def _listen(settings: ServerSection) -> socket.socket:
 
 
 def _url(settings: ServerSection, listening: socket.socket) -> str:
+    """An address that it answers to: one that listens everywhere is found on loopback."""
     port = listening.getsockname()[1]
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    return f"http://{host}:{port}"
+    name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}"

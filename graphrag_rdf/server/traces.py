@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.pages.ask import needs_token
 from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
 from graphrag_rdf.server.problems import Problem
@@ -14,6 +15,9 @@ from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.export import trace_quads
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.text import render_trace
+
+_COLUMNS = 80
 
 
 async def trace_list(request: Request) -> Response:
@@ -31,7 +35,7 @@ async def trace_list(request: Request) -> Response:
 
 
 async def trace(request: Request) -> Response:
-    """One trace, as `trace show --format json` or as RDF with its sources; `id` is an IRI or a UUID."""
+    """One trace, as `trace show` has it, a page, or RDF with its sources; `id` is an IRI or a UUID."""
     name = request.path_params["id"]
 
     def forms(service: Service) -> Forms:
@@ -43,7 +47,10 @@ async def trace(request: Request) -> Response:
         return Forms(
             json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
             rdf=lambda: trace_quads(engine.store, session),
-            html=lambda: trace_page(service, session),
+            html=lambda: trace_page(service, session, token=needs_token(request)),
+            text=lambda: render_trace(
+                read_trace(engine.store, session, engine.librarian), width=_COLUMNS, colour=False
+            ),
         )
 
     return await represent(request, forms)

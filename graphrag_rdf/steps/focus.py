@@ -60,6 +60,7 @@ def _with_model(
         step,
         "select",
         question=state.question,
+        history=state.conversation,
         items=items,
         edge_limit=parameters["edge_limit"],
     )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.extract.lexicon import TAGGED_LANGUAGES, base_language, lexicon
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.names import entities_called
@@ -19,16 +20,26 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
+_OF_ANSWER = 600  # characters of an earlier answer that are searched for names,
+_FROM_ANSWER = 4  # and names taken from them
+_PERSONS = ("he", "she", "they")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")
 
 
 def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Names in the question: what looks like one, known names of any case; else its content words."""
+    """Names in the question: what looks like one, known names of any case; else its content words.
+
+    A question that names nothing, or says "he" or "she", also takes the names of the question and answer
+    before it in the session.
+    """
     step = context.recorder.step("grounding", TG.Grounding)
     context.recorder.say(step, RAG.mode, Literal("rules"))
-    state.concepts = _concepts(context, state, step)[: parameters["max_concepts"]]
-    yield _finish(context, state, step)
+    named = _names(context, state, step, state.question)
+    origins = _inherited(context, state, step) if not named or _refers_back(state) else {}
+    words = [] if named else analyse(state.question, state.language)
+    state.concepts = list(dict.fromkeys([*named, *origins, *words]))[: parameters["max_concepts"]]
+    yield _finish(context, state, step, origins)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -40,6 +51,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         step,
         "concepts",
         question=state.question,
+        history=state.conversation,
         max_concepts=parameters["max_concepts"],
     )
     listed = [line.strip(" \t-*•·").strip() for line in text.splitlines()]
@@ -50,7 +62,10 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     yield _finish(context, state, step)
 
 
-def _finish(context: Context, state: State, step: Step) -> GraphRagResponse:
+def _finish(
+    context: Context, state: State, step: Step, origins: Mapping[str, NamedNode] | None = None
+) -> GraphRagResponse:
+    """Record the concepts; `origins` tells which earlier question some were taken from."""
     for index, concept in enumerate(state.concepts):
         context.recorder.say(step, TG.concept, Literal(concept))
         context.recorder.item(
@@ -61,24 +76,46 @@ def _finish(context: Context, state: State, step: Step) -> GraphRagResponse:
             (RDF.type, RAG.ConceptTerm),
             (RDFS.label, Literal(concept)),
             (RAG.index, integer(index)),
+            (PROV.wasDerivedFrom, (origins or {}).get(concept)),
         )
     return context.recorder.finish(step)
 
 
 def _concepts(context: Context, state: State, step: Step) -> list[str]:
-    question = state.question
-    sentences = split_sentences(question, state.language)
-    named = [m.name for m in find_mentions(question, sentences, language=state.language)]
-    known = _known_names(context, state, step)
-    concepts = list(dict.fromkeys([*known, *named]))
+    names = _names(context, state, step, state.question)
+    return names or list(dict.fromkeys(analyse(state.question, state.language)))
+
+
+def _names(context: Context, state: State, step: Step, text: str) -> list[str]:
+    sentences = split_sentences(text, state.language)
+    named = [m.name for m in find_mentions(text, sentences, language=state.language)]
+    known = _known_names(context, state, step, text)
+    found = list(dict.fromkeys([*known, *named]))
     # a name inside a longer one is not looked for on its own
-    concepts = [c for c in concepts if not any(c != other and c.lower() in other.lower() for other in known)]
-    return concepts or list(dict.fromkeys(analyse(question, state.language)))
+    return [c for c in found if not any(c != other and c.lower() in other.lower() for other in known)]
 
 
-def _known_names(context: Context, state: State, step: Step) -> list[str]:
-    """The longest runs of words of the question that are names in the graph."""
-    question = state.question
+def _refers_back(state: State) -> bool:
+    """Whether somebody is meant who was named before."""
+    language = base_language(state.language)
+    if not state.history or language not in TAGGED_LANGUAGES:
+        return False
+    pronouns = lexicon(language).pronouns
+    return any(pronouns.get(word.lower()) in _PERSONS for word in _WORD.findall(state.question))
+
+
+def _inherited(context: Context, state: State, step: Step) -> dict[str, NamedNode]:
+    """Names of the newest question of the session, and of its answer, that names something."""
+    for turn in reversed(state.history):
+        names = _names(context, state, step, turn.question)
+        names += _names(context, state, step, turn.answer[:_OF_ANSWER])[:_FROM_ANSWER]
+        if names:
+            return dict.fromkeys(names, turn.asked)
+    return {}
+
+
+def _known_names(context: Context, state: State, step: Step, question: str) -> list[str]:
+    """The longest runs of words of a question, or of another text, that are names in the graph."""
     tokens = [match.span() for match in _WORD.finditer(question)]
     runs = {
         (start, end): _POSSESSIVE.sub("", question[tokens[start][0] : tokens[end - 1][1]])

@@ -14,7 +14,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from graphrag_rdf.errors import TemplateError
 
-_TAG = re.compile(r"<(/?)(question|statements|text)>", re.IGNORECASE)
+_TAG = re.compile(r"<(/?)(question|statements|text|conversation)>", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 

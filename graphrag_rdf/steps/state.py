@@ -12,6 +12,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.conversation import Turn
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import Reuse
 
@@ -269,10 +270,15 @@ class Selection:
 
 @dataclass(slots=True)
 class State:
-    """The blackboard of a run."""
+    """The blackboard of a run.
+
+    Attributes:
+        history: what was asked and answered before in the session, the oldest first.
+    """
 
     question: str
     language: str | None = None
+    history: Sequence[Turn] = ()
     concepts: list[str] = field(default_factory=list)
     seeds: list[Seed] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
@@ -286,6 +292,11 @@ class State:
     exclude: Sequence[NamedNode] = ()
     entity_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def conversation(self) -> list[dict[str, str]]:
+        """The history as prompts take it."""
+        return [{"question": turn.question, "answer": turn.answer} for turn in self.history]
 
     def warn(self, kind: str, detail: str) -> None:
         """Add a warning to the answer and the trace, once."""

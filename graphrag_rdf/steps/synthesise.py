@@ -48,6 +48,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             step,
             "answer",
             question=state.question,
+            history=state.conversation,
             items=[_item(selection) for selection in state.selections],
             response_type=parameters["response_type"],
             allow_general_knowledge=parameters["allow_general_knowledge"],

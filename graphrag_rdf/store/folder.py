@@ -155,8 +155,10 @@ class StoreFolder:
             else "another process"
         )
         url = note.get("url")
-        hint = f"ask the server at {url}, or stop it" if url else "wait until it ends, or stop it"
-        return StoreLockedError(f"the store {self.root} is in use by {who}", hint=hint)
+        server = url if isinstance(url, str) else None
+        ask = f'ask it with: graphrag-rdf ask --server {server} "…"'
+        hint = ask if server else "wait until it ends, or stop it"
+        return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
 
 
 def collections(store: Path) -> list[str]:

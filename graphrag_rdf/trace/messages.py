@@ -7,12 +7,13 @@ An explain message carries its step's triples, which are in the store before the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyoxigraph import DefaultGraph, Quad
+from pyoxigraph import DefaultGraph, NamedNode, Quad
 
-from graphrag_rdf.rdf.terms import to_sparql_json
+from graphrag_rdf.rdf.terms import from_sparql_json, to_sparql_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,23 @@ class GraphRagResponse:
             out["answer"] = self.answer
         return out
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> GraphRagResponse:
+        """The reverse of `as_json`; keys that are not known yet are left out.
+
+        Raises:
+            ValueError: when it is no message.
+        """
+        missing = [name for name in ("message_type", "kind", "message_id") if name not in data]
+        if missing:
+            raise ValueError(f"the message has no {', '.join(missing)}")
+        known = {name: data[name] for name in cls.__slots__ if name in data}
+        try:
+            known["explain_triples"] = tuple(map(_quad, data.get("explain_triples") or ()))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"the message has triples that are none: {error!r}") from None
+        return cls(**known)
+
 
 def quad_json(quad: Quad) -> dict[str, object]:
     """A quad as `{s, p, o, g}`; `g` is empty for the default graph."""
@@ -78,3 +96,8 @@ def quad_json(quad: Quad) -> dict[str, object]:
         "o": to_sparql_json(quad.object),
         "g": graph,
     }
+
+
+def _quad(data: Mapping[str, Any]) -> Quad:
+    s, p, o = (from_sparql_json(data[name]) for name in ("s", "p", "o"))
+    return Quad(s, p, o, NamedNode(data["g"]) if data["g"] else DefaultGraph())  # type: ignore[arg-type]

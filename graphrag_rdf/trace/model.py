@@ -392,6 +392,7 @@ class Trace:
         forgotten: whether words of it were erased with a document.
         steps: in order, the question first.
         marks: what people think of it.
+        continues: the earlier session that it goes on with.
     """
 
     iri: str
@@ -409,6 +410,7 @@ class Trace:
     forgotten: bool = False
     steps: tuple[TraceStep, ...] = ()
     marks: tuple[Mark, ...] = ()
+    continues: str | None = None
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""
@@ -449,4 +451,5 @@ class Trace:
             "steps": [step.as_json() for step in self.steps],
             "warnings": list(self.warnings),
             "feedback": [mark.as_json() for mark in self.marks],
+            "continues": self.continues,
         }

@@ -67,6 +67,7 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
         forgotten=rows.truth(row, "forgotten"),
         steps=steps,
         marks=tuple(read_marks(store, session)),
+        continues=rows.text(row, "continues"),
     )
 
 

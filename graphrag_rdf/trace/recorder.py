@@ -74,6 +74,7 @@ class TraceRecorder:
         detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out.
         stored: False streams the trace without writing it (read-only servers).
         settings: the version of the settings kept in the store that is in force, if any is kept.
+        continues: the earlier session that the run goes on with.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class TraceRecorder:
         detail: Choice["full", "summary"] = "full",
         stored: bool = True,
         settings: NamedNode | None = None,
+        continues: NamedNode | None = None,
     ) -> None:
         self._store = store
         self._librarian = librarian
@@ -92,6 +94,7 @@ class TraceRecorder:
         self._detail = detail
         self._stored = stored
         self._settings = settings
+        self._continues = continues
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
         self.question = iris.question(self.run)
@@ -136,6 +139,10 @@ class TraceRecorder:
             quads.append(self.quad(self.session, RAG.pipelineHash, Literal(pipeline_hash)))
         if self._settings is not None:
             quads.append(self.quad(self.session, RAG.settings, self._settings))
+        if self._continues is not None:
+            quads += [  # both: the store draws no conclusions of its own
+                self.quad(self.session, link, self._continues) for link in (RAG.continues, PROV.wasInformedBy)
+            ]
         if model:
             quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
         yield self._emit("session", self.session, quads)

@@ -117,6 +117,8 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
     if trace.forgotten:
         page.paragraph("Words of this trace were erased because a document was forgotten.", "    ")
+    if trace.continues:
+        page.paragraph(trace.continues, "    ", "Goes on with: ")
     for mark in trace.marks:
         by, note = f" by {mark.by}" if mark.by else "", f": {mark.note}" if mark.note else ""
         page.paragraph(f"{mark.about}{by}{note}", "    ", f"Marked {mark.rating}: ")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server import ask as protocol
 from graphrag_rdf.server.access import ROLES, Access, require
 from graphrag_rdf.server.body import read_body
@@ -15,8 +17,10 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.questions import AskRequest, read_request
-from graphrag_rdf.server.representations import HTML
-from graphrag_rdf.server.service import service_of
+from graphrag_rdf.server.representations import HTML, parameter
+from graphrag_rdf.server.service import Service, service_of
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.catalogue import find_trace
 
 FORM = "application/x-www-form-urlencoded"
 _BODY = 1 << 16
@@ -26,7 +30,8 @@ _FOREIGN = ("cross-site", "same-site")
 async def ask_page(request: Request) -> Response:
     """The form; with JavaScript it shows the steps as they happen."""
     require(request, "read")
-    return _page(request)
+    session = parameter(request, "session")
+    return await asyncio.to_thread(_page, request, session=session)
 
 
 async def submit(request: Request) -> Response:
@@ -41,8 +46,9 @@ async def submit(request: Request) -> Response:
         access: Access = request.app.state.access
         role, name = access.role_of(token)
         request.scope["state"].update(role=role, client=name, token=name)
-    question = (form.one("question") or "").strip()
-    answer = await protocol.answer_of(request, read_request(AskRequest, {"question": question}))
+    question, session = (form.one("question") or "").strip(), form.one("session") or None
+    asked = read_request(AskRequest, {"question": question, "session": session})
+    answer = await protocol.answer_of(request, asked)
     if any(warning["type"] == "trace_not_stored" for warning in answer["warnings"]):
         return _page(request, question=question, answer=answer)
     run = answer["question_iri"].rpartition(":")[2]
@@ -56,6 +62,30 @@ def needs_token(connection: HTTPConnection) -> bool:
     return ROLES.index(access.anonymous) < ROLES.index("read" if model is None else "write")
 
 
-def _page(request: Request, question: str = "", answer: dict[str, Any] | None = None) -> Response:
-    page = render("ask", "/ask", token=needs_token(request), question=question, answer=answer)
+def _page(
+    request: Request, question: str = "", answer: dict[str, Any] | None = None, session: str | None = None
+) -> Response:
+    page = render(
+        "ask",
+        "/ask",
+        token=needs_token(request),
+        question=question,
+        answer=answer,
+        earlier=_earlier(service_of(request), session) if session else None,
+    )
     return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
+
+
+def _earlier(service: Service, name: str) -> dict[str, str]:
+    """The question that is gone on with, and its run.
+
+    Raises:
+        Problem: 404 when there is no such trace.
+    """
+    store = service.engine.store
+    try:
+        session = find_trace(store, name)
+    except UsageError as error:
+        raise Problem(404, error.message) from None
+    (row,) = store.select("trace/session", session=session)
+    return {"question": rows.text(row, "question") or "", "run": session.value.rpartition(":")[2]}

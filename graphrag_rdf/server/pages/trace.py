@@ -12,9 +12,23 @@ from graphrag_rdf.trace.page import anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace
 
 
-def trace_page(service: Service, session: NamedNode) -> str:
-    """How an answer came about."""
+def trace_page(service: Service, session: NamedNode, *, token: bool) -> str:
+    """How an answer came about.
+
+    Args:
+        token: whether going on with it takes one.
+    """
     engine, links = service.engine, links_of(service)
     trace = read_trace(engine.store, session, engine.librarian)
     view = trace_view(engine.store, trace, links)
-    return render("answer", "/traces", trace=trace, view=view, anchor=anchor_of, href=links, run=run_call)
+    return render(
+        "answer",
+        "/traces",
+        trace=trace,
+        view=view,
+        anchor=anchor_of,
+        href=links,
+        run=run_call,
+        run_name=session.value.rpartition(":")[2],
+        token=token,
+    )

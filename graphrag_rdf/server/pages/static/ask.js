@@ -42,7 +42,10 @@
       const link = document.createElement("a");
       link.href = `/traces/${encodeURIComponent(found.question_iri.split(":").pop())}`;
       link.textContent = "See what it rests on";
-      status.append(link);
+      const next = document.createElement("a");
+      next.href = `/ask?session=${encodeURIComponent(found.question_iri.split(":").pop())}`;
+      next.textContent = "Ask a follow-up";
+      status.append(link, " · ", next);
     }
   }
 
@@ -81,7 +84,9 @@
     status.textContent = "Asking …";
     button.disabled = true;
     try {
-      const body = JSON.stringify({ question: fields.get("question") });
+      const asked = { question: fields.get("question") };
+      if (fields.get("session")) asked.session = fields.get("session");
+      const body = JSON.stringify(asked);
       const response = await fetch("/ask", { method: "POST", headers, body });
       if (response.ok) await read(response); else fail((await response.json()).detail);
     } catch (error) {

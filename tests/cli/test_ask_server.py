@@ -1,0 +1,106 @@
+"""`ask --server`: the same output as from a store of one's own; and who is sent there."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.commands import Run
+from tests.support.endpoint import READ, WRITE, Endpoint
+
+QUESTION = "Who founded the Tarnay Electric Light Company?"
+_CHANGING = ("question_iri", "steps", "seconds")
+
+
+@pytest.fixture(scope="module")
+def served(_ingested: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over a copy of the store that the other commands work on; it takes a token."""
+    store = tmp_path_factory.mktemp("served") / "store"
+    shutil.copytree(_ingested / "store", store)
+    tokens = {"GRAPHRAG_RDF_SERVER__READ_TOKEN": READ, "GRAPHRAG_RDF_SERVER__WRITE_TOKEN": WRITE}
+    with Endpoint.start(store, "--anonymous", "nothing", **tokens) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def token(folder: Path) -> Path:
+    """A file with a token."""
+    file = folder / "token"
+    file.write_text(f"read {READ}\n")
+    return file
+
+
+def stable(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name not in _CHANGING}
+
+
+def test_the_output_is_that_of_a_store_of_ones_own(
+    run: Run, store: Path, served: Endpoint, token: Path
+) -> None:
+    there = ("--server", served.url, "--token-file", token)
+    local, remote = (run("ask", QUESTION, "--format", "json", *more) for more in ((), there))
+    assert (local.code, remote.code) == (0, 0), remote.err
+    assert stable(local.json) == stable(remote.json)
+    local, remote = (run("ask", QUESTION, *more) for more in ((), there))
+    assert local.out == remote.out
+    local, remote = (run("ask", QUESTION, "--format", "jsonl", *more) for more in ((), there))
+    kinds = [message["kind"] for message in local.lines]
+    assert [message["kind"] for message in remote.lines] == kinds
+    assert [sorted(m) for m in local.lines] == [sorted(m) for m in remote.lines]
+    explained = run("ask", QUESTION, "--explain", *there).out
+    assert "[exploration] urn:trustgraph:prov:exploration:" in explained
+    assert "cannot be set over HTTP" in run("ask", QUESTION, "--set", "focus.use=rank", *there).err
+    one = run("ask", QUESTION, "--set", "synthesis.max_sentences=1", "--format", "json", *there).json
+    assert len({citation["sentence"] for citation in one["citations"]}) == 1
+
+
+def test_refusals(run: Run, folder: Path, served: Endpoint, token: Path) -> None:
+    found = run("ask", QUESTION, "--server", served.url)
+    assert found.code == 1
+    assert "--token-file" in found.err
+    token.write_text("a-wrong-token-for-tests\n")
+    assert "the token is not known" in run("ask", QUESTION, "--server", served.url, "--token-file", token).err
+    assert run("ask", QUESTION, "--server", "nonsense").code == 2
+    for option in (("--model", "openai/x"), ("--response-type", "a list"), ("--no-cache",)):
+        refused = run("ask", QUESTION, "--server", served.url, *option)
+        assert refused.code == 2
+        assert option[0] in refused.err
+    assert run("ask", QUESTION, "--token-file", token).code == 2
+    assert run("ask", " ", "--server", served.url, "--token-file", token).code in (1, 2)
+
+
+def test_the_token_may_come_from_the_environment(process: Run, served: Endpoint) -> None:
+    found = process("ask", QUESTION, GRAPHRAG_RDF_CLIENT__SERVER=served.url, GRAPHRAG_RDF_CLIENT__TOKEN=READ)
+    assert "Walter Pennock" in found.out, found.err
+
+
+def test_a_store_that_is_served_names_the_command(process: Run, served: Endpoint) -> None:
+    question = "Who's the founder of the Tarnay Electric Light Company?"
+    found = process("--store", served.store, "ask", question)
+    assert found.code == 1
+    assert f"process {served.process.pid}" in found.err
+    hint = re.search(r"hint: graphrag-rdf (ask --server .*)", found.err)
+    assert hint is not None
+    assert served.url in hint[1]
+    import shlex
+
+    assert shlex.split(hint[1])[-1] == question
+    again = process(*shlex.split(hint[1]), "--format", "json", GRAPHRAG_RDF_CLIENT__TOKEN=READ)
+    assert json.loads(again.out)["question"] == question
+    assert served.url in process("--store", served.store, "check").err
+
+
+def test_a_session_goes_on_over_http(run: Run, folder: Path, served: Endpoint, token: Path) -> None:
+    there = ("--server", served.url, "--token-file", token, "--format", "json")
+    first = run("ask", "Who designed Drumlaw Head Lighthouse?", *there).json
+    follow = run("ask", "Where was he born?", "--session", first["question_iri"], *there).json
+    assert "Arnhythe" in follow["answer"]
+    unknown = first["question_iri"][:-4] + "0000"
+    assert run("ask", "Where was he born?", "--session", unknown, *there).code == 2
+    assert run("ask", "Where was he born?", "--session", "last", *there).code == 2

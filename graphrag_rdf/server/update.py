@@ -14,7 +14,7 @@ from graphrag_rdf.server.inspect import inspect_update
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import COMMIT, Service, address_of, service_of
-from graphrag_rdf.server.using import with_dataset
+from graphrag_rdf.server.using import outside_bookkeeping, with_dataset
 from graphrag_rdf.store.migrations import migrate
 
 
@@ -30,7 +30,8 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
 
     def write() -> int:
         _judge(inspect_update(text, service.settings.allow_service))
-        service.engine.store.update(with_dataset(text, _iris(default), _iris(named)), base)
+        update = outside_bookkeeping(with_dataset(text, _iris(default), _iris(named)))
+        service.engine.store.update(update, base)
         return settled(service)
 
     return written(request, service, await service.writes.run(write))

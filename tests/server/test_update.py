@@ -6,9 +6,11 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.using import with_dataset
+from graphrag_rdf.server.using import outside_bookkeeping, with_dataset
 
 G = "http://example.org/"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -142,6 +144,87 @@ def test_clauses_go_where_code_is() -> None:
     assert with_dataset(update, [], []) == update
     with pytest.raises(Problem):
         with_dataset("with <urn:g> delete { ?s ?p ?o } where { ?s ?p ?o }", [], ["urn:g"])
+
+
+# --- the store's own bookkeeping ----------------------------------------------------------------------
+
+_SYSTEM = "<urn:graph:system>"
+_RESULT = f"GRAPH <{G}result> {{ <urn:s> <urn:p> ?g }}"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "GRAPH ?g { ?s ?p ?o }",
+        "?a ?b ?c OPTIONAL { GRAPH ?g { ?s ?p ?o } }",
+        "{ GRAPH ?g { ?s ?p ?o } } UNION { ?s ?p ?g }",
+        "{ SELECT ?g { GRAPH ?g { ?s ?p ?o } } }",
+        "GRAPH ?g { ?s ?p '}' } GRAPH ?g { ?s ?p ?o } . ?a ?b ?c",
+        "VALUES ?g { <urn:graph:system> <http://example.org/1> } FILTER EXISTS { GRAPH ?g { ?s ?p ?o } }",
+        "GRAPH ?g { ?s ?p ?o } # } GRAPH ?g {",
+    ],
+)
+@pytest.mark.parametrize("begin", ["INSERT", "CREATE GRAPH <urn:new> ; WITH <urn:x> insert"])
+def test_a_variable_graph_is_not_the_bookkeeping(pattern: str, begin: str, client: httpx.Client) -> None:
+    """As in queries, wherever GRAPH stands; other graphs are matched as ever."""
+    data = f"GRAPH <{G}1> {{ <urn:s> <urn:p> '}}' }} GRAPH <urn:x> {{ <urn:a> <urn:b> 1 }} <urn:a> <urn:b> 1"
+    client.post("/update", data={"update": f"INSERT DATA {{ {data} }}"}).raise_for_status()
+    update = f"{begin} {{ {_RESULT} }} WHERE {{ {pattern}\n}}"
+    found = client.post("/update", data={"update": update})
+    assert found.status_code == 204, found.text
+    result = values(client, f"{G}result")
+    assert "urn:graph:system" not in result
+    assert f"{G}1" in result
+
+
+def test_deleting_everywhere_spares_the_bookkeeping(client: httpx.Client) -> None:
+    def kept() -> set[str]:
+        found = client.get("/query", params={"query": f"SELECT ?p {{ GRAPH {_SYSTEM} {{ ?s ?p ?o }} }}"})
+        return {row["p"]["value"] for row in found.json()["results"]["bindings"]}
+
+    before = kept()
+    for update in (
+        "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }",
+        "DELETE { GRAPH ?g { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } }",
+    ):
+        client.post("/update", data={"update": f"INSERT DATA {{ {TRIPLES} }}"}).raise_for_status()
+        client.post("/update", data={"update": update}).raise_for_status()
+        left = client.get("/query", params={"query": "ASK { GRAPH ?g { ?s ?p ?o } }"})
+        assert left.json()["boolean"] is False
+    assert kept() == before
+    assert before
+
+
+def test_who_names_the_bookkeeping_sees_it(client: httpx.Client) -> None:
+    update = f"INSERT {{ {_RESULT} }} WHERE {{ GRAPH {_SYSTEM} {{ ?s ?g ?o }} }}"
+    client.post("/update", data={"update": update}).raise_for_status()
+    assert values(client, f"{G}result")
+    everywhere = "WHERE { GRAPH ?g { ?s ?p ?o } }"
+    named = f"DROP GRAPH <{G}result> ; INSERT {{ {_RESULT} }} USING NAMED {_SYSTEM} {everywhere}"
+    client.post("/update", data={"update": named}).raise_for_status()
+    assert values(client, f"{G}result") == {"urn:graph:system"}
+
+
+def test_the_filter_goes_where_code_is() -> None:
+    untouched = (
+        "INSERT { GRAPH ?g { ?s ?p 1 } } WHERE { ?s ?p ?g }",
+        "INSERT DATA { <urn:s> <urn:p> 'WHERE { GRAPH ?g { } }' } # WHERE { GRAPH ?g { } }",
+        "CLEAR ALL",
+        "INSERT { ?s ?p ?o } WHERE { GRAPH <urn:g> { ?s ?p ?o } }",
+        "INSERT { ?s ?p ?o } USING NAMED <urn:g> WHERE { GRAPH ?g { ?s ?p ?o } }",
+    )
+    for update in untouched:
+        assert outside_bookkeeping(update) == update
+    assert outside_bookkeeping("DELETE WHERE { GRAPH ?g { ?s ?p ?o } }") == (
+        "DELETE { GRAPH ?g { ?s ?p ?o } } WHERE { GRAPH ?g { ?s ?p ?o } FILTER(?g != <urn:graph:system>) }"
+    )
+
+
+@given(st.text(alphabet="{}?g;<>'\"GRAPHWEDLT \n", max_size=60))
+def test_any_text_survives(text: str) -> None:
+    """What is put in can be taken out again, and nothing breaks on what is no SPARQL."""
+    out = outside_bookkeeping(f"DELETE {{ }} WHERE {{ {text}")
+    assert len(out) >= len(text)
 
 
 def test_a_store_survives_drop_all(client: httpx.Client) -> None:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, human_size, pairs, say
 from graphrag_rdf.cli.session import open_engine
-
-if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
 
 
 @click.group(cls=Group, examples=["graphrag-rdf cache stats"])
@@ -24,8 +19,10 @@ def cache_command() -> None:
 @format_option()
 def stats(form: str) -> None:
     """Show how much is in the caches."""
+    from graphrag_rdf.caches import cache_stats
+
     with open_engine() as engine:
-        found = _stats(engine)
+        found = cache_stats(engine)
     if form == "json":
         output.write_json(found)
         return
@@ -41,26 +38,6 @@ def stats(form: str) -> None:
     pairs(rows)
 
 
-def _stats(engine: Engine) -> dict[str, Any]:
-    from graphrag_rdf.trace.reuse import stats as kept
-
-    answers, cache = kept(engine.store), engine.response_cache
-    found: dict[str, Any] = {
-        "enabled": cache is not None,
-        "answers": {
-            "enabled": engine.settings.answers.cache,
-            "entries": answers.entries,
-            "reused": answers.reused,
-        },
-    }
-    if cache is not None:
-        both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
-        found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
-        found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
-        found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
-    return found
-
-
 @cache_command.command("clear", examples=["graphrag-rdf cache clear", "graphrag-rdf cache clear --answers"])
 @click.option("--answers", is_flag=True, help="Only answers to questions; their traces stay.")
 @click.option("--llm", is_flag=True, help="Only raw answers of models.")
@@ -68,22 +45,17 @@ def _stats(engine: Engine) -> dict[str, Any]:
 @format_option()
 def clear(answers: bool, llm: bool, embeddings: bool, form: str) -> None:
     """Erase what is cached, all of it unless told what; models will be asked again."""
-    every = not (answers or llm or embeddings)
+    from graphrag_rdf.caches import clear_caches
+
+    wanted = {"answers": answers, "llm": llm, "embeddings": embeddings}
     with open_engine() as engine:
-        erased = {
-            name: act(engine)
-            for name, wanted, act in (
-                ("answers", answers, _clear_answers),
-                ("llm", llm, _clear_llm),
-                ("embeddings", embeddings, _clear_embeddings),
-            )
-            if wanted or every
-        }
+        erased = clear_caches(engine, [name for name, named in wanted.items() if named])
     if form == "json":
-        output.write_json({"erased": sum(erased.values()), **erased})
-    else:
-        for name, count in erased.items():
-            say(f"{count:,} {_TITLES[name]} erased")
+        output.write_json(erased)
+        return
+    for name, title in _TITLES.items():
+        if name in erased:
+            say(f"{erased[name]:,} {title} erased")
 
 
 _TITLES = {
@@ -91,19 +63,3 @@ _TITLES = {
     "llm": "answers of models",
     "embeddings": "vectors of texts",
 }
-
-
-def _clear_answers(engine: Engine) -> int:
-    from graphrag_rdf.trace.reuse import clear as clear_kept
-
-    return clear_kept(engine.store, engine.librarian)
-
-
-def _clear_llm(engine: Engine) -> int:
-    cache = engine.response_cache
-    return cache.clear("answers") if cache is not None else 0
-
-
-def _clear_embeddings(engine: Engine) -> int:
-    cache = engine.response_cache
-    return cache.clear("embeddings") if cache is not None else 0

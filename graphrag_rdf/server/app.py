@@ -18,9 +18,11 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server import (
     ask,
+    cache,
     dataset,
     documents,
     entities,
+    feedback,
     graphstore,
     openapi,
     problems,
@@ -72,6 +74,8 @@ def routes() -> list[BaseRoute]:
         Route("/retrieve", ask.retrieve, methods=["POST"]),
         WebSocketRoute("/ask/ws", ask.ask_socket),
         Route("/traces", traces.trace_list, methods=["GET"]),
+        Route("/traces/{id}/feedback", feedback.marks, methods=["GET"]),
+        Route("/traces/{id}/feedback", feedback.mark, methods=["POST"]),
         Route("/traces/{id:path}", traces.trace, methods=["GET"]),
         Route("/documents", documents.document_list, methods=["GET"]),
         Route("/documents", uploads.upload, methods=["POST"]),
@@ -93,6 +97,8 @@ def routes() -> list[BaseRoute]:
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
+        Route("/cache", cache.cache, methods=["GET"]),
+        Route("/cache", cache.clear, methods=["DELETE"]),
         Route("/diagnostics", status.diagnostics, methods=["GET"]),
     ]
 

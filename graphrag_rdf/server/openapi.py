@@ -9,6 +9,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graphrag_rdf import __version__
+from graphrag_rdf.caches import CACHES
+from graphrag_rdf.server.feedback import FeedbackRequest
 from graphrag_rdf.server.formats import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
 
@@ -42,6 +44,7 @@ _FILES = {
     }
 }
 _ASK = {"application/json": AskRequest.model_json_schema()}
+_FEEDBACK = {"application/json": FeedbackRequest.model_json_schema()}
 _RETRIEVE = {"application/json": RetrieveRequest.model_json_schema()}
 
 _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tuple[str, ...]], ...] = (
@@ -85,6 +88,15 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
     ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
     ("/traces/{id}", "get", "One trace.", (), None, (*_FORMS, "text/plain")),
+    ("/traces/{id}/feedback", "get", "The marks of a trace.", (), None, _JSON),
+    (
+        "/traces/{id}/feedback",
+        "post",
+        "Mark an answer, or what it rests on, as helpful or wrong.",
+        (),
+        _FEEDBACK,
+        _JSON,
+    ),
     ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),
@@ -100,14 +112,25 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/.well-known/void", "get", "The same.", (), None, _FORMS),
     ("/health", "get", "Whether the server is well.", (), None, _JSON),
     ("/metrics", "get", "Figures for Prometheus.", (), None, ("text/plain",)),
+    ("/cache", "get", "How much is in the caches.", (), None, _JSON),
+    ("/cache", "delete", "Empty the caches, or those that are named.", ("only",), None, _JSON),
     ("/diagnostics", "get", "What doctor tells; for administrators.", (), None, _JSON),
 )
 """(path, method, summary, parameters of the URL, body by media type, media types of the answer)."""
 
 _IN_PATH = re.compile(r"\{(\w+)\}")
-_SCHEMAS = {"limit": _LIMIT, "offset": {"type": "integer", "minimum": 0}}
+_SCHEMAS: dict[str, dict[str, Any]] = {
+    "only": {"type": "string", "enum": list(CACHES)},
+    "limit": _LIMIT,
+    "offset": {"type": "integer", "minimum": 0},
+}
 _WRITES = {"put", "delete"}
-_GUARDED = {("post", "/update"), ("post", "/documents"), ("get", "/diagnostics")}
+_GUARDED = {
+    ("post", "/update"),
+    ("post", "/documents"),
+    ("post", "/traces/{id}/feedback"),
+    ("get", "/diagnostics"),
+}
 
 
 async def openapi(request: Request) -> Response:

@@ -6,7 +6,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.server.pages.ask import needs_token
 from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
 from graphrag_rdf.server.problems import Problem
@@ -47,7 +46,7 @@ async def trace(request: Request) -> Response:
         return Forms(
             json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
             rdf=lambda: trace_quads(engine.store, session),
-            html=lambda: trace_page(service, session, token=needs_token(request)),
+            html=lambda: trace_page(service, session, request),
             text=lambda: render_trace(
                 read_trace(engine.store, session, engine.librarian), width=_COLUMNS, colour=False
             ),

@@ -8,23 +8,18 @@ from typing import Any
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
+from graphrag_rdf.config import Role
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server import ask as protocol
 from graphrag_rdf.server.access import ROLES, Access, require
-from graphrag_rdf.server.body import read_body
-from graphrag_rdf.server.negotiation import content_type
+from graphrag_rdf.server.forms import is_form, read_form
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.questions import AskRequest, read_request
 from graphrag_rdf.server.representations import HTML, parameter
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import find_trace
-
-FORM = "application/x-www-form-urlencoded"
-_BODY = 1 << 16
-_FOREIGN = ("cross-site", "same-site")
 
 
 async def ask_page(request: Request) -> Response:
@@ -36,16 +31,9 @@ async def ask_page(request: Request) -> Response:
 
 async def submit(request: Request) -> Response:
     """A form leads to the trace of its answer; anything else is for programs."""
-    media_type, _ = content_type(request.headers.get("content-type"))
-    if media_type != FORM:
+    if not is_form(request):
         return await protocol.ask(request)
-    if request.headers.get("sec-fetch-site") in _FOREIGN:  # the guard lets people follow links, not this
-        raise Problem(403, "forms of other sites may not ask this server")
-    form = Parameters.of_form(await read_body(request, _BODY))
-    if token := form.one("token"):
-        access: Access = request.app.state.access
-        role, name = access.role_of(token)
-        request.scope["state"].update(role=role, client=name, token=name)
+    form = await read_form(request)
     question, session = (form.one("question") or "").strip(), form.one("session") or None
     asked = read_request(AskRequest, {"question": question, "session": session})
     answer = await protocol.answer_of(request, asked)
@@ -58,8 +46,13 @@ async def submit(request: Request) -> Response:
 def needs_token(connection: HTTPConnection) -> bool:
     """Whether a client without a token may not ask."""
     model = service_of(connection).engine.settings.llm.model
+    return lacks(connection, "read" if model is None else "write")
+
+
+def lacks(connection: HTTPConnection, needed: Role) -> bool:
+    """Whether a client without a token may do less."""
     access: Access = connection.app.state.access
-    return ROLES.index(access.anonymous) < ROLES.index("read" if model is None else "write")
+    return ROLES.index(access.anonymous) < ROLES.index(needed)
 
 
 def _page(

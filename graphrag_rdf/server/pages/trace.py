@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pyoxigraph import NamedNode
+from starlette.requests import HTTPConnection
 
+from graphrag_rdf.server.pages.ask import lacks, needs_token
 from graphrag_rdf.server.pages.links import run_call
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
@@ -12,12 +14,8 @@ from graphrag_rdf.trace.page import anchor_of, trace_view
 from graphrag_rdf.trace.reader import read_trace
 
 
-def trace_page(service: Service, session: NamedNode, *, token: bool) -> str:
-    """How an answer came about.
-
-    Args:
-        token: whether going on with it takes one.
-    """
+def trace_page(service: Service, session: NamedNode, connection: HTTPConnection) -> str:
+    """How an answer came about, with forms to go on with it and to mark it."""
     engine, links = service.engine, links_of(service)
     trace = read_trace(engine.store, session, engine.librarian)
     view = trace_view(engine.store, trace, links)
@@ -30,5 +28,7 @@ def trace_page(service: Service, session: NamedNode, *, token: bool) -> str:
         href=links,
         run=run_call,
         run_name=session.value.rpartition(":")[2],
-        token=token,
+        token=needs_token(connection),
+        marking=not service.read_only and trace.answer is not None,
+        marking_token=lacks(connection, "write"),
     )

@@ -1,0 +1,63 @@
+"""The caches of an engine: answers to questions, raw answers of models, vectors of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.trace import reuse
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+
+def cache_stats(engine: Engine) -> dict[str, Any]:
+    """How much is in the caches: the keys of `cache stats --format json`."""
+    answers, cache = reuse.stats(engine.store), engine.response_cache
+    found: dict[str, Any] = {
+        "enabled": cache is not None,
+        "answers": {
+            "enabled": engine.settings.answers.cache,
+            "entries": answers.entries,
+            "reused": answers.reused,
+        },
+    }
+    if cache is not None:
+        both, chat, vectors = cache.stats(), cache.stats("answers"), cache.stats("embeddings")
+        found |= {"entries": both.entries, "bytes": both.bytes, "max_bytes": both.max_bytes}
+        found["llm"] = {"entries": chat.entries, "bytes": chat.bytes}
+        found["embeddings"] = {"entries": vectors.entries, "bytes": vectors.bytes}
+    return found
+
+
+def clear_caches(engine: Engine, names: Iterable[str] = ()) -> dict[str, int]:
+    """Erase what is cached; how much that was, by cache, and together as `erased`.
+
+    Args:
+        names: of `CACHES`; none: all of them. Traces of answers stay.
+    """
+    wanted = set(names) or set(CACHES)
+    gone = {name: clear(engine) for name, clear in CACHES.items() if name in wanted}
+    return {"erased": sum(gone.values()), **gone}
+
+
+def _clear_answers(engine: Engine) -> int:
+    return reuse.clear(engine.store, engine.librarian)
+
+
+def _clear_llm(engine: Engine) -> int:
+    cache = engine.response_cache
+    return cache.clear("answers") if cache is not None else 0
+
+
+def _clear_embeddings(engine: Engine) -> int:
+    cache = engine.response_cache
+    return cache.clear("embeddings") if cache is not None else 0
+
+
+CACHES: Mapping[str, Callable[[Engine], int]] = {
+    "answers": _clear_answers,
+    "llm": _clear_llm,
+    "embeddings": _clear_embeddings,
+}
+"""What can be cleared by itself."""

@@ -1,0 +1,36 @@
+"""Forms of our own pages: who sent them, and by what token."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+
+from graphrag_rdf.server.access import Access
+from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.negotiation import content_type
+from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.problems import Problem
+
+FORM = "application/x-www-form-urlencoded"
+_BODY = 1 << 16
+_FOREIGN = ("cross-site", "same-site")
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body is a form's."""
+    return content_type(request.headers.get("content-type"))[0] == FORM
+
+
+async def read_form(request: Request) -> Parameters:
+    """The fields of a form; a `token` among them counts as that of the request.
+
+    Raises:
+        Problem: 403 when a page of another site sent it, 401 for a token that is not known.
+    """
+    if request.headers.get("sec-fetch-site") in _FOREIGN:  # the guard lets people follow links, not this
+        raise Problem(403, "forms of other sites may not ask this server")
+    form = Parameters.of_form(await read_body(request, _BODY))
+    if token := form.one("token"):
+        access: Access = request.app.state.access
+        role, name = access.role_of(token)
+        request.scope["state"].update(role=role, client=name, token=name)
+    return form

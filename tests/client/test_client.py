@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -37,13 +38,24 @@ def serving(*answers: bytes) -> Iterator[tuple[str, list[bytes]]]:
                     return
                 with connection:
                     connection.settimeout(5)
-                    received.append(connection.recv(65536))
+                    received.append(_request(connection))
                     connection.sendall(answer)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{listening.getsockname()[1]}", received
     thread.join(5)
+
+
+def _request(connection: socket.socket) -> bytes:
+    data = b""
+    while piece := connection.recv(65536):
+        data += piece
+        head, ended, body = data.partition(b"\r\n\r\n")
+        length = re.search(rb"content-length: (\d+)", head.lower())
+        if ended and len(body) >= (int(length[1]) if length else 0):
+            break
+    return data
 
 
 def chunk(text: str) -> bytes:

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
+from graphrag_rdf.rdf.csv_results import write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.server.formats import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
 
@@ -133,6 +134,9 @@ def _query(store: ox.Store, job: Job, output: Output) -> None:
         bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
         if not wanted.triple_terms:
             bounded.forbidden = _TRIPLE_MARKS.get(wanted.media_type)
+        if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
+            write_csv(found, bounded)
+            return
         found.serialize(bounded, format=RESULTS_BY_TYPE[wanted.media_type].engine)  # type: ignore[arg-type]
     finally:
         del found

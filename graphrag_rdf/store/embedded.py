@@ -19,6 +19,7 @@ import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Triple
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.rdf.csv_results import write_csv
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
@@ -98,6 +99,9 @@ class EmbeddedStore(TemplateStore):
             result_format = ox.QueryResultsFormat.from_media_type(media_type)
             if result_format is None:
                 raise UsageError(f"query results cannot be written as {media_type}")
+            if isinstance(found, QuerySolutions) and result_format == ox.QueryResultsFormat.CSV:
+                write_csv(found, output)
+                return
             assert isinstance(found, QuerySolutions | QueryBoolean)  # noqa: S101
             found.serialize(output, format=result_format)
 

@@ -1,0 +1,62 @@
+"""SPARQL Query Results CSV Format (https://www.w3.org/TR/sparql12-results-csv-tsv/), triple terms included.
+
+The engine's own writer puts triple terms and IRIs into a field without quoting the field, so that a comma or a
+quote in them shifts the columns. Here a triple term is `<<( s p o )>>` with its object, if that is a literal, in
+quotes, as the draft has it (§3.2, whose brackets are those of an older syntax), and all fields are quoted alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from pyoxigraph import Literal, NamedNode, QuerySolutions, Triple
+
+_SPECIAL = frozenset('",\r\n')
+_ROWS = 256
+"""Rows that are written at once."""
+
+
+class Output(Protocol):
+    """Where bytes go."""
+
+    def write(self, data: bytes, /) -> object:
+        """Some."""
+
+
+def write_csv(found: QuerySolutions, output: Output) -> None:
+    """Write solutions, in the thread that asked for them."""
+    lines = [",".join(variable.value for variable in found.variables)]
+    for solution in found:
+        lines.append(",".join([_field(term) for term in solution]))
+        if len(lines) == _ROWS:
+            output.write(("\r\n".join(lines) + "\r\n").encode())
+            lines.clear()
+    output.write("".join(f"{line}\r\n" for line in lines).encode())
+
+
+def _field(term: object) -> str:
+    kind = type(term)
+    write: Callable[[object], str] | None = _PLAIN.get(kind)
+    text = write(term) if write is not None else "" if term is None else str(term)
+    return text if _SPECIAL.isdisjoint(text) else _quoted(text)
+
+
+def _triple(term: Triple) -> str:
+    parts = [_value(part) for part in (term.subject, term.predicate, term.object)]
+    return f"<<( {' '.join(parts)} )>>"
+
+
+def _value(part: object) -> str:
+    if isinstance(part, Literal):
+        return _quoted(part.value)
+    if isinstance(part, Triple):
+        return _triple(part)
+    return part.value if isinstance(part, NamedNode) else str(part)
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+_PLAIN = {NamedNode: lambda term: term.value, Literal: lambda term: term.value, Triple: _triple}

@@ -1,8 +1,9 @@
 """SPARQL Query Results CSV Format (https://www.w3.org/TR/sparql12-results-csv-tsv/), triple terms included.
 
-The engine's own writer puts triple terms and IRIs into a field without quoting the field, so that a comma or a
-quote in them shifts the columns. Here a triple term is `<<( s p o )>>` with its object, if that is a literal, in
-quotes, as the draft has it (§3.2, whose brackets are those of an older syntax), and all fields are quoted alike.
+The engine's own writer puts triple terms and IRIs into a field without quoting the field, so that a comma
+or a quote in them shifts the columns. Here a triple term is `<<( s p o )>>` with its object, if that is a
+literal, in quotes, as the draft has it (§3.2, whose brackets are those of an older syntax); all fields are
+quoted alike.
 """
 
 from __future__ import annotations

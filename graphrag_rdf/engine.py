@@ -348,6 +348,26 @@ class Engine:
             lambda: ingest_uploads(self, uploads, refresh=refresh, progress=progress, stop=stop)
         )
 
+    def refresh_texts(
+        self,
+        documents: Sequence[NamedNode] = (),
+        *,
+        mentions_only: bool = False,
+        progress: Progress | None = None,
+        stop: Stop | None = None,
+    ) -> IngestReport:
+        """Extract anew from what is kept of documents, without their files; the rest is as of `ingest`.
+
+        Args:
+            documents: empty for all.
+            mentions_only: only the names in sentences.
+        """
+        from graphrag_rdf.ingest.stages import refresh_texts
+
+        return self._ingest(
+            lambda: refresh_texts(self, documents, mentions_only=mentions_only, progress=progress, stop=stop)
+        )
+
     def _ingest(self, run: Callable[[], IngestReport]) -> IngestReport:
         """One run of the ingest at a time; it alone keeps the indexes meanwhile."""
         with self._index_lock:

@@ -32,6 +32,7 @@ _REASONS = 3
         "graphrag-rdf ingest documents/",
         "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
         "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
+        "graphrag-rdf ingest --refresh --no-relations documents/",
     ],
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
@@ -40,6 +41,11 @@ _REASONS = 3
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Chunks at the model at once.")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it would cost; write nothing.")
 @click.option("--refresh", is_flag=True, help="Extract everything anew.")
+@click.option(
+    "--relations/--no-relations",
+    default=None,
+    help="Build relations afterwards, or not (default: the setting relations.build).",
+)
 @click.option("--sync", is_flag=True, help="Also forget documents of these folders that are gone from disk.")
 @format_option()
 def ingest_command(
@@ -49,6 +55,7 @@ def ingest_command(
     jobs: int | None,
     dry_run: bool,
     refresh: bool,
+    relations: bool | None,
     sync: bool,
     form: str,
 ) -> int:
@@ -58,6 +65,7 @@ def ingest_command(
     a model, facts are extracted by rules.
     """
     overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
+    overrides["relations.build"] = relations
     settings = load(overrides).settings
     _require_documents(paths, settings, sync=sync)
     if dry_run:
@@ -74,7 +82,7 @@ def ingest_command(
     if form == "json":
         output.write_json(report.as_json())
     else:
-        _show(report, engine.settings)
+        show_report(report, engine.settings)
     return outcome(report.stopped, failed=bool(report.failures))
 
 
@@ -98,7 +106,8 @@ def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) 
 # --- for people ----------------------------------------------------------------------------------
 
 
-def _show(report: IngestReport, settings: Settings) -> None:
+def show_report(report: IngestReport, settings: Settings) -> None:
+    """What a run did, for people."""
     documents, chunks = report.documents, report.chunks
     lines: list[tuple[str, object]] = [
         ("documents", counts(documents) or "none"),

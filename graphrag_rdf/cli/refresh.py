@@ -2,25 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.options import model_option
+from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.output import format_option, pairs
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.summary import counts, outcome, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
+    from pyoxigraph import NamedNode
+
+    from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.relate import RelationReport
 
 
-@click.group(cls=Group, examples=["graphrag-rdf refresh relations"])
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_options(command: F) -> F:
+    """`--source` and `--all`, passed on as `sources` and `every`."""
+    source = click.option(
+        "--source",
+        "sources",
+        multiple=True,
+        metavar="DOC",
+        help="Only what comes from this document (path, title or IRI); may be repeated.",
+    )
+    every = click.option("--all", "every", is_flag=True, help="Everything, which is the default.")
+    return source(every(command))
+
+
+@click.group(
+    cls=Group,
+    examples=["graphrag-rdf refresh relations", "graphrag-rdf refresh facts --source documents/report.md"],
+)
 def refresh_command() -> None:
-    """Build anew what follows from what the store holds."""
+    """Run a stage of the ingest again, from what the store keeps; no file is read.
+
+    \b
+    facts      extract anew, with rules or a model
+    mentions   look for names in sentences anew
+    names      elect labels, and let entities point at what stands for them
+    relations  relate passages and entities
+    index      write the search indexes
+    """
 
 
 @refresh_command.command(
@@ -31,14 +62,7 @@ def refresh_command() -> None:
         "graphrag-rdf refresh relations --source documents/report.md",
     ],
 )
-@click.option(
-    "--source",
-    "sources",
-    multiple=True,
-    metavar="DOC",
-    help="Only what touches this document (path, title or IRI); may be repeated.",
-)
-@click.option("--all", "every", is_flag=True, help="Everything, which is the default.")
+@source_options
 @model_option
 @click.option(
     "--window",
@@ -92,8 +116,7 @@ def relations(
     All of them are kept in urn:graph:derived, what the model said with its evidence in urn:graph:source. With
     the setting relations.build, each ingest that changed something does this too.
     """
-    if sources and every:
-        raise UsageError("--source and --all exclude each other", hint="give one of the two")
+    _check(sources, every)
     overrides = {
         "llm.model": model,
         "relations.window": window,
@@ -110,10 +133,9 @@ def relations(
         stop_requests() as stop,
         IngestProgress(engine.budget, "pairs") as progress,
     ):
-        from graphrag_rdf.ingest.forget import find_documents
-
-        documents = find_documents(engine.store, sources) if sources else []
-        report = engine.refresh_relations(documents, again=again, progress=progress, stop=stop)
+        report = engine.refresh_relations(
+            _documents(engine, sources), again=again, progress=progress, stop=stop
+        )
     if form == "json":
         output.write_json(report.as_json())
     else:
@@ -138,3 +160,101 @@ def _show(report: RelationReport) -> None:
         output.warn(f"{warning['detail']} ({warning['type']})")
     if read.stopped:
         output.warn("not all pairs were read: run the same command again to go on")
+
+
+def _check(sources: Sequence[str], every: bool) -> None:
+    if sources and every:
+        raise UsageError("--source and --all exclude each other", hint="give one of the two")
+
+
+def _documents(engine: Engine, sources: Sequence[str]) -> list[NamedNode]:
+    from graphrag_rdf.ingest.forget import find_documents
+
+    return find_documents(engine.store, sources) if sources else []
+
+
+# --- other stages --------------------------------------------------------------------------------
+
+
+@refresh_command.command(
+    "facts",
+    examples=[
+        "graphrag-rdf refresh facts",
+        "graphrag-rdf refresh facts --model openai/gpt-4.1 --source documents/report.md",
+    ],
+)
+@source_options
+@model_option
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Chunks at the model at once.")
+@format_option()
+def facts(sources: tuple[str, ...], every: bool, model: str | None, jobs: int | None, form: str) -> int:
+    """Extract facts and names anew from documents as they are kept; a model is asked without the cache."""
+    overrides = {"llm.model": model, "extract.jobs": jobs}
+    return _texts(sources, every, form, overrides, mentions_only=False)
+
+
+@refresh_command.command("mentions", examples=["graphrag-rdf refresh mentions --source documents/report.md"])
+@source_options
+@format_option()
+def mentions(sources: tuple[str, ...], every: bool, form: str) -> int:
+    """Look anew for names in sentences; facts and names that are known stay, and no model is asked."""
+    return _texts(sources, every, form, {}, mentions_only=True)
+
+
+def _texts(
+    sources: Sequence[str], every: bool, form: str, overrides: dict[str, Any], *, mentions_only: bool
+) -> int:
+    from graphrag_rdf.cli.ingest import show_report
+    from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.cli.signals import stop_requests
+
+    _check(sources, every)
+    with (
+        open_engine(overrides) as engine,
+        stop_requests() as stop,
+        IngestProgress(engine.budget) as progress,
+    ):
+        documents = _documents(engine, sources)
+        report = engine.refresh_texts(documents, mentions_only=mentions_only, progress=progress, stop=stop)
+    if form == "json":
+        output.write_json(report.as_json())
+    else:
+        show_report(report, engine.settings)
+    return outcome(report.stopped, failed=bool(report.failures))
+
+
+@refresh_command.command("names", examples=["graphrag-rdf refresh names"])
+@source_options
+@format_option()
+def names(sources: tuple[str, ...], every: bool, form: str) -> None:
+    """Elect labels anew, and let entities point at what stands for them by the decisions about entities."""
+    _check(sources, every)
+    with open_engine() as engine:
+        from graphrag_rdf.ingest.stages import refresh_names
+
+        number = refresh_names(engine, _documents(engine, sources))
+    if form == "json":
+        output.write_json({"settled": number})
+    else:
+        pairs([("settled", f"{number:,} entities, relations and types")])
+
+
+@refresh_command.command("index", examples=["graphrag-rdf refresh index --source documents/report.md"])
+@source_options
+@embedding_option
+@format_option()
+def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, form: str) -> None:
+    """Write the search indexes anew; without --source the same as index rebuild."""
+    from graphrag_rdf.cli.index import show_indexes
+    from graphrag_rdf.diagnosis import index_status
+
+    _check(sources, every)
+    with open_engine({"embedding.model": embedding_model}) as engine:
+        from graphrag_rdf.ingest.stages import refresh_index
+
+        refresh_index(engine, _documents(engine, sources))
+        status = index_status(engine)
+    if form == "json":
+        output.write_json(status)
+    else:
+        show_indexes(status)

@@ -97,3 +97,7 @@ class Extraction:
     rejected: tuple[Rejected, ...]
     mentions: tuple[Mention, ...]
     language_warning: str | None
+
+
+NOTHING = Extraction((), (), (), (), None)
+"""What a chunk gives of which nothing was asked."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pyoxigraph import NamedNode
+
 from graphrag_rdf.documents.discover import Discovery, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.choice import choose_extractor
@@ -66,7 +68,7 @@ def ingest_files(
     root: Path | None = None,
 ) -> IngestReport:
     """See `Engine.ingest`."""
-    begun = _begin(engine, refresh, progress, stop)
+    begun = begin(engine, refresh=refresh, progress=progress, stop=stop)
     found = find(engine, paths, root)
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
@@ -81,7 +83,7 @@ def ingest_files(
         _let_go(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
-    return _ended(engine, report, begun)
+    return ended(engine, report, begun)
 
 
 def ingest_uploads(
@@ -93,16 +95,16 @@ def ingest_uploads(
     stop: Stop | None = None,
 ) -> IngestReport:
     """See `Engine.ingest_uploads`."""
-    begun = _begin(engine, refresh, progress, stop)
+    begun = begin(engine, refresh=refresh, progress=progress, stop=stop)
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
     planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
-    return _ended(engine, run.run(incoming(planned, max_bytes)), begun)
+    return ended(engine, run.run(incoming(planned, max_bytes)), begun)
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
+class Begun:
     """A run, with when it began and what had been spent on models by then."""
 
     run: Ingest
@@ -111,8 +113,21 @@ class _Begun:
     spent: LlmUsage
     at: float
 
+    @property
+    def refreshed(self) -> frozenset[NamedNode]:
+        """Documents of which everything was extracted anew."""
+        return frozenset(self.run.refreshed)
 
-def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop | None) -> _Begun:
+
+def begin(
+    engine: Engine,
+    *,
+    refresh: bool,
+    progress: Progress | None,
+    stop: Stop | None,
+    mentions_only: bool = False,
+) -> Begun:
+    """Make a run ready: indexes and synonyms as the settings want them."""
     at, spent = time.perf_counter(), engine.budget.usage
     indexer = engine.indexer
     indexer.recover()
@@ -122,14 +137,19 @@ def _begin(engine: Engine, refresh: bool, progress: Progress | None, stop: Stop 
         engine.librarian,
         choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
         indexer,
-        replace(ingest_settings(engine.settings, refresh=refresh), version=engine.live.now.version),
+        replace(
+            ingest_settings(engine.settings, refresh=refresh),
+            version=engine.live.now.version,
+            mentions_only=mentions_only,
+        ),
         progress,
         stop,
     )
-    return _Begun(run, progress, stop, spent, at)
+    return Begun(run, progress, stop, spent, at)
 
 
-def _ended(engine: Engine, report: IngestReport, begun: _Begun) -> IngestReport:
+def ended(engine: Engine, report: IngestReport, begun: Begun) -> IngestReport:
+    """Tell what a run took, after the relations were built if the settings want them."""
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
     if engine.settings.relations.build and report.stopped is None:
@@ -139,9 +159,11 @@ def _ended(engine: Engine, report: IngestReport, begun: _Begun) -> IngestReport:
     return report
 
 
-def _relate(engine: Engine, report: IngestReport, begun: _Begun) -> None:
+def _relate(engine: Engine, report: IngestReport, begun: Begun) -> None:
     """Build the relations, unless they are those of what the store holds."""
-    found = refresh_relations(engine, lazily=True, progress=begun.progress, stop=begun.stop)
+    found = refresh_relations(
+        engine, again=begun.refreshed, lazily=True, progress=begun.progress, stop=begun.stop
+    )
     report.relations = relation_names(found.relations)
     report.stopped = found.read.stopped
     for warning in found.warnings:

@@ -103,12 +103,16 @@ class PairSettings:
     Attributes:
         window: a chunk and each of so many that follow it are a pair.
         jobs: calls at once.
-        again: read also what was read before, and take no answer from the cache.
+        again: read also what was read before, and take no answer from the cache; of all documents, or these.
     """
 
     window: int = 2
     jobs: int = 4
-    again: bool = False
+    again: bool | frozenset[NamedNode] = False
+
+    def reads_again(self, pair: Pair) -> bool:
+        """Whether a pair is read even if it was read before."""
+        return pair.document in self.again if isinstance(self.again, frozenset) else self.again
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ def plan_pairs(
     kept = 0
     for pair in _pairs(store, settings.window, documents):
         before = sorted(calls.pop(frozenset((pair.first.value, pair.second.value)), []), key=str)
-        if not settings.again and any(known[activity][0] == key for activity in before):
+        if not settings.reads_again(pair) and any(known[activity][0] == key for activity in before):
             kept += 1
         else:
             todo[pair] = before
@@ -242,7 +246,9 @@ class _Run:
 
     def _ask(self, task: _Task) -> PairAnswer:
         task.started = now()
-        return self._reader.read(*task.texts, self._gateway, use_cache=not self._settings.again)
+        return self._reader.read(
+            *task.texts, self._gateway, use_cache=not self._settings.reads_again(task.pair)
+        )
 
     def _read(self, tasks: Iterator[_Task], total: int) -> None:
         """Ask with several calls at once; this thread alone writes. Calls under way are waited for."""

@@ -122,7 +122,7 @@ class Planner:
     ) -> None:
         self.known = known
         self.done = done
-        self._chunker = chunker
+        self.chunker = chunker
         self._max_bytes = max_bytes
         self._by_location = {stored.location: stored for stored in known.values()}
         self._gone: dict[str, list[Stored]] = {}
@@ -162,7 +162,7 @@ class Planner:
         if stored is None:
             return "added"
         whole = self.done.get(stored.iri.value, 0) == stored.chunks
-        same = (stored.content_hash, stored.chunker) == (content_hash, self._chunker)
+        same = (stored.content_hash, stored.chunker) == (content_hash, self.chunker)
         return "unchanged" if same and whole and stored.location == location else "updated"
 
     @staticmethod

@@ -58,7 +58,7 @@ def relation_settings(settings: Settings) -> RelationSettings:
     return RelationSettings(wanted.sentence_window, wanted.min_count, wanted.hub_limit)
 
 
-def pair_settings(settings: Settings, *, again: bool = False) -> PairSettings:
+def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = False) -> PairSettings:
     """How pairs of passages are read."""
     return PairSettings(settings.relations.window, settings.extract.jobs, again)
 
@@ -67,7 +67,7 @@ def refresh_relations(
     engine: Engine,
     documents: Sequence[NamedNode] = (),
     *,
-    again: bool = False,
+    again: bool | frozenset[NamedNode] = False,
     lazily: bool = False,
     progress: Callable[[int, int, str], None] | None = None,
     stop: Callable[[], bool] | None = None,
@@ -75,6 +75,7 @@ def refresh_relations(
     """See `Engine.refresh_relations`.
 
     Args:
+        again: may also name the documents whose pairs are read again.
         lazily: leave the derived relations when they are those of what the store holds.
     """
     begun = time.perf_counter()

@@ -27,7 +27,7 @@ from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.mentions import find_mentions
-from graphrag_rdf.extract.model import Mention
+from graphrag_rdf.extract.model import NOTHING, Mention
 from graphrag_rdf.extract.topic import topic_of
 from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.decisions import read_groups
@@ -77,6 +77,7 @@ class IngestSettings:
     Attributes:
         jobs: extractor calls at once, when the extractor waits for a model.
         refresh: extract everything anew.
+        mentions_only: of what is extracted anew, only the names in sentences.
         version: of the settings kept in the store, which the run is linked to.
     """
 
@@ -84,6 +85,7 @@ class IngestSettings:
     facts: FactSettings = field(default_factory=FactSettings)
     jobs: int = 4
     refresh: bool = False
+    mentions_only: bool = False
     version: NamedNode | None = None
 
 
@@ -171,6 +173,7 @@ class Ingest:
         self._answered = False
         self._lost = 0
         self._quads_before = 0
+        self.refreshed: list[NamedNode] = []
         self.report = IngestReport()
 
     # --- the run -----------------------------------------------------------------------------------
@@ -201,7 +204,7 @@ class Ingest:
             if self._indexer is not None:
                 self._indexer.recover()
             tasks = self._tasks(documents)
-            if self._extractor.waits and self._settings.jobs > 1:
+            if self._extractor.waits and self._settings.jobs > 1 and not self._settings.mentions_only:
                 self._extract_in_threads(tasks)
             else:
                 self._extract_here(tasks)
@@ -271,6 +274,8 @@ class Ingest:
                 self._document_failed(error)
                 continue
             tasks = self._write_document(document, parsed)
+            if self._settings.refresh and not self._settings.mentions_only:
+                self.refreshed.append(plan.iri)
             if plan.replaces is not None:
                 counts.moved += 1
             elif plan.stored is None:
@@ -399,7 +404,8 @@ class Ingest:
             replaced = [
                 subgraph
                 for subgraph, key in have.items()
-                if key is None or key == MENTIONS_KEY or _family(key) == family
+                if key == MENTIONS_KEY
+                or (not self._settings.mentions_only and (key is None or _family(key) == family))
             ]
             yield _Task(document, chunk, parsed, stored=True, replaces=sorted(replaced, key=str))
 
@@ -426,6 +432,8 @@ class Ingest:
         plan, parsed = task.incoming.plan, task.parsed
         task.sentences = split_sentences(text, parsed.language)
         task.started = now()
+        if self._settings.mentions_only:
+            return Extracted(NOTHING)
         title = parsed.title
         if plan.replaces is not None and self._extractor.waits:
             title = plan.replaces.title  # what was asked before the file moved is not asked again
@@ -516,7 +524,7 @@ class Ingest:
                 return
         if task.stored:
             changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
-            if (str(chunk), "extract") in self._failed_before:
+            if (str(chunk), "extract") in self._failed_before and not self._settings.mentions_only:
                 changes.updates.append(("ingest/clear-failures", {"things": [chunk]}))
             retract_subgraphs(self._store, task.replaces, changes)
         else:
@@ -529,7 +537,7 @@ class Ingest:
             changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
             changes.add += prov.agent(self._extractor.component, self._extractor.version)
         layer = self._mention_layer(task, outcome, changes)
-        if not isinstance(outcome, LlmError):
+        if not isinstance(outcome, LlmError) and not self._settings.mentions_only:
             self._write_extraction(task, outcome, layer, changes)
         changes.add += names.unsettled(self._names.take_contested())
         if self._indexer is not None:  # noted before: what is noted and not there does no harm
@@ -547,7 +555,9 @@ class Ingest:
         parsed = task.parsed
         elsewhere: set[str] = set()
         if task.stored:
-            rows = self._store.select("ingest/names-in-chunk", chunk=chunk, without=task.replaces)
+            # what an extractor named and said nothing about stands in the mention layer only
+            without = [] if self._settings.mentions_only else task.replaces
+            rows = self._store.select("ingest/names-in-chunk", chunk=chunk, without=without)
             elsewhere.update(text_of(row["name"]) for row in rows)
         found: Sequence[Mention] = ()
         known = set(elsewhere)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.support.commands import Run
+from tests.support.commands import Run, documents_in
 
 
 def test_builds_and_counts(run: Run, store: Path) -> None:
@@ -41,3 +41,30 @@ def test_after_ingest_when_the_store_says_so(run: Run, store: Path) -> None:
     told = run("doctor", "--format", "json").json
     assert told["relation_counts"]["rag:sharesEntityWith"] >= 2
     assert told["configuration_drift"] == []
+
+
+def test_other_stages(run: Run, store: Path) -> None:
+    before = run("entities", "list", "--format", "json").json
+    for file in (store.parent / "documents").iterdir():
+        file.unlink()
+    for stage in ("facts", "mentions"):
+        found = run("refresh", stage, "--source", "Port Merrin", "--format", "json")
+        assert found.code == 0, found.err
+        assert found.json["documents"]["updated"] == 1
+    assert run("refresh", "names", "--format", "json").json["settled"] > 3
+    assert run("refresh", "index", "--format", "json").json["indexes"]["text"]["up_to_date"]
+    assert run("entities", "list", "--format", "json").json == before
+    assert run("check").code == 0
+    assert run("refresh", "facts", "--all", "--source", "x").code == 2
+
+
+def test_ingest_with_and_without_relations(run: Run, folder: Path) -> None:
+    documents_in(folder)
+    assert run("ingest", "documents").code == 0
+    run("config", "set", "relations.build", "true")
+    without = run("ingest", "--refresh", "--no-relations", "documents", "--format", "json").json
+    assert without["relations"] == {}
+    assert without["documents"]["updated"] == 2
+    found = run("ingest", "--refresh", "documents", "--format", "json").json
+    assert found["relations"]["rag:sharesEntityWith"] == 1
+    assert [warning["type"] for warning in found["warnings"]] == ["no_llm"]

@@ -418,3 +418,14 @@ def test_a_model_that_cannot_be_used_is_an_error(
     with pytest.raises(LlmError):
         engine.refresh_relations()
     assert engine.store.select("relations/failures", chunks=[]) == []
+
+
+def test_what_is_refreshed_is_read_again_and_the_rest_is_not(
+    story: Path, docs: Path, engine_of: MakeEngine, model: ScriptedServer
+) -> None:
+    (docs / "other.txt").write_text("\n\n".join(f"{s} Indeed it was so." for s in STORY[:2]) + "\n")
+    engine = engine_with(engine_of, model, name="kept", relations__build=True)
+    engine.ingest([docs])
+    assert asked(model) == 6
+    engine.ingest([docs / "other.txt"], refresh=True)
+    assert asked(model) == 7

@@ -33,7 +33,7 @@ _LISTS = frozenset(
 """Settings that the environment gives as a list with commas."""
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _NOT_IN_A_STORE = (
-    *("store", "collection", "queries", "pipelines", "server", "client", "trace.graph"),
+    *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
     *("llm.api_base", "extract.synonyms", "cache.max_bytes"),
 )
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
@@ -224,6 +224,28 @@ class ClientSection(Section):
     )
 
 
+class RemoteSection(Section):
+    """[remote] - a store behind a SPARQL endpoint (`store` is a URL)."""
+
+    query_url: str | None = Field(default=None, description="where queries go, if the URL does not tell")
+    update_url: str | None = Field(default=None, description="where updates go, if the URL does not tell")
+    user: str | None = Field(default=None, description="for HTTP Basic authentication")
+    password: SecretStr | None = Field(default=None, description="better given by the environment")
+    token: SecretStr | None = Field(
+        default=None, description="for HTTP Bearer authentication; better given by the environment"
+    )
+    timeout: float = Field(default=60.0, gt=0, description="seconds for one request")
+    retries: int = Field(
+        default=5, ge=0, le=20, description="of lost connections and of the statuses 429, 502, 503 and 504"
+    )
+    batch: int = Field(default=5_000, ge=1, description="quads of one update request at most")
+    batch_mb: int = Field(default=4, ge=1, le=1024, description="size of one update request at most")
+    folder: Path = Field(
+        default=Path("graphrag-remote"),
+        description="where indexes, caches and long texts are kept, a folder for each endpoint",
+    )
+
+
 class Settings(BaseSettings):
     """All settings."""
 
@@ -231,7 +253,9 @@ class Settings(BaseSettings):
         env_prefix=ENV_PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True, env_ignore_empty=True
     )
 
-    store: str = Field(default="./graphrag-store", description="folder of the store")
+    store: str = Field(
+        default="./graphrag-store", description="folder of the store, or URL of a SPARQL endpoint"
+    )
     collection: str = Field(default="default", description="a store beside the others of the folder")
     queries: Path | None = Field(default=None, description="folder of query templates that override ours")
     pipelines: Path | None = Field(default=None, description="folder of pipelines that override ours")
@@ -245,6 +269,7 @@ class Settings(BaseSettings):
     trace: TraceSection = TraceSection()
     server: ServerSection = ServerSection()
     client: ClientSection = ClientSection()
+    remote: RemoteSection = RemoteSection()
 
     @classmethod
     def settings_customise_sources(

@@ -81,9 +81,10 @@ def store_facts(engine: Engine) -> dict[str, Any]:
         "store": {
             "version": store_version(store),
             "commit": store.commit_number(),
-            "quads": len(store),
+            "quads": store.count(),
             "graphs": {_graph(row): _number(row["quads"]) for row in store.select("system/graph-sizes")},
             "paths": _paths(engine),
+            **_endpoint(engine),
         },
         **indexes,
         "configuration_drift": config_drift(engine),
@@ -180,7 +181,29 @@ def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
         "index": place.index,
         "cache": place.cache,
     }
+    if _endpoint(engine):
+        del folders["database"]
     return {name: {"path": str(path.resolve()), "bytes": folder_size(path)} for name, path in folders.items()}
+
+
+def _endpoint(engine: Engine) -> dict[str, dict[str, Any]]:
+    """Of a remote store: where it is and what its endpoint can do."""
+    from graphrag_rdf.store.remote import RemoteStore
+
+    store = engine.store
+    if not isinstance(store, RemoteStore):
+        return {}
+    can, addresses = store.capabilities, store.endpoint.addresses
+    return {
+        "endpoint": {
+            "query_url": addresses.query,
+            "update_url": addresses.update,
+            "dialect": can.dialect,
+            "facts_graph": can.facts_graph.value if can.facts_graph else "default",
+            "lateral": can.lateral,
+            "numbers_commits": can.numbered,
+        }
+    }
 
 
 def _models(settings: Settings) -> dict[str, str | None]:

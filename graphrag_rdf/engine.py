@@ -26,8 +26,10 @@ from graphrag_rdf.steps.answer import edge_json
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.passages import describe, rank_passages
 from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
+from graphrag_rdf.store.folder import DEFAULT_COLLECTION, StoreFolder, is_address
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate
 from graphrag_rdf.trace.catalogue import find_trace
@@ -87,7 +89,7 @@ class Engine:
 
     def __init__(
         self,
-        store: EmbeddedStore,
+        store: Store,
         librarian: Librarian,
         settings: Settings,
         place: StoreFolder | None,
@@ -122,14 +124,16 @@ class Engine:
         """Open a store.
 
         Args:
-            store: its folder; None takes the setting `store`; `:memory:` keeps everything in memory.
+            store: its folder, or the URL of a SPARQL endpoint; None takes the setting `store`; `:memory:`
+                keeps everything in memory.
             config: settings; None reads them as the command line does.
             create: make the store when it is missing.
             read_only: write nothing at all into its folder: for estimates, not for questions.
 
         Raises:
-            StoreError: when it is missing and not to be made, damaged, or from a newer program.
+            StoreError: when it is missing and not to be made, damaged, out of reach, or from a newer program.
             StoreLockedError: when another process holds it.
+            UsageError: when the URL is none, or a collection of an endpoint is named.
             ConfigError: when settings are wrong.
         """
         settings = config or load_settings().settings
@@ -140,8 +144,16 @@ class Engine:
             memory = EmbeddedStore(templates)
             migrate(memory)
             return cls(memory, Librarian(), settings, None)
-        place = StoreFolder.of_collection(Path(where), settings.collection)
-        opened, librarian = place.open(templates, create=create and not read_only, read_only=read_only)
+        opened: Store
+        if is_address(where):
+            from graphrag_rdf.store.beside import folder_beside, open_remote
+
+            endpoint = endpoint_of(where, settings)
+            place = folder_beside(settings.remote.folder, endpoint)
+            opened, librarian = open_remote(place, endpoint, templates, create=create, read_only=read_only)
+        else:
+            place = StoreFolder.of_collection(Path(where), settings.collection)
+            opened, librarian = place.open(templates, create=create and not read_only, read_only=read_only)
         return cls(opened, librarian, settings, place, read_only=read_only)
 
     def close(self) -> None:
@@ -175,6 +187,7 @@ class Engine:
         Raises:
             ConfigError: when it says what cannot be.
         """
+        self.store.refresh()
         now = self.live.read()
         before, self.settings = self.settings, now.settings
         for section, parts in _MADE_WITH.items():
@@ -677,6 +690,30 @@ class Engine:
         if len(known) > 1:
             raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
         return NamedNode(known[0])
+
+
+def endpoint_of(url: str, settings: Settings) -> Endpoint:
+    """The endpoint that a URL and the settings `remote` name.
+
+    Raises:
+        UsageError: when the URL is none, or a collection is named: an endpoint has none.
+    """
+    if settings.collection != DEFAULT_COLLECTION:
+        raise UsageError(
+            f"an endpoint has no collection {settings.collection!r}",
+            hint="name the endpoint of another dataset with --store",
+        )
+    remote = settings.remote
+    spoken = RemoteSettings(
+        user=remote.user,
+        password=remote.password.get_secret_value() if remote.password else None,
+        token=remote.token.get_secret_value() if remote.token else None,
+        timeout=remote.timeout,
+        retries=remote.retries,
+        batch_quads=remote.batch,
+        batch_bytes=remote.batch_mb << 20,
+    )
+    return Endpoint(Addresses.of(url, remote.query_url, remote.update_url), spoken)
 
 
 def check_question(question: str) -> str:

@@ -62,6 +62,10 @@ class StoreError(GraphRagError):
     """The store cannot be opened, read or written."""
 
 
+class StoreMissingError(StoreError):
+    """There is no store where one is looked for."""
+
+
 class StoreLockedError(StoreError):
     """Another process holds the store.
 

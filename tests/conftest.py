@@ -8,6 +8,8 @@ import pytest
 from hypothesis import settings
 
 from graphrag_rdf.llm.gateway import LITELLM_WARNINGS
+from tests.support import stores
+from tests.support.endpoints import KINDS
 from tests.support.scripted_server import ScriptedServer
 
 # a machine shared with others is now and then slow; what must be quick has a test of its own
@@ -33,3 +35,48 @@ def scripted_server(_scripted_server: ScriptedServer) -> Iterator[ScriptedServer
     _scripted_server.reset()
     yield _scripted_server
     _scripted_server.reset()
+
+
+# --- kinds of stores -----------------------------------------------------------------------------------
+
+_SPINE = ("checks", "exchange", "ingest", "pipeline", "remote", "steps", "trace")
+"""Folders whose tests run on any kind of store, unless they are marked `embedded`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--store-kind oxigraph`, or several with commas, or `all`."""
+    parser.addoption(
+        "--store-kind",
+        default="",
+        help="kinds of stores to run the tests of the spine on: all, or some of "
+        f"{', '.join(KINDS)} (default: embedded, and a few tests on each other kind)",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test of the spine once for each kind of store that is asked for."""
+    folder = metafunc.definition.path.parent.name
+    if folder not in _SPINE or metafunc.definition.get_closest_marker("embedded"):
+        return
+    asked = metafunc.config.getoption("--store-kind")
+    if asked:
+        kinds = list(KINDS) if asked == "all" else asked.split(",")
+    elif metafunc.definition.get_closest_marker("every_kind"):
+        kinds = ["embedded", "oxigraph", "serve"]
+    else:
+        return
+    metafunc.parametrize("store_kind", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def store_kind(request: pytest.FixtureRequest) -> Iterator[str]:
+    """The kind of store that tests open."""
+    wanted = getattr(request, "param", "embedded")
+    stores.use(wanted)
+    yield wanted
+    stores.use("embedded")
+
+
+def pytest_unconfigure() -> None:
+    """End the servers."""
+    stores.close_all()

@@ -43,6 +43,7 @@ def check_command(shapes: bool, form: str) -> int:
 
 def _violations(engine: Engine, *, shapes: bool) -> list[Violation]:
     from graphrag_rdf.checks import Violation, run_checks, run_shapes
+    from graphrag_rdf.exchange.dump import plain_quads
 
     index, damaged = None, []
     try:
@@ -51,7 +52,7 @@ def _violations(engine: Engine, *, shapes: bool) -> list[Violation]:
         message = f"{error.message} {error.hint or ''}".strip()
         damaged.append(Violation("index-damaged", "error", "urn:graphrag-rdf:store", message))
     found = [*run_checks(engine.store, engine.librarian, index), *damaged]
-    return [*found, *run_shapes(engine.store.quads())] if shapes else found
+    return [*found, *run_shapes(plain_quads(engine.store))] if shapes else found
 
 
 def _summary(found: list[Violation]) -> str:

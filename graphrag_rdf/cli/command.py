@@ -30,8 +30,9 @@ def common_options() -> list[click.Option]:
     return [
         click.Option(
             ["--store"],
-            metavar="PATH",
-            help="Folder of the store (default: ./graphrag-store); :memory: keeps nothing.",
+            metavar="PATH|URL",
+            help="Folder of the store, or URL of a SPARQL endpoint (default: ./graphrag-store); :memory: "
+            "keeps nothing.",
             **keep,
         ),
         click.Option(

@@ -10,7 +10,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, StoreLockedError
 
 if TYPE_CHECKING:
@@ -151,7 +151,10 @@ def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
     settings = loaded.settings
     if settings.store == ":memory:":
         return _without_store(loaded)
-    if not StoreFolder.of_collection(Path(settings.store), settings.collection).exists:
+    if (
+        in_folder(settings)
+        and not StoreFolder.of_collection(Path(settings.store), settings.collection).exists
+    ):
         return _without_store(loaded)
     with open_engine(read_only=True) as engine:
         return describe(loaded, engine.live.read())

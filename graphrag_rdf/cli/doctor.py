@@ -12,7 +12,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.index import show_indexes
 from graphrag_rdf.cli.output import format_option, human_size, pairs, say, styled
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _store(loaded: Loaded, found: dict[str, Any]) -> int:
 
     settings = loaded.settings
     place = StoreFolder.of_collection(Path(settings.store), settings.collection)
-    if settings.store != ":memory:" and not place.root.exists():
+    if in_folder(settings) and not place.root.exists():
         found["store"] = {"missing": str(place.root)}
         return DONE
     try:
@@ -95,6 +95,8 @@ def _show(found: dict[str, Any]) -> None:
         [("version", store["version"]), ("commit", store["commit"]), ("quads", f"{store['quads']:,}")],
         indent="  ",
     )
+    if endpoint := store.get("endpoint"):
+        pairs(endpoint.items(), indent="  ")
     pairs([(p["path"], human_size(p["bytes"])) for p in store["paths"].values()], indent="  ")
     _title("Quads by graph")
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")

@@ -27,6 +27,8 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
     with open_engine() as engine:
         found = find_documents(engine.store, documents)
         forgotten = forget_documents(engine, found, dry_run=dry_run)
+    for warning in forgotten.warnings:
+        output.warn(f"{warning['type']}: {warning['detail']}")
     if form == "json":
         output.write_json({"dry_run": dry_run, **forgotten.as_json()})
         return

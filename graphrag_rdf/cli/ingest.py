@@ -13,9 +13,9 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.output import format_option, pairs, say
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.cli.summary import counts, outcome, usage
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import StoreMissingError, UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -170,11 +170,15 @@ def _dry_run(
     from graphrag_rdf.ingest.estimate import estimate
     from graphrag_rdf.store.folder import StoreFolder
 
-    if settings.store != ":memory:":
+    empty = {**overrides, "store": ":memory:"}
+    if in_folder(settings):
         place = StoreFolder.of_collection(Path(settings.store), settings.collection)
-        if not place.exists:
-            overrides = {**overrides, "store": ":memory:"}
-    with open_engine(overrides, read_only=True) as engine:
+        overrides = overrides if place.exists else empty
+    try:
+        engine = open_engine(overrides, read_only=True)
+    except StoreMissingError:  # at an endpoint there is none yet
+        engine = open_engine(empty, read_only=True)
+    with engine:
         found = estimate(engine, paths, refresh=refresh, sync=sync)
     if form == "json":
         output.write_json(found.as_json())

@@ -10,7 +10,7 @@ from graphrag_rdf.cli import common
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import Loaded
+    from graphrag_rdf.config import Loaded, Settings
     from graphrag_rdf.engine import Engine
 
 
@@ -22,19 +22,17 @@ def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
 
     Raises:
         ConfigError: see `config.load_settings`.
-        UsageError: when the store is named by an address.
     """
     from graphrag_rdf.config import load_settings
 
     given = common.kept()
     named = {"store": given.get("store"), "collection": given.get("collection")}
-    loaded = load_settings(given.get("config"), {**named, **(overrides or {})})
-    if "://" in loaded.settings.store:
-        raise UsageError(
-            f"{loaded.settings.store} is an address, and this release works on stores in folders only",
-            hint="name a folder with --store",
-        )
-    return loaded
+    return load_settings(given.get("config"), {**named, **(overrides or {})})
+
+
+def in_folder(settings: Settings) -> bool:
+    """Whether the store is one in a folder: neither in memory nor behind an endpoint."""
+    return settings.store != ":memory:" and "://" not in settings.store
 
 
 def open_engine(
@@ -51,7 +49,7 @@ def open_engine(
         StoreError: see `Engine.open`.
     """
     settings = load(overrides).settings
-    if not create and settings.store != ":memory:":
+    if not create and in_folder(settings):
         _require_collection(Path(settings.store), settings.collection)
     from graphrag_rdf.engine import Engine
 

@@ -50,9 +50,9 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
                     raise UsageError("this is an update, not a query", hint="add --update") from error
                 raise
             return
-        before = len(engine.store)
+        before = engine.store.count()
         engine.store.update(text)
-        say(f"done: {len(engine.store) - before:+,} quads")
+        say(f"done: {engine.store.count() - before:+,} quads")
         engine.indexer.catch_up()
 
 

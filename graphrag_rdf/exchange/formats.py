@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from pyoxigraph import DefaultGraph, Quad, RdfFormat, Triple
+from pyoxigraph import DefaultGraph, Quad, RdfFormat
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.sparql.dialect import spelled
 
 Format: TypeAlias = Literal["trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -50,16 +50,9 @@ def format_of(path: Path) -> RdfFormat:
     return found
 
 
-def star(term: Term) -> str:
-    """A term in N-Triples-star: triple terms in two pointed brackets."""
-    if isinstance(term, Triple):
-        return f"<< {star(term.subject)} {term.predicate} {star(term.object)} >>"
-    return str(term)
-
-
 def star_line(quad: Quad, *, with_graph: bool) -> str:
     """A quad as one line of N-Quads-star, or without its graph as one of N-Triples-star."""
-    parts = [star(quad.subject), str(quad.predicate), star(quad.object)]
+    parts = [spelled(term, "rdf-star") for term in (quad.subject, quad.predicate, quad.object)]
     if with_graph and not isinstance(quad.graph_name, DefaultGraph):
         parts.append(str(quad.graph_name))
     return " ".join([*parts, "."]) + "\n"

@@ -17,7 +17,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RAG, RDF, STORE_NODE, Graphs
+from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.dialect import decode
 from graphrag_rdf.store.base import Changes
@@ -111,14 +111,18 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
 
 
 def _self_description(engine: Engine) -> list[Quad]:
+    """What the store says of itself, save for what it says of the endpoint it is behind."""
     rows = engine.store.select("exchange/self-description")
-    return [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
+    told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
+    return [quad for quad in told if quad.subject != ENDPOINT_NODE]
 
 
 def _kept(quads: Iterable[Quad], *, with_system: bool) -> Iterator[Quad]:
     for quad in quads:
         graph = quad.graph_name
         if graph == Graphs.SYSTEM:
+            if quad.subject == ENDPOINT_NODE:  # of the endpoint that the dump came from
+                continue
             about_store = quad.subject == STORE_NODE
             if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
 
 _BATCH = 200
+_NOT_PURGED = (
+    "the text is out of the store, but the endpoint's own files and backups may still hold it until whoever "
+    "runs it compacts them"
+)
 _TELLING = 12  # characters: shorter sentences ("He left.") stand in too many texts to tell any of them
 
 
@@ -35,6 +39,7 @@ class Forgotten:
         kept_facts: facts of the documents that other documents support too.
         traces: traces whose text was erased because they rest on the documents.
         erased: objects of the librarian and entries of the cache that held their text.
+        warnings: what could not be done, as type and detail.
     """
 
     documents: int = 0
@@ -44,6 +49,11 @@ class Forgotten:
     kept_facts: int = 0
     traces: int = 0
     erased: int = 0
+    warnings: list[dict[str, str]] = field(default_factory=list)
+
+    def warn(self, kind: str, detail: str) -> None:
+        """Note what could not be done."""
+        self.warnings.append({"type": kind, "detail": detail})
 
     def as_json(self) -> dict[str, object]:
         """The keys of `forget --format json`."""
@@ -53,6 +63,7 @@ class Forgotten:
             "kept_facts": self.kept_facts,
             "traces": self.traces,
             "erased": self.erased,
+            "warnings": self.warnings,
         }
 
 
@@ -123,7 +134,8 @@ def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run:
     if (relations := built(store)) is not None:  # what only these documents said together is told no more
         build_relations(store, relations.settings)
     out.erased = _erase_objects(engine, objects, words) + _erase_answers(engine, words)
-    store.purge()
+    if not store.purge():
+        out.warn("not_purged", _NOT_PURGED)
     return out
 
 

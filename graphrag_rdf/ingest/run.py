@@ -174,6 +174,7 @@ class Ingest:
         self._lost = 0
         self._quads_before = 0
         self.refreshed: list[NamedNode] = []
+        self._written = 0
         self.report = IngestReport()
 
     # --- the run -----------------------------------------------------------------------------------
@@ -246,9 +247,11 @@ class Ingest:
             if self._settings.version is not None:
                 changes.add.append(_system(self._run, RAG.settings, self._settings.version))
         self._store.commit(changes)
+        self._written += len(changes.add) - len(changes.remove)
 
     def _quads(self) -> int:
-        return len(self._store) if isinstance(self._store, Sized) else 0
+        """Quads of the store; of one that would have to count them, how many this run has written."""
+        return len(self._store) if isinstance(self._store, Sized) else self._written
 
     # --- documents ---------------------------------------------------------------------------------
 

@@ -101,3 +101,4 @@ class Graphs:
 
 
 STORE_NODE = NamedNode("urn:graphrag-rdf:store")
+ENDPOINT_NODE = NamedNode("urn:graphrag-rdf:endpoint")

@@ -109,22 +109,24 @@ def to_sparql_json(term: Term) -> dict[str, object]:
 
 
 def from_sparql_json(data: Mapping[str, Any]) -> Term:
-    """The reverse of `to_sparql_json`.
+    """The reverse of `to_sparql_json`; it also takes what engines wrote before SPARQL 1.2: `typed-literal`,
+    and the parts of a triple as `s`, `p`, `o`.
 
     Raises:
         ValueError: when it is no term.
     """
     kind, value = data.get("type"), data.get("value")
     if kind == "triple" and isinstance(value, Mapping):
-        parts = [from_sparql_json(value.get(name) or {}) for name in ("subject", "predicate", "object")]
+        names = ("subject", "predicate", "object")
+        parts = [from_sparql_json(value.get(name) or value.get(name[0]) or {}) for name in names]
         return Triple(*parts)  # type: ignore[arg-type]
     if not isinstance(value, str):
         raise ValueError(f"no term: {data!r:.200}")  # noqa: TRY004 - of what is read, not of the caller
     if kind == "uri":
         return NamedNode(value)
     if kind == "bnode":
-        return BlankNode(value)
-    if kind != "literal":
+        return BlankNode(value.removeprefix("_:").removeprefix("nodeID://"))
+    if kind not in ("literal", "typed-literal"):
         raise ValueError(f"no term: {data!r:.200}")
     if language := data.get("xml:lang"):
         direction = data.get("its:dir")

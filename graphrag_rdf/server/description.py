@@ -72,7 +72,7 @@ def _triples(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Itera
     yield Triple(dataset, RDF.type, SD.Dataset)
     yield Triple(dataset, SD.defaultGraph, default)
     yield Triple(default, RDF.type, SD.Graph)
-    for number, name in enumerate(service.engine.store.engine.named_graphs()):
+    for number, name in enumerate(service.store.engine.named_graphs()):
         if number == _LISTED:
             return
         if name == Graphs.SYSTEM or not isinstance(name, NamedNode):

@@ -128,9 +128,9 @@ async def _delete(request: Request, target: Target) -> Response:
     graph = target.graph
 
     def drop() -> int:
-        if graph is not None and not service.engine.store.has_graph(graph):
+        if graph is not None and not service.store.has_graph(graph):
             raise Problem(404, f"there is no graph {graph}")
-        service.engine.store.drop_graph(graph)
+        service.store.drop_graph(graph)
         return settled(service)
 
     return written(request, service, await service.writes.run(drop))
@@ -149,7 +149,7 @@ def _writable(request: Request) -> Service:
 async def _write(
     request: Request, service: Service, target: Target, parse: Callable[[], list[Triple]], *, replace: bool
 ) -> Response:
-    graph, store = target.graph, service.engine.store
+    graph, store = target.graph, service.store
     fresh = False
 
     def write() -> int:
@@ -268,7 +268,7 @@ async def _add_dataset(request: Request, service: Service, rdf: Format) -> Respo
 
     def write() -> int:
         quads = _quads(text, rdf, base, named=True)
-        service.engine.store.write_quads(quads)
+        service.store.write_quads(quads)
         return settled(service)
 
     return written(request, service, await service.writes.run(write))

@@ -93,7 +93,7 @@ def look_up(service: Service, job: Job, looked_at: Inspected) -> tuple[dict[str,
     lookup = looked_at.lookup
     if lookup is None or job.default_graphs is not None or job.union or job.masked is not None:
         return None
-    store = service.engine.store
+    store = service.store
     if not lookup.is_small(store.engine):
         return None
     if lookup.limit is None:

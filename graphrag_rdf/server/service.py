@@ -12,6 +12,7 @@ from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.answers import Queries
 from graphrag_rdf.server.inprocess import InProcessQueries
 from graphrag_rdf.server.pool import Limits, ReaderPool
@@ -21,6 +22,7 @@ from graphrag_rdf.server.snapshots import Snapshots, Unchanging
 from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.throttle import Concurrency
 from graphrag_rdf.server.writer import WriteQueue
+from graphrag_rdf.store.embedded import EmbeddedStore
 
 log = logging.getLogger(__name__)
 
@@ -36,16 +38,25 @@ class Service:
     """All that is behind the routes.
 
     Attributes:
+        store: that of the engine, with what only an embedded one can do.
         read_only: nothing at all is written.
         isolated: whether queries run in processes that can be killed.
 
     Args:
         engine: open; whoever made it closes it.
         settings: see `config`.
+
+    Raises:
+        UsageError: when the store is not embedded.
     """
 
     def __init__(self, engine: Engine, settings: ServerSection) -> None:
+        if not isinstance(engine.store, EmbeddedStore):
+            raise UsageError(
+                "only a store in a folder can be served", hint="clients can ask the store's own endpoint"
+            )
         self.engine = engine
+        self.store = engine.store
         self.settings = settings
         self.read_only = engine.read_only
         self.writes = WriteQueue()
@@ -62,7 +73,7 @@ class Service:
     def _isolated(self) -> ReaderPool:
         place, settings = self.engine.place, self.settings
         assert place is not None  # noqa: S101 - checked by the caller
-        store = self.engine.store
+        store = self.store
         source = (
             Unchanging(place.database.resolve(), store.commit_number())
             if self.read_only
@@ -72,7 +83,7 @@ class Service:
         return ReaderPool(source, _readers(settings), limits)
 
     def _in_process(self) -> InProcessQueries:
-        store = self.engine.store
+        store = self.store
         return InProcessQueries(
             lambda: (store.engine, store.commit_number()),
             _readers(self.settings),

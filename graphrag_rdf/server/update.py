@@ -17,6 +17,10 @@ from graphrag_rdf.server.service import COMMIT, Service, address_of, service_of
 from graphrag_rdf.server.using import outside_bookkeeping, with_dataset
 from graphrag_rdf.store.migrations import migrate
 
+CONTENT = "GraphRAG-Content"
+"""Request header: `unchanged` says that an update changes nothing that search indexes hold, as our own client
+says of traces. One who says so wrongly finds less, until the index is built anew."""
+
 
 async def run_update(request: Request, text: str | None, parameters: Parameters) -> Response:
     """Run an update, after all that were sent before it."""
@@ -27,11 +31,12 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
         raise Problem(400, "there is no update")
     default, named = parameters.all("using-graph-uri"), parameters.all("using-named-graph-uri")
     base = address_of(request)
+    content = request.headers.get(CONTENT) != "unchanged"
 
     def write() -> int:
         _judge(inspect_update(text, service.settings.allow_service))
         update = outside_bookkeeping(with_dataset(text, _iris(default), _iris(named)))
-        service.engine.store.update(update, base)
+        service.store.update(update, base, content=content)
         return settled(service)
 
     return written(request, service, await service.writes.run(write))

@@ -20,6 +20,7 @@ from pyoxigraph import BlankNode, DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.rdf.terms import Term
 
 Dialect: TypeAlias = Literal["rdf12", "rdf-star", "classic"]
 DIALECTS: tuple[Dialect, ...] = ("rdf12", "rdf-star", "classic")
@@ -48,6 +49,20 @@ def triple_term_pattern(
     if link == "rdf:reifies":
         return f"{subject} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
     return f"{subject} {link} {fresh} . {fresh} rdf:subject {s} ; rdf:predicate {p} ; rdf:object {o} ."
+
+
+def spelled(term: Term, dialect: Dialect) -> str:
+    """A term in the N-Triples of a dialect; `classic` has none for triple terms (see `encode`).
+
+    Raises:
+        TypeError: for a triple term in `classic`.
+    """
+    if not isinstance(term, Triple):
+        return str(term)
+    if dialect == "classic":
+        raise TypeError("a triple term has no classic spelling")
+    left, right = _BRACKETS[dialect]
+    return f"{left}{spelled(term.subject, dialect)} {term.predicate} {spelled(term.object, dialect)}{right}"
 
 
 def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:

@@ -7,12 +7,11 @@ updates, then quads, in one transaction with one commit number; readers see all 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import IO, Any, Protocol, TypeAlias
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.dialect import Dialect
@@ -79,10 +78,17 @@ class Answer:
 
 
 class Store(Protocol):
-    """A triple store with our named graphs (see `rdf.namespaces.Graphs`)."""
+    """A triple store with our named graphs (see `rdf.namespaces.Graphs`).
+
+    Commit numbers are those of this program's commits, and of what others had committed at the last
+    `refresh`.
+    """
 
     templates: TemplateLibrary
     renderer: Renderer
+
+    def render(self, template: str, /, **values: Any) -> str:
+        """A template's query for these values."""
 
     def run(self, template: str, /, **values: Any) -> QueryRun:
         """Run a select template and keep what a trace needs."""
@@ -114,14 +120,17 @@ class Store(Protocol):
     def update(self, sparql: str) -> int:
         """Run an update given as text; the new commit number."""
 
-    def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
-        """Bulk load an RDF file; the new commit number."""
+    def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
+        """All quads, or those of one graph (for dumps and checks; not for retrieval)."""
 
-    def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
-        """Write the store, or one graph of it."""
+    def count(self) -> int:
+        """How many quads there are; every one may have to be looked at."""
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """Add many quads outside a transaction, fast; the new commit number."""
+
+    def refresh(self) -> None:
+        """Take note of what other programs have committed, if they can."""
 
     def flush(self) -> None:
         """Put on disk what was committed, and let go of the memory that held it."""
@@ -129,8 +138,8 @@ class Store(Protocol):
     def optimize(self) -> None:
         """Compact the files after bulk work."""
 
-    def purge(self) -> None:
-        """Erase from the files what was removed, as forgetting demands."""
+    def purge(self) -> bool:
+        """Erase from the files what was removed, as forgetting demands; whether that could be done."""
 
     def close(self) -> None:
         """Let go of files and locks."""

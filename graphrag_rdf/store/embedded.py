@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Triple
@@ -25,6 +25,7 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
+from graphrag_rdf.store.updates import data, placed, sequence
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
@@ -117,6 +118,10 @@ class EmbeddedStore(TemplateStore):
     def __len__(self) -> int:
         return len(self._store)
 
+    def count(self) -> int:
+        """See `Store.count`; here it costs nothing."""
+        return len(self._store)
+
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
         """All quads, or those of one graph (for tests and dumps; not for retrieval)."""
         return self._store.quads_for_pattern(None, None, None, graph)
@@ -139,22 +144,23 @@ class EmbeddedStore(TemplateStore):
             if changes.updates or changes.remove:
                 parts = [self.render(name, **values) for name, values in changes.updates]
                 remove = self._placed(encode_removal(changes.remove, self.renderer.dialect))
-                parts += [_data("DELETE", remove), _data("INSERT", [*add, *marks])]
-                self._store.update(_sequence(parts))
+                parts += [data("DELETE", remove), data("INSERT", [*add, *marks])]
+                self._store.update(sequence(parts))
             else:
                 self._store.extend([*add, *marks])
             return self._advance(number, content=changes.content)
 
-    def update(self, sparql: str, base: str | None = None) -> int:
+    def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
         """See `Store.update`.
 
         Args:
             base: against which relative IRIs are resolved.
+            content: whether it may change what the search indexes hold.
 
         Raises:
             UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
         """
-        with self._numbered(), _query_errors():
+        with self._numbered(content=content), _query_errors():
             self._store.update(sparql, base_iri=base)
         return self._commit
 
@@ -171,12 +177,12 @@ class EmbeddedStore(TemplateStore):
             parts.append("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
         if graph is not None:
             parts.append(f"CREATE SILENT GRAPH {graph}")
-        parts.append(_data("INSERT", (Quad(t.subject, t.predicate, t.object, place) for t in triples)))
+        parts.append(data("INSERT", (Quad(t.subject, t.predicate, t.object, place) for t in triples)))
         return self.update(" ;\n".join(filter(None, parts)))
 
     def write_quads(self, quads: Iterable[Quad]) -> int:
         """Put quads into their graphs, in one transaction; the new commit number."""
-        return self.update(_data("INSERT", quads))
+        return self.update(data("INSERT", quads))
 
     def drop_graph(self, graph: NamedNode | None) -> int:
         """Take a graph out, or empty the default graph; the new commit number."""
@@ -186,11 +192,11 @@ class EmbeddedStore(TemplateStore):
         """See `Store.bulk_add`."""
         with self._numbered():
             encoded = encode(quads, self.renderer.dialect)
-            self._store.bulk_extend(_in_facts_graph(quad, self.renderer.facts_graph) for quad in encoded)
+            self._store.bulk_extend(placed(encoded, self.renderer.facts_graph))
         return self._commit
 
     def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
-        """See `Store.load`. All of the file or nothing of it is loaded.
+        """Bulk load an RDF file, all of it or nothing; the new commit number.
 
         Raises:
             UsageError: when the file is missing or not of the format.
@@ -205,7 +211,10 @@ class EmbeddedStore(TemplateStore):
         return self._commit
 
     def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
-        """See `Store.dump`. A format without named graphs writes the default graph unless one is named."""
+        """Write the store, or one graph of it.
+
+        A format without named graphs writes the default graph unless one is named.
+        """
         if graph is not None:
             self._store.dump(output, rdf_format, from_graph=graph)
         elif rdf_format.supports_datasets:
@@ -223,7 +232,7 @@ class EmbeddedStore(TemplateStore):
         with self._write_lock:
             self._store.optimize()
 
-    def purge(self) -> None:
+    def purge(self) -> bool:
         """Write the database anew, so that nothing that was removed is left in its files.
 
         The engine keeps the text of every literal that it ever saw; `optimize` does not take it out.
@@ -238,7 +247,7 @@ class EmbeddedStore(TemplateStore):
                 fresh = ox.Store()
                 fresh.bulk_extend(self.quads())
                 self._store = fresh
-                return
+                return True
             place = self.path.with_name(f"{self.path.name}{_FRESH}")
             shutil.rmtree(place, ignore_errors=True)
             fresh = ox.Store(str(place))
@@ -249,6 +258,10 @@ class EmbeddedStore(TemplateStore):
             self.path.rename(self.path.with_name(f"{self.path.name}{_FORMER}"))
             settle_purge(self.path)
             self._store = _open(self.path, read_only=False)
+            return True
+
+    def refresh(self) -> None:
+        """See `Store.refresh`: nobody else writes."""
 
     def flush(self) -> None:
         """Make sure that what was committed is on disk."""
@@ -284,17 +297,17 @@ class EmbeddedStore(TemplateStore):
         return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
 
     def _placed(self, quads: Iterable[Quad]) -> list[Quad]:
-        return [_in_facts_graph(quad, self.renderer.facts_graph) for quad in quads]
+        return list(placed(quads, self.renderer.facts_graph))
 
     @contextmanager
-    def _numbered(self) -> Iterator[None]:
+    def _numbered(self, *, content: bool = True) -> Iterator[None]:
         """Number a write that is not a `Changes`: a bulk load, or an update given as text.
 
         The number is stored before the data: a process that is killed between the two leaves indexes that
         look again for nothing, not indexes that miss something.
         """
         with self._write_lock, _write_errors(self.path):
-            marks = self._marks(self._commit + 1, content=True)
+            marks = self._marks(self._commit + 1, content=content)
             self._store.extend(marks)
             try:
                 yield
@@ -303,7 +316,7 @@ class EmbeddedStore(TemplateStore):
                     self._store.remove(mark)
                 raise
             self._store.extend(marks)  # DROP ALL takes them too
-            self._advance(self._commit + 1, content=True)
+            self._advance(self._commit + 1, content=content)
 
     @staticmethod
     def _marks(number: int, *, content: bool) -> list[Quad]:
@@ -355,42 +368,8 @@ def _way_out(error: Exception) -> str:
     return "restore it from a backup, or ingest again into a new folder"
 
 
-def _sequence(updates: Iterable[str]) -> str:
-    """Several updates as one, their prefixes first: the engine takes none between two of them."""
-    prefixes: dict[str, None] = {}
-    bodies: list[str] = []
-    for update in updates:
-        lines = update.split("\n")  # nothing else ends a line: a literal may hold U+2028 as it is
-        declared = [line for line in lines if line.startswith("PREFIX ")]
-        prefixes.update(dict.fromkeys(declared))
-        if body := "\n".join(lines[len(declared) :]):
-            bodies.append(body)
-    return "\n".join([*prefixes, " ;\n".join(bodies)])
-
-
 def _number_quad(predicate: NamedNode, number: int) -> Quad:
     return Quad(STORE_NODE, predicate, integer(number), Graphs.SYSTEM)
-
-
-def _in_facts_graph(quad: Quad, graph: NamedNode | None) -> Quad:
-    if graph is not None and isinstance(quad.graph_name, ox.DefaultGraph):
-        return Quad(quad.subject, quad.predicate, quad.object, graph)
-    return quad
-
-
-def _data(verb: str, quads: Iterable[Quad]) -> str:
-    """`INSERT DATA` or `DELETE DATA` of quads, serialised by the engine's own terms."""
-    by_graph: dict[Any, list[str]] = {}
-    for quad in quads:
-        triple = Triple(quad.subject, quad.predicate, quad.object)
-        by_graph.setdefault(quad.graph_name, []).append(f"{triple} .")
-    if not by_graph:
-        return ""
-    parts = []
-    for graph, lines in by_graph.items():
-        body = "\n".join(lines)
-        parts.append(body if isinstance(graph, ox.DefaultGraph) else f"GRAPH {graph} {{\n{body}\n}}")
-    return f"{verb} DATA {{\n" + "\n".join(parts) + "\n}"
 
 
 @contextmanager

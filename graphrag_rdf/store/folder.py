@@ -17,7 +17,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.errors import StoreError, StoreLockedError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -26,6 +26,11 @@ from graphrag_rdf.store.migrations import migrate, require_known_version
 
 DEFAULT_COLLECTION = "default"
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
+
+
+def is_address(store: str) -> bool:
+    """Whether the setting `store` is the address of an endpoint, not a folder."""
+    return "://" in store
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +108,17 @@ class StoreFolder:
         if self.root.exists() and not self.root.is_dir():
             raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
         if not create and not self.exists:
-            raise StoreError(
+            raise StoreMissingError(
                 f"there is no store at {self.root}",
                 hint="run: graphrag-rdf ingest DOCUMENTS (or name another folder with --store)",
             )
         # Closing a lock file gives up this process's own lock on it, so it is never tried by its holder.
         if read_only and (self._noted().get("pid") == os.getpid() or _is_locked(self.database / "LOCK")):
-            raise self._locked()
+            raise self.locked()
         try:
             store = EmbeddedStore(templates, self.database, read_only=read_only)
         except StoreLockedError as error:
-            raise self._locked() from error
+            raise self.locked() from error
         try:
             if read_only:
                 require_known_version(store)
@@ -123,14 +128,15 @@ class StoreFolder:
             store.close()
             raise
         if not read_only:
-            self._note_holder()
+            self.note_holder()
         return store, Librarian(self.librarian)
 
     def release(self) -> None:
         """Take away the note of the holder."""
         self.holder.unlink(missing_ok=True)
 
-    def _note_holder(self) -> None:
+    def note_holder(self) -> None:
+        """Leave a note of this process, for others that want the store."""
         command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
         note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
         try:
@@ -146,7 +152,8 @@ class StoreFolder:
             return {}
         return note if isinstance(note, dict) else {}
 
-    def _locked(self) -> StoreLockedError:
+    def locked(self) -> StoreLockedError:
+        """The error that names who holds the store."""
         note = self._noted()
         known = {"pid", "command", "since"} <= note.keys()
         who = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings
-from graphrag_rdf.engine import Engine
+from tests.support.stores import open_engine
 
 SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "documents"
 
@@ -19,7 +19,7 @@ def test_shapes_hold_after_an_edit_a_move_and_a_loss(tmp_path: Path) -> None:
     for name in names:
         shutil.copy(SAMPLES / name, documents / name)
     guide = documents / "museum-guide.md"
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([documents])
         list(engine.ask("On which date did the Petrel sink?"))
         guide.write_text(guide.read_text("utf-8").replace("17 November 1911", "16 November 1911"), "utf-8")

@@ -9,6 +9,7 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from tests.support.sample_stores import sample_engine
+from tests.support.stores import open_engine
 
 
 @pytest.fixture(scope="session")
@@ -19,5 +20,5 @@ def sample() -> Iterator[Engine]:
 
 @pytest.fixture
 def empty() -> Iterator[Engine]:
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         yield engine

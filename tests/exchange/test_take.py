@@ -22,6 +22,7 @@ from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes
 from tests.exchange.test_dump import DATASETS, stored
 from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES
+from tests.support.stores import open_engine
 
 EX = "http://example.org/"
 FACTS = """
@@ -88,11 +89,11 @@ def test_without_the_librarian_a_restored_store_has_warnings_only(
 def test_a_restored_store_can_be_closed_and_opened_again(sample: Engine, tmp_path: Path) -> None:
     path = exported(sample, tmp_path / "a.nq")
     place = tmp_path / "store"
-    with Engine.open(place, config=Settings()) as engine:
+    with open_engine(place, config=Settings()) as engine:
         import_file(engine, path)
         before = numbers_aside(engine)
         number = engine.store.commit_number()
-    with Engine.open(place, config=Settings()) as engine:
+    with open_engine(place, config=Settings()) as engine:
         assert numbers_aside(engine) == before
         assert engine.store.commit_number() == number
         assert engine.text_index.commit_number <= engine.store.content_commit()
@@ -135,7 +136,7 @@ def test_other_versions_of_the_same_document_are_not_merged(tmp_path: Path) -> N
     dumps = []
     for text in ("Ada met Bob in Paris.", "Ada met Carol in Rome."):
         note.write_text(text, "utf-8")
-        with Engine.open(":memory:", config=Settings()) as engine:
+        with open_engine(":memory:", config=Settings()) as engine:
             engine.ingest([note])
             if not dumps:
                 dumps.append(exported(engine, tmp_path / "a.nq"))
@@ -175,8 +176,8 @@ def test_any_dataset_of_ours_is_restored(tmp_path_factory: pytest.TempPathFactor
     quads = [*quads, marker]
     folder = tmp_path_factory.mktemp("dump")
     with (
-        Engine.open(":memory:", config=Settings()) as first,
-        Engine.open(":memory:", config=Settings()) as second,
+        open_engine(":memory:", config=Settings()) as first,
+        open_engine(":memory:", config=Settings()) as second,
     ):
         first.store.commit(Changes(add=quads))
         import_file(second, exported(first, folder / "a.trig"))
@@ -256,7 +257,7 @@ def test_the_same_file_again_changes_nothing(empty: Engine, foreign: Path) -> No
 def test_an_import_is_deterministic(foreign: Path) -> None:
     found = []
     for _ in range(2):
-        with Engine.open(":memory:", config=Settings()) as engine:
+        with open_engine(":memory:", config=Settings()) as engine:
             import_file(engine, foreign)
             timeless = (PROV.startedAtTime, PROV.endedAtTime)
             found.append({q for q in numbers_aside(engine) if q.predicate not in timeless})
@@ -264,7 +265,7 @@ def test_an_import_is_deterministic(foreign: Path) -> None:
 
 
 def test_an_import_beside_documents_leaves_a_healthy_store(foreign: Path) -> None:
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([DOCUMENTS / "elspeth-marwick.md"])
         entity = next(iter(entities(engine)))
         more = foreign.with_name("more.nt")
@@ -281,7 +282,7 @@ def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) 
     """A fact lives while a container does, and an import is one."""
     note = tmp_path / "note.txt"
     note.write_text("Ada Lovelace met Charles Babbage in London.", "utf-8")
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([note])
         facts = [q for q in engine.store.quads() if "/r/" in q.predicate.value]
         assert facts

@@ -14,6 +14,7 @@ from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, TG, Graphs
 from tests.support.scripted_server import Request, ScriptedServer, extract_answer
+from tests.support.stores import open_engine
 
 MODEL = "openai/scripted"
 KEY = "sk-test"
@@ -70,7 +71,7 @@ def engine_of(tmp_path: Path) -> Iterator[MakeEngine]:
 
     def make(name: str | None = None, **overrides: Any) -> Engine:
         where = ":memory:" if name is None else tmp_path / name
-        engine = Engine.open(where, config=settings(**overrides))
+        engine = open_engine(where, config=settings(**overrides))
         opened.append(engine)
         return engine
 

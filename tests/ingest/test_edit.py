@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from graphrag_rdf.engine import Engine
 from tests.ingest.conftest import (
     MakeEngine,
     assert_same,
@@ -22,6 +21,7 @@ from tests.ingest.conftest import (
 )
 from tests.ingest.conftest import settings as small
 from tests.support.scripted_server import ScriptedServer
+from tests.support.stores import open_engine
 
 NAMES = [
     "Ada Lovelace",
@@ -44,7 +44,7 @@ def _write(path: Path, sentences: list[str], title: str = "# People\n\n") -> Non
 
 
 def _scratch(docs: Path, **overrides: object) -> set[object]:
-    with Engine.open(":memory:", config=small(**overrides)) as engine:
+    with open_engine(":memory:", config=small(**overrides)) as engine:
         engine.ingest([docs])
         return content(engine, history=False)  # type: ignore[return-value]
 
@@ -183,7 +183,7 @@ def test_any_edits_equal_a_build_from_scratch(
     title = "# People\n\n"
     (docs / "other.txt").write_text(" ".join(_document(5, 9)))
     _write(docs / "people.md", sentences, title)
-    with Engine.open(":memory:", config=small()) as engine:
+    with open_engine(":memory:", config=small()) as engine:
         engine.ingest([docs])
         for kind, place, number in edits:
             at = place % (len(sentences) + 1)

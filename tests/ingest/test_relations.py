@@ -32,6 +32,7 @@ from graphrag_rdf.sparql.dialect import Dialect, decode
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.stores import open_engine
 
 TEXTS = {
     "a.txt": "Walter Pennock founded the Tarnay Electric Light Company. He lived in Port Merrin.\n",
@@ -51,7 +52,7 @@ def documents(tmp_path: Path) -> Path:
 
 def engine_of(documents: Path, **relations: object) -> Engine:
     wanted = {"build": True, "min_count": 1, **relations}
-    engine = Engine.open(":memory:", config=Settings(relations=RelationSection(**wanted)))  # type: ignore[arg-type]
+    engine = open_engine(":memory:", config=Settings(relations=RelationSection(**wanted)))  # type: ignore[arg-type]
     engine.ingest([documents])
     return engine
 
@@ -92,7 +93,7 @@ def test_ingest_builds_them_when_told(documents: Path) -> None:
 
 
 def test_off_by_default(documents: Path) -> None:
-    engine = Engine.open(":memory:", config=Settings())
+    engine = open_engine(":memory:", config=Settings())
     engine.ingest([documents])
     assert relation_counts(engine.store) == {}
 

@@ -20,6 +20,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store
 from tests.ingest.test_synonyms import canonical
+from tests.support.stores import open_engine
 
 TEXT = (
     "Elspeth Marwick met Ada Lovelace in Leeds. Miss Marwick knew Charles Babbage. "
@@ -246,7 +247,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
     folder = tmp_path_factory.mktemp("docs")
     (folder / "a.txt").write_text(TEXT)
-    made = Engine.open(":memory:", config=engine_settings())
+    made = open_engine(":memory:", config=engine_settings())
     made.ingest([folder])
     return made
 

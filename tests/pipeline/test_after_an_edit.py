@@ -8,6 +8,7 @@ from pathlib import Path
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from tests.steps.conftest import SAMPLES
+from tests.support.stores import open_engine
 
 
 def test_a_retired_quote_is_cited_no_more(tmp_path: Path) -> None:
@@ -16,7 +17,7 @@ def test_a_retired_quote_is_cited_no_more(tmp_path: Path) -> None:
     for name in ("museum-guide.md", "loss-of-the-petrel.txt"):
         shutil.copy(SAMPLES / name, documents / name)
     guide = documents / "museum-guide.md"
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([documents])
         first = list(engine.ask("On which date did the Petrel sink?"))[-1].answer
         assert first is not None

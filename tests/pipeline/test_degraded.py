@@ -17,6 +17,7 @@ from graphrag_rdf.rdf.namespaces import RDFS, Graphs
 from graphrag_rdf.store.base import Changes
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, ScriptedServer
+from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 INVENTOR = "http://trustgraph.ai/e/rhoda-tennant"
@@ -42,7 +43,7 @@ def without_index(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
     shutil.copytree(sample_folder, damaged)
     for file in (damaged / "index" / "text").rglob("*.json"):
         file.write_text("{broken")
-    with Engine.open(damaged, config=Settings()) as engine:
+    with open_engine(damaged, config=Settings()) as engine:
         yield engine
 
 
@@ -127,7 +128,7 @@ def embedded(place: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
         "llm.max_retries": 0,
         "cache.enabled": False,
     }
-    with Engine.open(place, config=load_settings(overrides=overrides).settings) as engine:
+    with open_engine(place, config=load_settings(overrides=overrides).settings) as engine:
         engine.rebuild_indexes()
         scripted_server.reset()
         yield engine
@@ -168,7 +169,7 @@ def test_the_embedding_server_may_fail_half_way(embedded: Engine, scripted_serve
 
 def test_a_retrieval_that_fails_closes_its_trace(place: Path, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(lambda _: Reply(status=401, text="no"))
-    with Engine.open(place, config=settings(scripted_server)) as engine:
+    with open_engine(place, config=settings(scripted_server)) as engine:
         with pytest.raises(LlmError):
             engine.retrieve(QUESTION, stored=True)
         failed = engine.store.query(
@@ -181,7 +182,7 @@ def test_a_model_that_does_not_know_is_said_to_have_found_nothing(
     place: Path, scripted_server: ScriptedServer
 ) -> None:
     scripted_server.answer_with(model("I don't know: nothing relevant was found in the documents."))
-    with Engine.open(place, config=settings(scripted_server)) as engine:
+    with open_engine(place, config=settings(scripted_server)) as engine:
         answer = final(engine)
     assert "no_relevant_facts" in kinds(answer)
     assert answer["citations"] == []
@@ -189,7 +190,7 @@ def test_a_model_that_does_not_know_is_said_to_have_found_nothing(
 
 def test_a_model_is_not_asked_to_choose_from_nothing(place: Path, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(model("Rhoda Tennant invented it. [1]"))
-    with Engine.open(place, config=settings(scripted_server)) as engine:
+    with open_engine(place, config=settings(scripted_server)) as engine:
         answer = final(engine, settings={"focus.offered_limit": "0"})
     assert not any("JSON Lines" in request.prompt for request in scripted_server.requests)
     assert answer["citations"]

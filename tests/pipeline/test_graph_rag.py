@@ -14,6 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError, UsageError
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.trace.messages import GraphRagResponse
+from tests.support.stores import open_engine
 
 QUESTIONS = [
     json.loads(line)
@@ -135,7 +136,7 @@ def test_an_unread_index_is_said_and_does_not_stop_the_answer(sample_folder: Pat
     for file in (damaged / "index" / "text").rglob("*"):
         if file.is_file() and file.suffix == ".json":
             file.write_text("{broken")
-    with Engine.open(damaged, config=Settings()) as engine:
+    with open_engine(damaged, config=Settings()) as engine:
         answer = final(engine, "Who invented the reversing gear?")
     assert "index_missing" in {warning["type"] for warning in answer["warnings"]}
 

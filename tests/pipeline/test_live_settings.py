@@ -9,6 +9,7 @@ import pytest
 from graphrag_rdf import Engine
 from graphrag_rdf.config import DocumentSection, LlmSection, Settings
 from graphrag_rdf.errors import ConfigError
+from tests.support.stores import open_engine
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 
@@ -16,7 +17,7 @@ QUESTION = "Who founded the Tarnay Electric Light Company?"
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
     (tmp_path / "c.txt").write_text("Walter Pennock founded the Tarnay Electric Light Company in 1897.\n")
-    engine = Engine.open(":memory:", config=Settings(llm=LlmSection(seed=1)))
+    engine = open_engine(":memory:", config=Settings(llm=LlmSection(seed=1)))
     engine.ingest([tmp_path / "c.txt"])
     return engine
 

@@ -19,6 +19,7 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.parameters import PARAMETERS
 from tests.pipeline.test_with_a_model import QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
+from tests.support.stores import open_engine
 
 EXPLORATIONS = ("hops", "activation")
 
@@ -42,7 +43,7 @@ def full(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -
     shutil.copytree(sample_folder, place)
     scripted_server.answer_with(model())
     config = settings(scripted_server, **{"embedding.model": "openai/test-embedding"})
-    with Engine.open(place, config=config) as engine:
+    with open_engine(place, config=config) as engine:
         engine.rebuild_indexes()
         yield engine
 

@@ -22,6 +22,7 @@ from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.verify import verify_trace
 from tests.pipeline.test_with_a_model import ANSWER, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
+from tests.support.stores import open_engine
 
 VOLATILE = {"question_iri", "steps", "usage", "seconds", "cached", "original"}
 
@@ -32,7 +33,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
     folder = tmp_path / "store"
     shutil.copytree(sample_folder, folder)
     scripted_server.answer_with(model())
-    with Engine.open(folder, config=settings(scripted_server, **{"cache.enabled": False})) as opened:
+    with open_engine(folder, config=settings(scripted_server, **{"cache.enabled": False})) as opened:
         yield opened
 
 
@@ -103,9 +104,9 @@ def test_not_of_another_model(engine: Engine, scripted_server: ScriptedServer) -
     assert place is not None
     engine.close()
     for change in ({"llm.model": "openai/other"}, {"llm.temperature": 0.5}, {"answers.cache": False}):
-        with Engine.open(place.root, config=settings(scripted_server, **change)) as other:
+        with open_engine(place.root, config=settings(scripted_server, **change)) as other:
             assert not ask(other)["cached"]
-    with Engine.open(place.root, config=settings(scripted_server)) as same:
+    with open_engine(place.root, config=settings(scripted_server)) as same:
         assert ask(same)["cached"]
 
 
@@ -117,11 +118,11 @@ def test_not_of_another_prompt(engine: Engine, tmp_path: Path, scripted_server: 
     from graphrag_rdf.resources import folder
 
     shutil.copytree(folder("pipelines") / "graph_rag", tmp_path / "own" / "graph_rag")
-    with Engine.open(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
+    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
         assert ask(own)["cached"]
     prompt = next((tmp_path / "own" / "graph_rag").glob("*.j2"))
     prompt.write_text(prompt.read_text("utf-8") + "\n", "utf-8")
-    with Engine.open(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
+    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
         assert not ask(own)["cached"]
 
 
@@ -146,7 +147,7 @@ def test_traces_do_not_change_content(engine: Engine) -> None:
 def test_not_without_a_model(sample_folder: Path, tmp_path: Path) -> None:
     """An extractive answer costs less than it takes to look whether it was given, and has paths to show."""
     shutil.copytree(sample_folder, tmp_path / "plain")
-    with Engine.open(tmp_path / "plain") as plain:
+    with open_engine(tmp_path / "plain") as plain:
         assert not ask(plain)["cached"]
         assert not ask(plain)["cached"]
         assert reuse.stats(plain.store) == reuse.KeptStats(0, 0)

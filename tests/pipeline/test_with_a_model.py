@@ -16,6 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [77]"
@@ -26,7 +27,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
     """The sample store with a scripted model."""
     folder = tmp_path / "store"
     shutil.copytree(sample_folder, folder)
-    with Engine.open(folder, config=settings(scripted_server)) as opened:
+    with open_engine(folder, config=settings(scripted_server)) as opened:
         yield opened
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
+from tests.support.stores import open_engine
 
 SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "documents"
 
@@ -17,7 +18,7 @@ SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "documents"
 def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store folder with the sample documents, extracted by rules."""
     folder = tmp_path_factory.mktemp("samples") / "store"
-    with Engine.open(folder, config=Settings()) as engine:
+    with open_engine(folder, config=Settings()) as engine:
         engine.ingest([SAMPLES])
     return folder
 
@@ -25,5 +26,5 @@ def sample_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def samples(sample_folder: Path) -> Iterator[Engine]:
     """The sample store, opened without a model."""
-    with Engine.open(sample_folder, config=Settings()) as engine:
+    with open_engine(sample_folder, config=Settings()) as engine:
         yield engine

@@ -14,6 +14,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import text_of, to_python
+from tests.support.stores import open_engine
 
 QUESTIONS = (
     "Who owned the Petrel?",
@@ -105,7 +106,7 @@ def harbour(tmp_path: Path) -> Iterator[Engine]:
     folder.mkdir()
     for number, line in enumerate(lines):
         (folder / f"{number}.txt").write_text(line + "\n")
-    with Engine.open(":memory:", config=Settings()) as engine:
+    with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([folder])
         yield engine
 

@@ -15,6 +15,7 @@ from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.stores import open_engine
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "examples" / "documents"
 SAMPLES = (DOCUMENTS / "loss-of-the-petrel.txt", DOCUMENTS / "gate-four-inquiry.pdf")
@@ -23,7 +24,7 @@ QUESTION = "Who owned the Petrel?"
 
 def sample_engine(place: Path | None = None) -> Engine:
     """An engine over the sample documents, in memory or in a folder, with one trace."""
-    engine = Engine.open(place or ":memory:", config=Settings())
+    engine = open_engine(place or ":memory:", config=Settings())
     engine.ingest(SAMPLES)
     for _ in engine.ask(QUESTION):
         pass

@@ -14,13 +14,14 @@ from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.export import export_trace
 from graphrag_rdf.trace.passages import read_passages
 from tests.support.commands import documents_in
+from tests.support.stores import open_engine
 
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Over two documents, of which something was asked."""
     place = tmp_path_factory.mktemp("passages")
-    with Engine.open(config=Settings(store=str(place / "store"))) as found:
+    with open_engine(config=Settings(store=str(place / "store"))) as found:
         found.ingest([documents_in(Path(place))])
         list(found.ask("Who founded the Tarnay Electric Light Company?"))
         yield found

@@ -23,7 +23,7 @@ async def home(request: Request) -> Response:
     """The page; as JSON, the counts."""
 
     def forms(service: Service) -> Forms:
-        store = service.engine.store
+        store = service.store
         counts = _counts(store, store.commit_number())
         return Forms(
             json=lambda: {"counts": counts},

@@ -1,0 +1,172 @@
+"""What an endpoint can do, found out by asking it: service descriptions are not to be relied on.
+
+| question | how it is asked |
+|---|---|
+| which spelling of triple terms | one is written in each spelling, the newest first, until one is found |
+| is there a default graph of its own | what is in a named graph must not show there; what is put there must |
+| does it know LATERAL | it is used |
+| does it number commits itself | its answers carry the header of our server |
+
+What decides how data are written is kept in `urn:graph:system` and stays true for the store; a store that
+was made elsewhere and has no such note is looked at without writing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.errors import StoreError, UsageError
+from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, Graphs
+from graphrag_rdf.rdf.terms import Term, string, text_of
+from graphrag_rdf.sparql.dialect import DIALECTS, Dialect
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.sparql.render import Renderer
+from graphrag_rdf.store.answers import read_results
+from graphrag_rdf.store.endpoint import Endpoint
+
+COMMIT_HEADER = "graphrag-commit"
+"""Header by which our own server tells the number of the commit (see server.service), in lower case."""
+
+_PROBE = NamedNode("urn:graphrag-rdf:probe")
+_WORD = "probe"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What an endpoint can do.
+
+    Attributes:
+        dialect: the spelling of triple terms.
+        facts_graph: the named graph of facts; None for the default graph.
+        lateral: whether it knows LATERAL.
+        numbered: whether it numbers commits itself, as our own server does.
+    """
+
+    dialect: Dialect
+    facts_graph: NamedNode | None
+    lateral: bool
+    numbered: bool
+
+    def quads(self) -> list[Quad]:
+        """The note of them in the store."""
+        facts: list[tuple[NamedNode, Term]] = [
+            (RDF.type, RAG.Endpoint),
+            (RAG.dialect, string(self.dialect)),
+            (RAG.lateral, Literal(self.lateral)),
+        ]
+        if self.facts_graph is not None:
+            facts.append((RAG.factsGraph, self.facts_graph))
+        return [Quad(ENDPOINT_NODE, p, o, Graphs.SYSTEM) for p, o in facts]
+
+
+class Probe:
+    """Finds out what an endpoint can do.
+
+    Attributes:
+        is_store: there is a store of ours.
+
+    Raises:
+        StoreError: when the endpoint cannot be reached or speaks no SPARQL.
+    """
+
+    def __init__(self, endpoint: Endpoint, templates: TemplateLibrary) -> None:
+        self._endpoint = endpoint
+        self._templates = templates
+        self._plain = Renderer("classic")
+        reply = endpoint.query(self._render("remote/is-store"))
+        self.is_store = bool(read_results(reply).boolean)
+        self._numbered = COMMIT_HEADER in reply.headers
+
+    def known(self) -> Capabilities:
+        """The capabilities of the endpoint of an existing store; nothing is written.
+
+        Raises:
+            StoreError: when the store was written in a dialect that the endpoint does not speak (any more).
+        """
+        rows = read_results(self._endpoint.query(self._render("remote/endpoint"))).rows or []
+        if rows:
+            dialect = _dialect(text_of(rows[0]["dialect"]))
+            facts = rows[0].get("facts")
+        else:
+            dialect = next(name for name in DIALECTS if self._parses(name))
+            named = self._ask("remote/facts-graph")
+            facts = Graphs.FACTS if named else None
+        if not self._parses(dialect):
+            raise StoreError(
+                f"{self._endpoint.addresses.query} does not speak the dialect {dialect} that its store was "
+                "written in",
+                hint="export the store where it was made, and import it into an empty one here",
+            )
+        assert facts is None or isinstance(facts, NamedNode)  # noqa: S101
+        return self._with(dialect, facts)
+
+    def by_writing(self) -> Capabilities:
+        """The capabilities of an endpoint without a store. What is written is taken out again.
+
+        Raises:
+            StoreError: when it takes no updates, or keeps nothing.
+        """
+        try:
+            dialect = next((name for name in DIALECTS if self._keeps(name)), None)
+            if dialect is None:
+                raise StoreError(
+                    f"{self._endpoint.addresses.update} takes updates but "
+                    f"{self._endpoint.addresses.query} does not show them",
+                    hint="see whether remote.query_url and remote.update_url are of the same dataset",
+                )
+            own = not self._ask("remote/probe-union", node=_PROBE) and self._has_default_graph()
+        finally:
+            self._endpoint.update(self._render("remote/clear-named"))
+        return self._with(dialect, None if own else Graphs.FACTS)
+
+    def _with(self, dialect: Dialect, facts: NamedNode | None) -> Capabilities:
+        return Capabilities(dialect, facts, self._knows_lateral(), self._numbered)
+
+    def _render(self, template: str, renderer: Renderer | None = None, **values: object) -> str:
+        return self._templates[template].render(renderer or self._plain, **values)
+
+    def _ask(self, template: str, renderer: Renderer | None = None, **values: object) -> bool:
+        reply = self._endpoint.query(self._render(template, renderer, **values))
+        return bool(read_results(reply).boolean)
+
+    def _parses(self, dialect: Dialect) -> bool:
+        try:
+            self._ask("remote/probe-term", Renderer(dialect), node=_PROBE, value=_WORD)
+        except (UsageError, StoreError):
+            return dialect == "classic"
+        return True
+
+    def _keeps(self, dialect: Dialect) -> bool:
+        renderer = Renderer(dialect)
+        try:
+            self._endpoint.update(self._render("remote/write-term", renderer, node=_PROBE, value=_WORD))
+            return self._ask("remote/probe-term", renderer, node=_PROBE, value=_WORD)
+        except UsageError:
+            if dialect == DIALECTS[-1]:
+                raise
+            return False
+
+    def _has_default_graph(self) -> bool:
+        try:
+            self._endpoint.update(self._render("remote/write-default", node=_PROBE))
+        except (UsageError, StoreError):
+            return False
+        found = self._ask("remote/probe-default", node=_PROBE)
+        self._endpoint.update(self._render("remote/clear-default", node=_PROBE))
+        return found
+
+    def _knows_lateral(self) -> bool:
+        try:
+            renderer = Renderer("classic", lateral=True)
+            return self._ask("remote/probe-lateral", renderer, nodes=[_PROBE])
+        except (UsageError, StoreError):
+            return False
+
+
+def _dialect(name: str) -> Dialect:
+    for dialect in DIALECTS:
+        if dialect == name:
+            return dialect
+    raise StoreError(f"the store was written in the dialect {name!r}", hint="upgrade graphrag-rdf")

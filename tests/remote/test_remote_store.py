@@ -1,0 +1,261 @@
+"""A store behind `oxigraph serve`: what is found out about it, the order of writing, who else writes."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
+
+from graphrag_rdf.errors import StoreError, StoreMissingError, UsageError
+from graphrag_rdf.rdf.namespaces import RAG, RDF, STORE_NODE, TG, Graphs
+from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
+from graphrag_rdf.store.migrations import migrate
+from graphrag_rdf.store.remote import RemoteStore
+from tests.support.endpoints import Server, oxigraph
+from tests.support.gateway import Gateway, Passed, Said
+from tests.support.sample_stores import templates
+
+A, B = NamedNode("urn:a"), NamedNode("urn:b")
+FACT = Triple(A, B, Literal("x"))
+
+
+def opened(url: str, *, create: bool = True, **settings: int) -> RemoteStore:
+    given = RemoteSettings(retries=0, **settings)  # type: ignore[arg-type]
+    store = RemoteStore(templates(), Endpoint(Addresses.of(url), given), create=create)
+    if create:
+        migrate(store)
+    return store
+
+
+@pytest.fixture
+def store(server: Server) -> RemoteStore:
+    return opened(server.url)
+
+
+def fact(number: int) -> Quad:
+    return Quad(A, B, Literal(str(number)))
+
+
+# --- what is found out -------------------------------------------------------------------------------
+
+
+def refusing(*words: str) -> Gateway:
+    """An endpoint that takes some spellings for errors."""
+
+    def judge(request: Passed) -> Said | None:
+        return Said(400, b"syntax error") if any(word in request.body for word in words) else None
+
+    return Gateway("", judge)
+
+
+def test_oxigraph_speaks_rdf12_and_keeps_facts_in_the_default_graph(store: RemoteStore) -> None:
+    found = store.capabilities
+    assert (found.dialect, found.facts_graph, found.lateral, found.numbered) == ("rdf12", None, True, False)
+
+
+def test_what_was_probed_is_taken_out_again(store: RemoteStore) -> None:
+    assert {quad.graph_name for quad in store.quads()} == {Graphs.SYSTEM}
+
+
+def test_a_default_graph_that_is_a_union_holds_no_facts() -> None:
+    server = oxigraph("--union-default-graph")
+    server.start()
+    try:
+        store = opened(server.url)
+        assert store.capabilities.facts_graph == Graphs.FACTS
+        store.commit(Changes(add=[fact(1)]))
+        assert Quad(A, B, Literal("1"), Graphs.FACTS) in set(store.quads())
+        assert opened(server.url, create=False).capabilities == store.capabilities
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize(("refused", "dialect"), [(("<<",), "classic")])
+def test_an_engine_without_triple_terms_gets_statements(
+    server: Server, refused: tuple[str, ...], dialect: Dialect
+) -> None:
+    gateway = refusing(*refused)
+    with Gateway(server.url, gateway.judge) as between:
+        store = opened(between.url)
+        assert store.capabilities.dialect == dialect
+        store.commit(Changes(add=[Quad(A, TG.contains, FACT, Graphs.SOURCE)]))
+        held = {quad.predicate for quad in store.quads(Graphs.SOURCE)}
+        assert held == {TG.contains, RDF.subject, RDF.predicate, RDF.object}
+        assert opened(between.url, create=False).capabilities.dialect == dialect
+
+
+def test_the_dialect_of_a_store_stays_what_it_was_written_in(server: Server) -> None:
+    with Gateway(server.url, refusing("<<").judge) as between:
+        opened(between.url)
+    assert opened(server.url, create=False).capabilities.dialect == "classic"
+
+
+def test_a_dialect_that_is_spoken_no_more_is_told(server: Server, store: RemoteStore) -> None:
+    with (
+        Gateway(server.url, refusing("<<(").judge) as between,
+        pytest.raises(StoreError, match="does not speak the dialect rdf12") as caught,
+    ):
+        opened(between.url, create=False)
+    assert "export" in (caught.value.hint or "")
+
+
+def test_no_store_is_told_and_none_is_made_unasked(server: Server) -> None:
+    with pytest.raises(StoreMissingError, match="there is no store at"):
+        opened(server.url, create=False)
+    assert not server.ask("ASK { GRAPH ?g { ?s ?p ?o } }")
+
+
+def test_an_endpoint_that_only_reads_can_be_read(server: Server, store: RemoteStore) -> None:
+    def judge(request: Passed) -> Said | None:
+        return Said(403, b"read-only") if request.is_update else None
+
+    with Gateway(server.url, judge) as between:
+        found = opened(between.url, create=False)
+        assert found.select("system/store-version")
+        with pytest.raises(StoreError, match="takes no updates from this client"):
+            found.commit(Changes(add=[fact(1)]))
+    assert found.commit_number() == store.commit_number()
+
+
+# --- reading -----------------------------------------------------------------------------------------
+
+
+def test_terms_come_back_as_they_were_sent(store: RemoteStore) -> None:
+    hostile = [
+        Literal('"} ; DROP ALL #\\\n\r\t\u2028'),
+        Literal("مرحبا", language="ar"),
+        Literal("12", datatype=NamedNode("http://www.w3.org/2001/XMLSchema#integer")),
+        NamedNode("urn:ü?q=1#f"),
+        Triple(A, B, Triple(A, B, Literal("<< >>"))),
+    ]
+    quads = {Quad(A, B, term, Graphs.SOURCE) for term in hostile}
+    store.commit(Changes(add=list(quads)))
+    assert set(store.quads(Graphs.SOURCE)) == quads
+    rows = store.query("SELECT ?o { GRAPH <urn:graph:source> { ?s ?p ?o } }").rows or []
+    assert {row["o"] for row in rows} == {quad.object for quad in quads}
+    triples = store.query("CONSTRUCT { ?s ?p ?o } { GRAPH <urn:graph:source> { ?s ?p ?o } }").triples
+    assert set(triples or ()) == {quad.triple for quad in quads}
+
+
+def test_results_are_written_as_the_endpoint_writes_them(store: RemoteStore) -> None:
+    out = io.BytesIO()
+    store.write_results("SELECT (1 AS ?one) {}", out, "text/csv")
+    assert out.getvalue() == b"one\r\n1\r\n"
+    with pytest.raises((UsageError, StoreError)):
+        store.write_results("SELECT (1 AS ?one) {}", out, "text/turtle")
+
+
+def test_a_malformed_query_is_the_users(store: RemoteStore) -> None:
+    with pytest.raises(UsageError, match="malformed"):
+        store.query("SELECT {")
+
+
+# --- writing -----------------------------------------------------------------------------------------
+
+
+def numbers(store: RemoteStore) -> dict[NamedNode, list[str]]:
+    found: dict[NamedNode, list[str]] = {}
+    for quad in store.quads(Graphs.SYSTEM):
+        if quad.subject == STORE_NODE and quad.predicate in (RAG.commit, RAG.contentCommit):
+            found.setdefault(quad.predicate, []).append(quad.object.value)  # type: ignore[union-attr]
+    return found
+
+
+def test_a_transaction_is_one_request_with_its_number(server: Server) -> None:
+    with Gateway(server.url) as between:
+        store = opened(between.url)
+        between.passed.clear()
+        before = store.commit_number()
+        changes = Changes(add=[fact(1)], remove=[fact(0)])
+        changes.updates.append(("settings/unset", {"key": "x"}))
+        assert store.commit(changes) == before + 1
+        assert len(between.updates) == 1
+        assert numbers(store) == {RAG.commit: [str(before + 1)], RAG.contentCommit: [str(before + 1)]}
+        store.commit(Changes(add=[fact(2)], content=False))
+        assert numbers(store) == {RAG.commit: [str(before + 2)], RAG.contentCommit: [str(before + 1)]}
+    assert (store.commit_number(), store.content_commit()) == (before + 2, before + 1)
+
+
+def test_an_empty_transaction_sends_nothing(server: Server, store: RemoteStore) -> None:
+    with Gateway(server.url) as between:
+        again = opened(between.url, create=False)
+        between.passed.clear()
+        assert again.commit(Changes()) == store.commit_number()
+        assert between.passed == []
+
+
+@pytest.mark.parametrize("settings", [{"batch_quads": 10}, {"batch_bytes": 400}])
+def test_what_is_too_large_is_sent_in_parts_with_what_counts_last(
+    server: Server, settings: dict[str, int]
+) -> None:
+    done = Quad(A, RAG.extractor, Literal("rules/1"), Graphs.SOURCE)
+    add = [done, *(fact(number) for number in range(40))]
+    remove = [fact(number) for number in range(100, 130)]
+    with Gateway(server.url) as between:
+        store = opened(between.url, **settings)
+        store.bulk_add(remove)
+        between.passed.clear()
+        changes = Changes(add=add, remove=remove)
+        changes.updates.append(("settings/unset", {"key": "x"}))
+        store.commit(changes)
+        sent = between.updates
+        held = {quad for quad in store.quads() if quad.graph_name != Graphs.SYSTEM}
+    assert held == set(add)
+    assert len(sent) > 5
+    assert "rag:setting" in sent[0]
+    assert all("extractor" not in text and str(RAG.commit) not in text for text in sent[:-1])
+    assert "extractor" in sent[-1]
+    assert str(RAG.commit) in sent[-1]
+    assert max(map(len, sent[1:])) < 4_000
+
+
+def test_blank_nodes_are_not_torn_apart(server: Server) -> None:
+    store = opened(server.url, batch_quads=2)
+    with pytest.raises(StoreError, match="blank nodes"):
+        store.bulk_add([Quad(BlankNode("b"), B, Literal(str(n))) for n in range(3)])
+
+
+def test_updates_of_people_are_numbered(store: RemoteStore) -> None:
+    before = store.commit_number()
+    assert store.update("INSERT DATA { <urn:a> <urn:b> 'x' } # done") == before + 1
+    assert numbers(store)[RAG.contentCommit] == [str(before + 1)]
+    with pytest.raises(UsageError):
+        store.update("INSERT DATA { nonsense")
+    assert numbers(store)[RAG.commit] == [str(before + 1)]
+    store.update("DROP ALL")
+    assert numbers(store) == {RAG.commit: [str(before + 2)], RAG.contentCommit: [str(before + 2)]}
+
+
+def test_a_refused_change_is_no_fault_of_the_user(server: Server, store: RemoteStore) -> None:
+    with Gateway(server.url, refusing("urn:refused").judge) as between:
+        again = opened(between.url, create=False)
+        with pytest.raises(StoreError, match="a change was refused"):
+            again.commit(Changes(add=[Quad(NamedNode("urn:refused"), B, A)]))
+
+
+# --- others who write --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other(server: Server, store: RemoteStore) -> RemoteStore:
+    """Another program on the same endpoint."""
+    return opened(server.url, create=False)
+
+
+def test_content_that_another_program_changed_ends_a_change(store: RemoteStore, other: RemoteStore) -> None:
+    other.commit(Changes(add=[fact(1)]))
+    with pytest.raises(StoreError, match="another program changed the content"):
+        store.commit(Changes(add=[fact(2)]))
+    assert fact(2) not in set(store.quads())
+    store.refresh()
+    assert store.content_commit() == other.content_commit()
+    store.commit(Changes(add=[fact(2)]))
+
+
+def test_traces_of_another_program_do_not(store: RemoteStore, other: RemoteStore) -> None:
+    other.commit(Changes(add=[fact(1)], content=False))
+    assert store.commit(Changes(add=[fact(2)])) == other.commit_number() + 1
+    assert numbers(store)[RAG.commit] == [str(store.commit_number())]

@@ -34,7 +34,7 @@ _LISTS = frozenset(
 _CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
-    *("llm.api_base", "extract.synonyms", "cache.max_bytes"),
+    *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
 )
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
 write to a store does not decide that."""
@@ -84,6 +84,16 @@ class EmbeddingSection(Section):
     """[embedding] - vectors, beside words."""
 
     model: str | None = Field(default=None, description="a litellm name, local:DIR, fastembed:NAME, or none")
+
+
+class RerankSection(Section):
+    """[rerank] - a second look at the best passages and facts, each read together with the question."""
+
+    model: str | None = Field(
+        default=None,
+        description="a litellm name, local:DIR (ONNX cross-encoder), lexical, vector, or none",
+    )
+    api_base: str | None = Field(default=None, description="address of its server; none: that of the model")
 
 
 class DocumentSection(Section):
@@ -261,6 +271,7 @@ class Settings(BaseSettings):
     pipelines: Path | None = Field(default=None, description="folder of pipelines that override ours")
     llm: LlmSection = LlmSection()
     embedding: EmbeddingSection = EmbeddingSection()
+    rerank: RerankSection = RerankSection()
     documents: DocumentSection = DocumentSection()
     extract: ExtractSection = ExtractSection()
     relations: RelationSection = RelationSection()

@@ -26,6 +26,7 @@ from graphrag_rdf.steps.answer import edge_json
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.passages import describe, rank_passages
 from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.rerankers import Reranker
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.ingest.extractors import ChunkExtractor
@@ -61,6 +63,7 @@ log = logging.getLogger(__name__)
 _MADE_WITH: Mapping[str, tuple[str, ...]] = {
     "llm": ("gateway", "budget"),
     "embedding": ("gateway", "embedder", "vectors", "indexer"),
+    "rerank": ("gateway", "cross_encoder"),
     "cache": ("gateway", "response_cache"),
     "extract": ("gateway",),
 }
@@ -218,6 +221,17 @@ class Engine:
     def _embed_by_gateway(self, texts: Sequence[str], model: str) -> NDArray[Any]:
         return self.gateway.embed(texts, model)
 
+    def _rerank_by_gateway(self, question: str, texts: Sequence[str], model: str) -> list[float]:
+        return self.gateway.rerank(question, texts, model)
+
+    @cached_property
+    def cross_encoder(self) -> Reranker:
+        """The reranker that is a model in a folder. Raises SearchIndexError when files are missing."""
+        from graphrag_rdf.index.rerankers import OnnxReranker
+
+        spec = self.settings.rerank.model or ""
+        return OnnxReranker(Path(spec.removeprefix("local:")).expanduser(), name=spec)
+
     @cached_property
     def vectors(self) -> VectorIndex | None:
         """The index of vectors; None without an embedding model."""
@@ -264,7 +278,9 @@ class Engine:
         return LlmSettings(
             model=llm.model,
             embedding_model=self.settings.embedding.model,
+            rerank_model=self.settings.rerank.model,
             api_base=llm.api_base,
+            rerank_api_base=self.settings.rerank.api_base,
             api_key=llm.api_key,
             temperature=llm.temperature,
             max_tokens=llm.max_tokens,
@@ -506,6 +522,7 @@ class Engine:
             "parameters": pipeline.parameters(with_model=True),
             "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed],
             "embedding_model": self.settings.embedding.model,
+            "rerank_model": [self.settings.rerank.model, self.settings.rerank.api_base],
             "include": sorted(entity.value for entity in state.include),
             "exclude": sorted(entity.value for entity in state.exclude),
             "warnings": state.warnings,
@@ -599,8 +616,25 @@ class Engine:
             vectors=self._ready_vectors(state),
             embedder=self.embedder,
             gateway=self.gateway if self.settings.llm.model else None,
+            reranker=self._reranker(state, text_index),
         )
         return chosen, context, state
+
+    def _reranker(self, state: State, index: TextIndex | None) -> Reranker | None:
+        """What looks at the best again; None without one. That by words is of one question."""
+        spec = self.settings.rerank.model
+        if spec is None or spec == "none":
+            return None
+        from graphrag_rdf.index.rerankers import reranker_for
+
+        if spec.startswith("local:"):
+            return self.cross_encoder
+        return reranker_for(
+            spec,
+            lexical=QuestionWords.of(state.question, state.language, index).coverage,
+            embedder=self.embedder,
+            gateway_rerank=self._rerank_by_gateway,
+        )
 
     def _language(self, question: str) -> str | None:
         """The language that most documents are in, unless the question's script says otherwise."""

@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.steps import activate, explore, focus, ground, synthesise
+from graphrag_rdf.steps import activate, explore, focus, ground, hybrid, synthesise
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.parameters import PARAMETERS, check_parameters
 from graphrag_rdf.steps.state import Context, Parameters, State
@@ -30,7 +30,7 @@ StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphR
 
 STEPS: Mapping[str, Mapping[str, StepFunction]] = {
     "ground": {"rules": ground.by_rules, "llm": ground.by_model},
-    "explore": {"hops": explore.hops, "activation": activate.activation},
+    "explore": {"hops": explore.hops, "activation": activate.activation, "hybrid": hybrid.hybrid},
     "focus": {"rank": focus.rank, "llm": focus.by_model, "rank+llm": focus.rank_then_model},
     "synthesise": {"extractive": synthesise.extractive, "llm": synthesise.by_model},
 }
@@ -57,6 +57,7 @@ class StepDefinition(BaseModel):
     use: str = "auto"
     trace_class: str = Field(alias="class")
     prompt: str | None = None
+    filter_prompt: str | None = None
     templates: tuple[str, ...] = ()
     parameters: dict[str, bool | int | float | str] = {}
     stop_when_empty: bool = False
@@ -179,7 +180,7 @@ class Pipeline:
             yield from self._begin(context, state, finding, model)
             for step, use in finding:
                 function = STEPS[step.step][use]
-                yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+                yield from function(_for_step(context, step), state, step.parameters)
         except Exception as error:
             for _ in context.recorder.fail(error, type(error).__name__):
                 pass  # the trace tells of it; the caller hears the error itself
@@ -212,7 +213,7 @@ class Pipeline:
             if stopped and not last:
                 continue
             function = STEPS[step.step][use]
-            yield from function(replace(context, prompt=step.prompt), state, step.parameters)
+            yield from function(_for_step(context, step), state, step.parameters)
             stopped = stopped or (step.stop_when_empty and state.empty)
 
 
@@ -220,6 +221,10 @@ def hash_of_folder(folder: Path) -> str:
     """SHA-256 over the names and texts of all files below a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
+
+
+def _for_step(context: Context, step: StepDefinition) -> Context:
+    return replace(context, prompt=step.prompt, filter_prompt=step.filter_prompt)
 
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,14 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import FAILED, say_error
-from graphrag_rdf.cli.options import embedding_option, entity_options, key_values, model_option, set_option
+from graphrag_rdf.cli.options import (
+    embedding_option,
+    entity_options,
+    key_values,
+    model_option,
+    rerank_option,
+    set_option,
+)
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
 from graphrag_rdf.cli.session import load, open_engine
 from graphrag_rdf.errors import StoreLockedError, UsageError
@@ -46,6 +53,7 @@ if TYPE_CHECKING:
 @click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
 @model_option
 @embedding_option
+@rerank_option
 @set_option
 @click.option("--response-type", metavar="TEXT", help='E.g. "a list of names" (needs a model).')
 @click.option(
@@ -116,7 +124,13 @@ def _answering(
 
 def _opened(question: str, options: Mapping[str, Any]) -> Engine:
     try:
-        return open_engine({"llm.model": options["model"], "embedding.model": options["embedding_model"]})
+        return open_engine(
+            {
+                "llm.model": options["model"],
+                "embedding.model": options["embedding_model"],
+                "rerank.model": options["rerank"],
+            }
+        )
     except StoreLockedError as error:
         if error.server is None:
             raise
@@ -141,7 +155,14 @@ def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Message
     )
 
 
-_NOT_OVER_HTTP = ("model", "embedding_model", "response_type", "allow_general_knowledge", "no_cache")
+_NOT_OVER_HTTP = (
+    "model",
+    "embedding_model",
+    "rerank",
+    "response_type",
+    "allow_general_knowledge",
+    "no_cache",
+)
 
 
 def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) -> Messages:

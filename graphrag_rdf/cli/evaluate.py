@@ -11,7 +11,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.options import embedding_option, key_values, model_option, set_option
+from graphrag_rdf.cli.options import embedding_option, key_values, model_option, rerank_option, set_option
 from graphrag_rdf.cli.output import format_option, is_quiet, on_terminal, pairs
 from graphrag_rdf.cli.session import open_engine
 
@@ -32,6 +32,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         set_option,
         model_option,
         embedding_option,
+        rerank_option,
         click.option("--no-titles", is_flag=True, help="Hide the titles of the passages."),
         click.option("--pipeline", default="graph_rag", show_default=True, help="What is measured."),
         click.option(
@@ -98,6 +99,7 @@ def _on(path: Path, options: dict[str, Any]) -> Iterator[tuple[Engine, EvalSet, 
         "collection": "default",
         "llm.model": options["model"],
         "embedding.model": options["embedding_model"],
+        "rerank.model": options["rerank"],
     }
     with open_engine(overrides, create=True) as engine, _counter() as progress:
         yield (
@@ -142,6 +144,7 @@ def _head(found: dict[str, Any]) -> None:
     output.say(
         output.safe(
             f"{found['name']}: {found['n']:,} questions, extraction {found['extraction']}, {embedding}, "
+            f"{'reranked by ' + found['rerank_model'] + ', ' if found['rerank_model'] else ''}"
             f"{found['seconds_per_question']:.3f} s a question"
         )
     )

@@ -24,6 +24,11 @@ allow_ingest_option = click.option(
     metavar="DIR",
     help="Let clients have documents of this folder read.",
 )
+rerank_option = click.option(
+    "--rerank",
+    metavar="M",
+    help="Look at the best again: a litellm rerank model, local:DIR, lexical, vector, or none.",
+)
 set_option = click.option(
     "--set",
     "settings",

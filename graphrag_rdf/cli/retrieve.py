@@ -11,7 +11,14 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.options import embedding_option, entity_options, key_values, model_option, set_option
+from graphrag_rdf.cli.options import (
+    embedding_option,
+    entity_options,
+    key_values,
+    model_option,
+    rerank_option,
+    set_option,
+)
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -27,6 +34,7 @@ _PATHS = 3
     cls=Command,
     examples=[
         'graphrag-rdf retrieve --top 5 "Who founded the company?"',
+        'graphrag-rdf retrieve --rerank local:models/reranker "Who founded the company?"',
         "graphrag-rdf retrieve --questions questions.jsonl --format jsonl > ranked.jsonl",
     ],
 )
@@ -43,6 +51,7 @@ _PATHS = 3
 @click.option("--pipeline", default="graph_rag", show_default=True, help="How to retrieve.")
 @model_option
 @embedding_option
+@rerank_option
 @set_option
 @entity_options
 @format_option("text", "json", "jsonl")
@@ -55,6 +64,7 @@ def retrieve_command(
     pipeline: str,
     model: str | None,
     embedding_model: str | None,
+    rerank: str | None,
     settings: tuple[str, ...],
     include: tuple[str, ...],
     exclude: tuple[str, ...],
@@ -75,7 +85,8 @@ def retrieve_command(
         "preview": preview,
         "stored": trace,
     }
-    with open_engine({"llm.model": model, "embedding.model": embedding_model}) as engine:
+    models = {"llm.model": model, "embedding.model": embedding_model, "rerank.model": rerank}
+    with open_engine(models) as engine:
         found = _retrieve(engine, asked, options)
         if form == "jsonl":
             output.write_jsonl(found)
@@ -131,6 +142,13 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
                 for name, value in item["signals"].items()
             )
             say(output.wrapped(f"score: {parts}", indent="       ", first="     "))
+            if "rank_before" in item:
+                before = f"{item['rank_before']}. {_number(item['score_before'])}"
+                given = "nothing" if item["rerank_score"] is None else _number(item["rerank_score"])
+                say(f"     before: {before}; the reranker gave {given}")
+            for relation in item["relations"][:_PATHS]:
+                told = f"{_number(relation['share'])} {relation['signal']} of {relation['origin']}"
+                say(output.wrapped(f"relation: {told}", indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
                 say(output.wrapped(f"path: {_told(path)}", indent="       ", first="     "))
     if result["edges"]:

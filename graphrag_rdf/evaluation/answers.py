@@ -71,6 +71,7 @@ def evaluate_answers(
         "n": total,
         "extraction": extraction,
         "embedding_model": engine.settings.embedding.model,
+        "rerank_model": engine.settings.rerank.model,
         "model": engine.settings.llm.model,
         "titles": titles,
         "contain_accuracy": round(mean(contains), 4),

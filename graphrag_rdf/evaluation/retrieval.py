@@ -33,7 +33,7 @@ def evaluate_retrieval(
     """Take in the set's corpus and rank its passages for each question.
 
     Args:
-        engine: on an empty store, usually in memory.
+        engine: on an empty store, usually in memory; with the setting `relations.build` relations are built.
         extraction: comma list of rules, recorded, llm.
         ks: cut-offs of recall.
         progress: hears of (questions done, all).
@@ -43,6 +43,8 @@ def evaluate_retrieval(
     """
     start = time.perf_counter()
     ingest_corpus(engine, evalset, extraction, titles=titles)
+    if engine.settings.relations.build:
+        engine.refresh_relations()
     ingest_seconds = time.perf_counter() - start
     index_of = _chunk_indexes(engine, evalset)
     depth = max(*ks, *_PERFECT_AT, _DEPTH)
@@ -61,6 +63,7 @@ def evaluate_retrieval(
         "passages": len(index_of),
         "extraction": extraction,
         "embedding_model": engine.settings.embedding.model,
+        "rerank_model": engine.settings.rerank.model,
         "titles": titles,
         **_figures(ranked, gold, ks),
         "baselines": {

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..errors import SearchIndexError
+from .onnx import OnnxModel, missing_extra
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 
     Vectors = NDArray[np.float32]
 
-_MAX_TOKENS = 512
+_KIND = "embedding model"
 _OUTPUTS = ("embedding", "sentence_embedding", "last_hidden_state", "token_embeddings")
 
 GatewayEmbed = Callable[[Sequence[str], str], "Vectors"]
@@ -79,35 +81,17 @@ class OnnxEmbedder:
 
     def __init__(self, folder: Path, *, name: str | None = None) -> None:
         self.name = name or f"local:{folder}"
-        self._folder = folder
-        for file in ("model.onnx", "tokenizer.json"):
-            if not (folder / file).is_file():
-                raise SearchIndexError(
-                    f"The embedding model {self.name} lacks {folder / file}.",
-                    "Give a folder with model.onnx and tokenizer.json, or choose another embedding model.",
-                )
-        try:
-            import onnxruntime
-            import tokenizers
-        except ImportError as error:
-            raise _missing_extra(self.name, "onnx", error) from error
-        self._onnxruntime, self._tokenizers = onnxruntime, tokenizers
-        self._session: Any = None
-        self._tokenizer: Any = None
-        self._output = ""
-        self._inputs: set[str] = set()
+        self._model = OnnxModel(folder, self.name, _KIND)
 
     @property
     def dimension(self) -> int:
-        self._load()
-        size = self._outputs()[self._output][-1]
+        size = self._model.outputs[self._output][-1]
         return size if isinstance(size, int) else int(self._run([0]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         import numpy as np
 
-        self._load()
-        encoded = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        encoded = [encoding.ids for encoding in self._model.tokenizer.encode_batch(list(texts))]
         if not encoded:
             return np.empty((0, self.dimension), np.float32)
         if len(encoded) == 1:
@@ -126,48 +110,20 @@ class OnnxEmbedder:
 
         if not ids:  # an empty text, and a tokenizer that frames it with nothing
             return np.zeros((1, self.dimension), np.float32)
-        row = np.array([ids], dtype=np.int64)
-        feed = {"input_ids": row, "attention_mask": np.ones_like(row), "token_type_ids": np.zeros_like(row)}
-        (output,) = self._session.run(
-            [self._output], {name: feed[name] for name in self._inputs & feed.keys()}
-        )
+        output = self._model.run(self._output, ids)
         return unit_rows(output.mean(axis=1) if output.ndim == 3 else output)
 
-    def _outputs(self) -> Mapping[str, Sequence[int | str | None]]:
-        return {output.name: output.shape for output in self._session.get_outputs()}
-
-    def _load(self) -> None:
-        if self._session is not None:
-            return
-        options = self._onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        # waiting threads that spin take the processor away from everybody else on it
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        try:
-            tokenizer = self._tokenizers.Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-            session = self._onnxruntime.InferenceSession(
-                str(self._folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
-            )
-        # both libraries raise bare Exceptions, and classes that they do not export
-        except Exception as error:
-            raise SearchIndexError(
-                f"The embedding model {self.name} cannot be loaded: {error}",
-                "Get its files again, or choose another embedding model.",
-            ) from error
-        limit = (tokenizer.truncation or {}).get("max_length", _MAX_TOKENS)
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(min(limit, _MAX_TOKENS))
-        self._session, self._tokenizer = session, tokenizer
-        self._inputs = {tensor.name for tensor in session.get_inputs()}
-        known = [name for name in _OUTPUTS if name in self._outputs()]
-        if not known or not {"input_ids", "attention_mask"} <= self._inputs:
+    @cached_property
+    def _output(self) -> str:
+        outputs = self._model.outputs
+        known = [name for name in _OUTPUTS if name in outputs]
+        if not known or not {"input_ids", "attention_mask"} <= self._model.inputs:
             raise SearchIndexError(
                 f"The embedding model {self.name} is no sentence encoder: "
-                f"its inputs are {sorted(self._inputs)}, its outputs {sorted(self._outputs())}.",
+                f"its inputs are {sorted(self._model.inputs)}, its outputs {sorted(outputs)}.",
                 f"Needed are input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
             )
-        self._output = known[0]
+        return known[0]
 
 
 class FastembedEmbedder:
@@ -182,7 +138,7 @@ class FastembedEmbedder:
         try:
             import fastembed
         except ImportError as error:
-            raise _missing_extra(self.name, "fastembed", error) from error
+            raise missing_extra(_KIND, self.name, "fastembed", error) from error
         try:
             self._model = fastembed.TextEmbedding(model)
         except ValueError as error:
@@ -238,10 +194,3 @@ def unit_rows(vectors: NDArray[Any]) -> Vectors:
         raise SearchIndexError("An embedding holds values that are not finite numbers.")
     length = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
     return (wide / np.where(length > 0, length, 1.0)).astype(np.float32)
-
-
-def _missing_extra(model: str, extra: str, error: ImportError) -> SearchIndexError:
-    return SearchIndexError(
-        f"The embedding model {model} needs a library that is not installed: {error}",
-        f"pip install 'graphrag-rdf[{extra}]'",
-    )

@@ -199,14 +199,21 @@ class LlmGateway:
         if not documents:
             return []
         litellm = load_litellm()
+        connection = self._connection()
+        if self.settings.rerank_api_base is not None:  # another server, whose key is not the model's
+            connection |= {"api_base": self.settings.rerank_api_base, "api_key": None}
 
         def send() -> Any:
             return litellm.rerank(
-                model=name, query=query, documents=list(documents), top_n=len(documents), **self._connection()
+                model=name,
+                query=encodable(query),
+                documents=[*map(encodable, documents)],
+                top_n=len(documents),
+                **connection,
             )
 
         size = (len(query) * len(documents) + sum(map(len, documents))) // CHARS_PER_TOKEN
-        target = self._target(name)
+        target = replace(self._target(name), api_base=connection["api_base"])
         answer = self._counted(send, target, size)
         scores = {int(one["index"]): float(one["relevance_score"]) for one in answer.results or ()}
         if sorted(scores) != list(range(len(documents))):

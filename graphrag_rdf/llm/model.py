@@ -26,6 +26,7 @@ class LlmSettings:
     Attributes:
         model, embedding_model, rerank_model: litellm names, such as `openai/gpt-4o-mini`.
         api_base: URL of the server, None for the provider's own.
+        rerank_api_base: the same of the reranker, None for `api_base`.
         api_key: None to let litellm read the provider's environment variable.
         temperature: sampling temperature; None leaves it to the provider.
         max_tokens: longest answer, None for the model's own limit.
@@ -41,6 +42,7 @@ class LlmSettings:
     embedding_model: str | None = None
     rerank_model: str | None = None
     api_base: str | None = None
+    rerank_api_base: str | None = None
     api_key: SecretStr | None = None
     temperature: float | None = 0.0
     max_tokens: int | None = None

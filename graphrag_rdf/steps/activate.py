@@ -19,6 +19,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, to_python
 from graphrag_rdf.steps.passage_scores import extent, record_passages, score_passages
 from graphrag_rdf.steps.recording import record_exploration
+from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import (
     Activated,
@@ -49,20 +50,28 @@ _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it
 
 def activation(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Explore by activation from the seeds."""
-    run = _Activation(context, state, parameters)
+    run = Activation(context, state, parameters)
     run.spread()
     run.rank_passages()
     run.gather()
     yield run.finish()
 
 
-class _Activation:
-    def __init__(self, context: Context, state: State, parameters: Parameters) -> None:
+class Activation:
+    """A run of activation, phase by phase: `spread`, `rank_passages`, `gather`, `finish`.
+
+    Args:
+        mode: how the trace calls the exploration.
+    """
+
+    def __init__(
+        self, context: Context, state: State, parameters: Parameters, mode: str = "activation"
+    ) -> None:
         self.context = context
         self.state = state
         self.parameters = parameters
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
-        context.recorder.say(self.step, RAG.mode, Literal("activation"))
+        context.recorder.say(self.step, RAG.mode, Literal(mode))
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.lexical = self._lexical()
         self.nearest = max(self.search.vector.values(), default=0.0)
@@ -228,12 +237,20 @@ class _Activation:
     # --- passages ----------------------------------------------------------------------------------
 
     def rank_passages(self) -> None:
-        """Score passages: the entities that they mention, their best carrier, their own words."""
-        self.state.passages = score_passages(
-            self.search, self.active, self.carriers, self._own_words(), self.parameters
+        """Score passages, and with a reranker look at the best again."""
+        self.state.passages = self.score()
+        rerank_passages(self.context, self.state, self.step, self.parameters)
+
+    def score(self) -> list[PassageHit]:
+        """Passages by the entities that they mention, their best carrier, their own words."""
+        explained = self.parameters["passages"]
+        if reranks(self.context, self.parameters):  # any of these may come to be among the best
+            explained = max(explained, self.parameters["rerank_limit"])
+        return score_passages(
+            self.search, self.active, self.carriers, self.own_words(), self.parameters, explained
         )
 
-    def _own_words(self) -> list[tuple[str, float]]:
+    def own_words(self) -> list[tuple[str, float]]:
         """Passages by their own words: BM25, the best 1 and the last 0."""
         index = self.context.text_index
         if index is None:

@@ -16,7 +16,10 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.passage_scores import record_passages
+from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
+from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
@@ -227,6 +230,10 @@ class _Exploration:
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
+        if reranks(self.context, self.parameters):
+            state.passages = rank_passages(self.context, state, self.parameters["passage_limit"])
+            rerank_passages(self.context, state, step, self.parameters)
+            record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)
 
 

@@ -16,9 +16,11 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.steps.filtering import filter_found
 from graphrag_rdf.steps.labels import edge_id, label_graph
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.recording import edge_term, score_facts
+from graphrag_rdf.steps.reranking import rerank_found
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Edge, Parameters, Selection, State
 from graphrag_rdf.steps.words import QuestionWords
@@ -28,7 +30,7 @@ from graphrag_rdf.trace.recorder import Step
 
 def rank(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Select by score."""
-    step = _begin(context, "rank")
+    step = _begin(context, state, parameters, "rank")
     best = max((edge.score for edge in state.edges), default=0.0)
     least = max(parameters["min_score"], parameters["min_share"] * best)
     edges = [edge for edge in state.edges if edge.score >= least]
@@ -37,19 +39,20 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model select among all edges, up to what may be offered."""
-    yield _with_model(context, state, parameters, "llm", state.edges)
+    step = _begin(context, state, parameters, "llm")
+    yield _with_model(context, state, parameters, step, state.edges)
 
 
 def rank_then_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model select among the best ranked."""
+    step = _begin(context, state, parameters, "rank+llm")
     edges = [edge for edge in state.edges if edge.score >= parameters["min_score"]]
-    yield _with_model(context, state, parameters, "rank+llm", edges)
+    yield _with_model(context, state, parameters, step, edges)
 
 
 def _with_model(
-    context: Context, state: State, parameters: Parameters, mode: str, edges: Sequence[Edge]
+    context: Context, state: State, parameters: Parameters, step: Step, edges: Sequence[Edge]
 ) -> GraphRagResponse:
-    step = _begin(context, mode)
     offered = label_graph(edges[: parameters["offered_limit"]])
     if not offered:  # sentences alone: nothing to choose from
         return _select(context, state, parameters, step, [])
@@ -95,9 +98,12 @@ def _evidence_texts(context: Context, step: Step, edges: Sequence[Edge]) -> dict
     return {row["sentence"]: row["text"].value for row in run.rows}  # type: ignore[union-attr,misc]
 
 
-def _begin(context: Context, mode: str) -> Step:
+def _begin(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
+    """The step, with what exploration found as it goes into the selection."""
     step = context.recorder.step("focus", TG.Focus)
     context.recorder.say(step, RAG.mode, Literal(mode))
+    rerank_found(context, state, step, parameters)
+    filter_found(context, state, step, parameters)
     return step
 
 
@@ -124,7 +130,7 @@ def _select(
     selections = [selection for selection in selections if selection.sources]
     spoken = _coverage(context, state, selections)
     # what a model chose with a reason counts; what was ranked must speak of what was asked
-    chosen = by_model and any(selection.edge for selection in selections)
+    chosen = state.vouched or (by_model and any(selection.edge for selection in selections))
     if not chosen and spoken < parameters["min_coverage"]:
         selections = []
     for selection in selections:

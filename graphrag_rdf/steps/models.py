@@ -11,13 +11,18 @@ from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.recorder import ModelCall, Step
 
 
-def ask_model(context: Context, step: Step, purpose: str, **values: Any) -> str:
+def ask_model(
+    context: Context, step: Step, purpose: str, *, template: str | None = None, **values: Any
+) -> str:
     """The model's whole answer to the step's prompt; the call is recorded with the step.
+
+    Args:
+        template: another prompt than the step's own.
 
     Raises:
         LlmError: when the call fails after its retries, or no model is set.
     """
-    gateway, prompt = _ready(context, values)
+    gateway, prompt = _ready(context, template or context.prompt, values)
     completion = gateway.chat([{"role": "user", "content": prompt}], purpose=purpose)
     _record(context, step, purpose, prompt, completion)
     return str(completion.text)
@@ -29,7 +34,7 @@ def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> I
     Raises:
         LlmError: when the call fails, also half-way.
     """
-    gateway, prompt = _ready(context, values)
+    gateway, prompt = _ready(context, context.prompt, values)
     stream = gateway.stream([{"role": "user", "content": prompt}], purpose=purpose)
     try:
         yield from stream
@@ -38,14 +43,14 @@ def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> I
     _record(context, step, purpose, prompt, stream.completion)
 
 
-def _ready(context: Context, values: dict[str, Any]) -> tuple[Any, str]:
-    if context.gateway is None or context.prompt is None:
+def _ready(context: Context, template: str | None, values: dict[str, Any]) -> tuple[Any, str]:
+    if context.gateway is None or template is None:
         raise LlmError(
             "this step needs a model and none is set",
             kind="model",
             hint="name one with --model, or let the step use rules",
         )
-    return context.gateway, render(context.prompts, context.prompt, **values)
+    return context.gateway, render(context.prompts, template, **values)
 
 
 def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:

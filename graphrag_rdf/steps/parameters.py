@@ -23,12 +23,14 @@ class Kind:
     Attributes:
         type: int takes whole numbers, float any number.
         least, most: of numbers, both included.
+        choices: of texts, where there are only so many.
     """
 
     type: type[Value]
     name: str
     least: float = 0
     most: float = 0
+    choices: tuple[str, ...] = ()
 
     def read(self, text: str) -> Value:
         """A value written as text, e.g. on the command line.
@@ -45,7 +47,7 @@ class Kind:
     def takes(self, value: Value) -> bool:
         """Whether a value is of the type and in the range."""
         if self.type in (bool, str):
-            return isinstance(value, self.type)
+            return isinstance(value, self.type) and (not self.choices or value in self.choices)
         if isinstance(value, bool | str) or (self.type is int and not isinstance(value, int)):
             return False
         return math.isfinite(value) and self.least <= value <= self.most
@@ -63,6 +65,12 @@ SHARE = Kind(float, "a number", 0, 1)
 WEIGHT = Kind(float, "a number", 0, 1000)
 TEXT = Kind(str, "a text")
 FLAG = Kind(bool, "true or false")
+
+
+def one_of(*choices: str) -> Kind:
+    """A text out of a few."""
+    return Kind(str, f"one of {', '.join(choices)}", choices=choices)
+
 
 PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
     "ground": {"max_concepts": SOME},
@@ -88,6 +96,25 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "passage_carrier": WEIGHT,
         "passage_words": WEIGHT,
         "passage_meaning": WEIGHT,
+        "rerank_weight": SHARE,
+        "rerank_limit": SOME,
+        "relation_hops": HOPS,
+        "relation_origins": SOME,
+        "fallback_confidence": SHARE,
+        "weight_vector": WEIGHT,
+        "weight_words": WEIGHT,
+        "weight_activation": WEIGHT,
+        "weight_degree": WEIGHT,
+        "weight_relates": WEIGHT,
+        "weight_cooccurs": WEIGHT,
+        "weight_causes": WEIGHT,
+        "weight_supports": WEIGHT,
+        "weight_references": WEIGHT,
+        "weight_substep_of": WEIGHT,
+        "weight_follows": WEIGHT,
+        "weight_part_of": WEIGHT,
+        "weight_contrasts": WEIGHT,
+        "weight_related_to": WEIGHT,
         "considered_limit": LIMIT,
     },
     "focus": {
@@ -97,6 +124,11 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "min_score": SHARE,
         "min_share": SHARE,
         "min_coverage": SHARE,
+        "filter": one_of("none", "llm", "rerank"),
+        "filter_limit": LIMIT,
+        "filter_min_score": SHARE,
+        "rerank_weight": SHARE,
+        "rerank_limit": SOME,
     },
     "synthesise": {
         "max_sentences": SOME,

@@ -24,7 +24,14 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, to_python
 from graphrag_rdf.steps.search import QuestionSearch, node_of
-from graphrag_rdf.steps.state import Activated, Carrier, Parameters, PassageHit, PassagePath
+from graphrag_rdf.steps.state import (
+    Activated,
+    Carrier,
+    Parameters,
+    PassageHit,
+    PassagePath,
+    RelationPath,
+)
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
@@ -37,6 +44,7 @@ def score_passages(
     carriers: Iterable[Carrier],
     words: Iterable[tuple[str, float]],
     parameters: Parameters,
+    explained: int,
 ) -> list[PassageHit]:
     """Rank passages, and say of the best what paths their scores are made of.
 
@@ -44,8 +52,9 @@ def score_passages(
         active: entity IRI → what it received.
         carriers: the sentences that passed activation on.
         words: (chunk IRI, signal from its own words).
-        parameters: `passage_limit` passages are ranked by words and by meaning; `passages` are wanted, and
-            explained; `passage_NAME` is the weight of a signal.
+        parameters: `passage_limit` passages are ranked by words and by meaning; `passage_NAME` is the weight
+            of a signal.
+        explained: so many of the best are wanted with their paths.
 
     Returns:
         best first, ties by IRI.
@@ -58,16 +67,16 @@ def score_passages(
     signals["entities"] = {iri: value / (1 + value) for iri, value in _activations(active).items()}
     weights = _weights(parameters, meaning=bool(signals["meaning"]))
     found = [
-        PassageHit(NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights})
+        PassageHit(
+            NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights}, weights=weights
+        )
         for iri in {iri for scored in signals.values() for iri in scored}
     ]
     _rank(found, weights)
-    top = parameters["passages"]
-    with_hubs = found[: top * _WITH_HUBS]
+    with_hubs = found[: explained * _WITH_HUBS]
     _add_entities(search, active, with_hubs, weights["entities"])
     _rank(found, weights)
-    for hit in found[:top]:
-        hit.weights = weights
+    for hit in found[:explained]:
         if hit.chunk.value in best:
             path = best[hit.chunk.value]
             path.share = weights["carrier"] * path.value
@@ -156,8 +165,9 @@ def _add_entities(
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:
     """Write passages with the signals and paths that make up their scores."""
-    paths = 0
+    paths = shares = relations = 0
     for index, hit in enumerate(passages):
+        before = hit.before or (None, None)
         node = recorder.item(
             step,
             RAG.rankedPassage,
@@ -167,9 +177,13 @@ def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[Pass
             (TG.document, hit.chunk),
             (TG.score, double(hit.score)),
             (RAG.rank, integer(index + 1)),
+            (RAG.rerankScore, None if hit.reranked is None else double(hit.reranked)),
+            (RAG.rankBefore, None if before[0] is None else integer(before[0])),
+            (RAG.scoreBefore, None if before[1] is None else double(before[1])),
         )
-        for place, (name, weight) in enumerate(hit.weights.items()):
-            share = iris.trace_item("share", recorder.run, index * len(SIGNALS) + place)
+        for name, weight in hit.weights.items():
+            share = iris.trace_item("share", recorder.run, shares)
+            shares += 1
             step.quads += [
                 recorder.quad(node, RAG.scoreShare, share),
                 recorder.quad(share, RDF.type, RAG.ScoreShare),
@@ -180,6 +194,10 @@ def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[Pass
         for path in hit.paths:
             step.quads += _path_quads(recorder, node, iris.trace_item("path", recorder.run, paths), path)
             paths += 1
+        for relation in hit.relations:
+            node_of_relation = iris.trace_item("relation", recorder.run, relations)
+            step.quads += _relation_quads(recorder, node, node_of_relation, relation)
+            relations += 1
 
 
 def _path_quads(
@@ -196,6 +214,25 @@ def _path_quads(
         (RAG.share, double(path.share)),
     )
     yield recorder.quad(passage, RAG.activationPath, node)
+    for predicate, value in facts:
+        if value is not None:
+            yield recorder.quad(node, predicate, value)
+
+
+def _relation_quads(
+    recorder: TraceRecorder, passage: NamedNode, node: NamedNode, path: RelationPath
+) -> Iterator[Quad]:
+    origin = RAG.fromChunk if path.near is None else RAG.fromEntity
+    facts: tuple[tuple[NamedNode, Term | None], ...] = (
+        (RDF.type, RAG.RelationPath),
+        (RAG.signal, Literal(path.signal)),
+        (origin, path.origin),
+        (RAG.toEntity, path.near),
+        (RAG.originScore, double(path.base)),
+        (RAG.strength, double(path.strength)),
+        (RAG.share, double(path.share)),
+    )
+    yield recorder.quad(passage, RAG.relationPath, node)
     for predicate, value in facts:
         if value is not None:
             yield recorder.quad(node, predicate, value)

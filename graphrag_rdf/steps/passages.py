@@ -68,14 +68,24 @@ def describe(context: Context, passages: list[PassageHit], *, paths: bool) -> li
                 "text": text_of(row["text"]),
                 "signals": passage.signals,
                 "weights": passage.weights,
+                **_before(passage),
                 "paths": [
                     path.as_json(told.get(path.entity), told.get(path.sentence)) for path in passage.paths
                 ]
                 if paths
                 else [],
+                **({"relations": [path.as_json() for path in passage.relations]} if paths else {}),
             }
         )
     return out
+
+
+def _before(passage: PassageHit) -> dict[str, object]:
+    """What a reranked passage was before."""
+    if passage.before is None:
+        return {}
+    rank, score = passage.before
+    return {"rerank_score": passage.reranked, "rank_before": rank, "score_before": score}
 
 
 def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None, str]:

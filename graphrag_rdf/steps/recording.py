@@ -60,6 +60,7 @@ def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | No
         (RAG.lexicalScore, double(item.lexical)),
         (RAG.vectorScore, None if item.vector is None else double(item.vector)),
         (RAG.graphScore, double(item.graph)),
+        (RAG.rerankScore, None if item.reranked is None else double(item.reranked)),
     )
 
 

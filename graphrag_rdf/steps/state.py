@@ -18,6 +18,7 @@ from graphrag_rdf.trace.reuse import Reuse
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.rerankers import Reranker
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -34,8 +35,10 @@ class Context:
         text_index: None when it is missing; steps then say so in a warning.
         vectors, embedder: None without an embedding model.
         gateway: None without a model.
+        reranker: None without one.
         prompts: the folder of the pipeline's prompt templates.
         prompt: name of the step's prompt template, None if it has none.
+        filter_prompt: the same of its filter.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
@@ -47,7 +50,9 @@ class Context:
     vectors: VectorIndex | None = None
     embedder: Embedder | None = None
     gateway: LlmGateway | None = None
+    reranker: Reranker | None = None
     prompt: str | None = None
+    filter_prompt: str | None = None
     reuse: Reuse | None = None
 
 
@@ -76,6 +81,7 @@ class Edge:
         hop: 1 for edges of seeds.
         origin: the canonical entity it was reached from.
         lexical, vector, graph: parts of the score, 0 to 1; vector is None without embeddings.
+        reranked: what the reranker gave it; None where it was not asked.
         sentences: the sentences it was quoted from.
     """
 
@@ -92,6 +98,7 @@ class Edge:
     vector: float | None = None
     graph: float = 0.0
     score: float = 0.0
+    reranked: float | None = None
 
     @property
     def text(self) -> str:
@@ -109,6 +116,7 @@ class SentenceHit:
     vector: float | None = None
     graph: float = 0.0
     score: float = 0.0
+    reranked: float | None = None
 
 
 @dataclass(slots=True)
@@ -193,6 +201,43 @@ class PassagePath:
 
 
 @dataclass(slots=True)
+class RelationPath:
+    """A relation by which a passage got a part of its composite score.
+
+    Attributes:
+        signal: relates, cooccurs, or the local name of a typed relation.
+        origin: the passage found before, or the entity of the question, that it starts from.
+        near: of `cooccurs` the entity named near that one, which the passage mentions.
+        base: how good the origin is, 0 to 1; 1 for an entity of the question.
+        strength: of the relation, 0 to 1.
+        share: how much of the passage's score comes by it.
+    """
+
+    signal: str
+    origin: NamedNode
+    near: NamedNode | None
+    base: float
+    strength: float
+    share: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """What comes by it, before sums saturate and are weighed."""
+        return self.base * self.strength
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `retrieve`'s `results[].relations[]`."""
+        return {
+            "signal": self.signal,
+            "origin": self.origin.value,
+            "near": None if self.near is None else self.near.value,
+            "base": self.base,
+            "strength": self.strength,
+            "share": self.share,
+        }
+
+
+@dataclass(slots=True)
 class PassageHit:
     """A chunk with its score, 0 to 1, and what that is made of.
 
@@ -200,6 +245,9 @@ class PassageHit:
         signals: the parts of the score, by name, before their weights.
         weights: of the signals; they add up to 1.
         paths: what the signals of the graph are sums of, the largest share first; only of the best passages.
+        relations: what the signals of a composite score are sums of; only of the best passages.
+        reranked: what the reranker gave it; None where it was not asked.
+        before: rank and score before reranking; None without it.
     """
 
     chunk: NamedNode
@@ -207,6 +255,9 @@ class PassageHit:
     signals: dict[str, float] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
     paths: list[PassagePath] = field(default_factory=list)
+    relations: list[RelationPath] = field(default_factory=list)
+    reranked: float | None = None
+    before: tuple[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +325,7 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        vouched: whether a model said of what was found, and is left, that it helps.
     """
 
     question: str
@@ -287,6 +339,7 @@ class State:
     selections: list[Selection] = field(default_factory=list)
     answer: str = ""
     empty: bool = False
+    vouched: bool = False
     warnings: list[dict[str, str]] = field(default_factory=list)
     include: Sequence[NamedNode] = ()
     exclude: Sequence[NamedNode] = ()

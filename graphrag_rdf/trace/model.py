@@ -91,16 +91,18 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A score and its parts, 0 to 1; parts that did not count are None."""
+    """A score and its parts, 0 to 1; parts that did not count are None. A reranker has its own scale."""
 
     total: float | None
     lexical: float | None
     vector: float | None
     graph: float | None
+    rerank: float | None = None
 
     def as_json(self) -> dict[str, float | None]:
-        """`score` and `score_parts`."""
-        return {"lexical": self.lexical, "vector": self.vector, "graph": self.graph}
+        """`score` and `score_parts`; `rerank` is of the reranker's own scale."""
+        parts = {"lexical": self.lexical, "vector": self.vector, "graph": self.graph}
+        return parts | ({} if self.rerank is None else {"rerank": self.rerank})
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +210,33 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Decision:
+    """What the filter decided about a candidate: a fact, or a sentence.
+
+    Attributes:
+        fact: None of a sentence, and when it was erased.
+        sentence, text: None of a fact; the text also when the sentence is gone.
+        reasoning: of a model.
+        rerank: what a reranker gave.
+    """
+
+    iri: str
+    filter: str
+    kept: bool
+    score: float | None
+    reasoning: str | None
+    rerank: float | None
+    fact: Fact | None
+    sentence: str | None
+    text: str | None
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields; the fact as `edge`."""
+        out = {name: getattr(self, name) for name in self.__slots__ if name != "fact"}
+        return {**out, "edge": self.fact.as_json() if self.fact else None}
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerSentence:
     """A sentence of the answer; offset and length in the answer's text; `cites` are IRIs of selections."""
 
@@ -264,6 +293,7 @@ class TraceStep:
         candidates, edges: of an exploration: edges met, edges kept.
         passages: of an exploration by activation, best first.
         coverage: of a focus: share of the question's words that the selection speaks of.
+        decisions: of a focus with a filter: what that decided.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
         reason, stage: of an error.
         reuses: of an answer that was given again, the step that gave it first.
@@ -288,6 +318,7 @@ class TraceStep:
     considered: tuple[Considered, ...] = ()
     passages: tuple[Passage, ...] = ()
     coverage: float | None = None
+    decisions: tuple[Decision, ...] = ()
     selections: tuple[Selection, ...] = ()
     answer: str | None = None
     stored: str | None = None
@@ -313,6 +344,7 @@ class TraceStep:
             },
             "focus": {
                 "coverage": self.coverage,
+                "filter": [decision.as_json() for decision in self.decisions],
                 "selections": [selection.as_json() for selection in self.selections],
             },
             "synthesis": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from pyoxigraph import NamedNode
@@ -34,12 +34,34 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation by which the composite score came to a passage, and what it adds to the score.
+
+    Attributes:
+        signal: relates, cooccurs, or the type of the relation.
+        origin, label: the passage (with its document's title) or entity that it starts from.
+        near: of an entity the one named near it.
+    """
+
+    share: float
+    signal: str
+    origin: str
+    label: str
+    near: str | None
+    strength: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A ranked passage; `title` and `document` are None when its chunk is gone.
 
     Attributes:
         recomputed: the same score, computed again from the paths.
-        others: what no path gives: the share of the passage's own words, title and position.
+        signals: what the score is the sum of, by the name of the signal.
+        relations: of a composite score, the largest share first.
+        others: what no path gives: the share of the passage's own words, and of a reranker.
+        rerank_score: what a reranker gave it, on its own scale; None where none was asked.
+        rank_before, score_before: before reranking; None without it.
     """
 
     step: str
@@ -50,6 +72,11 @@ class Passage:
     title: str | None
     document: str | None
     shares: tuple[Share, ...]
+    signals: dict[str, float] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
+    rerank_score: float | None = None
+    rank_before: int | None = None
+    score_before: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `passages[]` of an exploration."""
@@ -90,6 +117,15 @@ def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:
                 similarity=rows.number(row, "similarity"),
             )
         )
+    reranked = {
+        (rows.must(row, "step"), rows.whole(row, "rank")): row
+        for row in store.select("trace/reranked", session=session)
+    }
+    signals: defaultdict[tuple[str, int | None], dict[str, float]] = defaultdict(dict)
+    for row in store.select("trace/passage-shares", session=session):
+        place_of_share = rows.must(row, "step"), rows.whole(row, "rank")
+        signals[place_of_share][rows.must(row, "signal")] = rows.number(row, "share") or 0.0
+    relations = _read_relations(store, session)
     out: defaultdict[str, list[Passage]] = defaultdict(list)
     for row in scored:
         step, rank, chunk = rows.must(row, "step"), rows.whole(row, "rank") or 0, rows.must(row, "chunk")
@@ -104,6 +140,38 @@ def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:
                 title=rows.text(place, "title"),
                 document=rows.text(place, "document"),
                 shares=tuple(shares[step, rank]),
+                signals=signals[step, rank],
+                relations=tuple(relations[step, rank]),
+                rerank_score=rows.number(reranked.get((step, rank), {}), "rerank"),
+                rank_before=rows.whole(reranked.get((step, rank), {}), "rank_before"),
+                score_before=rows.number(reranked.get((step, rank), {}), "score_before"),
             )
         )
     return out
+
+
+def _read_relations(store: Store, session: NamedNode) -> defaultdict[tuple[str, int | None], list[Relation]]:
+    found: defaultdict[tuple[str, int | None], list[Relation]] = defaultdict(list)
+    related = store.select("trace/passage-relations", session=session)
+    if not related:
+        return found
+    origins = sorted({rows.node(row, "origin") for row in related}, key=str)
+    titles = {
+        rows.must(row, "chunk"): rows.must(row, "title")
+        for row in store.select("retrieval/chunks", chunks=origins)
+    }
+    things = [row[name] for row in related for name in ("origin", "near") if name in row]
+    labels = read_labels(store, things)
+    for row in related:
+        origin = rows.must(row, "origin")
+        found[rows.must(row, "step"), rows.whole(row, "rank")].append(
+            Relation(
+                share=rows.number(row, "share") or 0.0,
+                signal=rows.must(row, "signal"),
+                origin=origin,
+                label=titles.get(origin) or label_of(row["origin"], labels),
+                near=label_of(row["near"], labels) if "near" in row else None,
+                strength=rows.number(row, "strength"),
+            )
+        )
+    return found

@@ -53,6 +53,7 @@ _RELATIONS: Mapping[NamedNode, tuple[str, str, str, str | None]] = {
     TG.selectedEdge: ("hadMember", "collection", "entity", None),
     TG.selectedChunk: ("hadMember", "collection", "entity", None),
     RAG.consideredEdge: ("hadMember", "collection", "entity", None),
+    RAG.filterDecision: ("hadMember", "collection", "entity", None),
     RAG.sentence: ("hadMember", "collection", "entity", None),
     RAG.conceptTerm: ("hadMember", "collection", "entity", None),
     RAG.seed: ("hadMember", "collection", "entity", None),

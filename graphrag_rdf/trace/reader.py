@@ -20,6 +20,7 @@ from graphrag_rdf.trace.model import (
     AnswerSentence,
     Call,
     Considered,
+    Decision,
     Fact,
     Score,
     Seed,
@@ -90,6 +91,7 @@ class _Steps:
         selections = self._by_step("selections", self._selection)
         chosen = {item.fact for group in selections.values() for item in group if item.fact}
         considered = self._by_step("considered", lambda row: self._considered(row, chosen))
+        decisions = self._decisions()
         sentences = _sentences(self._select("sentences"))
         passages = read_passages(self._store, self._session)
         seeded, activations = _grouped(seeds, self._seed), _grouped(activated, self._activated)
@@ -101,6 +103,7 @@ class _Steps:
                 activated=activations[rows.must(row, "step")],
                 considered=considered[rows.must(row, "step")],
                 passages=tuple(passages.get(rows.must(row, "step"), ())),
+                decisions=decisions[rows.must(row, "step")],
                 selections=selections[rows.must(row, "step")],
                 sentences=sentences[rows.must(row, "step")],
                 warnings=warnings[rows.must(row, "step")],
@@ -184,6 +187,28 @@ class _Steps:
             selected=fact in chosen,
         )
 
+    def _decisions(self) -> defaultdict[str, tuple[Decision, ...]]:
+        found = self._select("decisions")
+        nodes = sorted({rows.node(row, "sentence") for row in found if "sentence" in row}, key=str)
+        texts = {
+            rows.must(row, "sentence"): rows.must(row, "text")
+            for row in (self._store.select("retrieval/sentence-texts", sentences=nodes) if nodes else ())
+        }
+        return _grouped(
+            found,
+            lambda row: Decision(
+                iri=rows.must(row, "item"),
+                filter=rows.must(row, "filter"),
+                kept=rows.truth(row, "kept"),
+                score=rows.number(row, "score"),
+                reasoning=rows.text(row, "reasoning"),
+                rerank=rows.number(row, "rerank"),
+                fact=self._facts.get(rows.must(row, "item")),
+                sentence=rows.text(row, "sentence"),
+                text=texts.get(rows.text(row, "sentence") or ""),
+            ),
+        )
+
     def _selection(self, row: Row) -> Selection:
         item = rows.must(row, "item")
         return Selection(
@@ -255,8 +280,7 @@ def _grouped(found: Iterable[Row], make: Callable[[Row], _T]) -> defaultdict[str
 
 
 def _score(row: Row) -> Score:
-    total, lexical, vector, graph = (rows.number(row, x) for x in ("score", "lexical", "vector", "graph"))
-    return Score(total, lexical, vector, graph)
+    return Score(*(rows.number(row, part) for part in ("score", "lexical", "vector", "graph", "rerank")))
 
 
 def _warning(row: Row) -> dict[str, str]:

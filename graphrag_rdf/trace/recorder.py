@@ -235,6 +235,17 @@ class TraceRecorder:
             self.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
         self.calls += 1
 
+    def reranked(self, step: Step, purpose: str, model: str, texts: int, seconds: float) -> None:
+        """Record that a reranker was asked about some texts."""
+        facts: list[tuple[NamedNode, Term | None]] = [
+            (RDF.type, RAG.RerankCall),
+            (RAG.purpose, Literal(f"rerank {purpose}")),
+            (TG.llmModel, Literal(model)),
+            (RAG.rowCount, integer(texts)),
+            (RAG.durationMs, integer(round(seconds * 1000))),
+        ]
+        self._call(step, facts)
+
     def finish(self, step: Step) -> GraphRagResponse:
         """Write a step to the store and make its explain message."""
         ended = now()

@@ -21,6 +21,7 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 
+_DECISIONS = 8  # of a filter, that are shown without `full`
 _PASSAGES = 3  # ranked passages that are shown without `full`
 _STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
 
@@ -168,11 +169,20 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
         how = f" ({seed.matched_by}, {_number(seed.score)}: {seed.matched_text})" if seed.matched_by else ""
         page.paragraph(f"{seed.label}{how}", "      ", "- ")
     for passage in step.passages[: None if full else _PASSAGES]:
-        parts = [f"{share.label} {share.share:.3f}" for share in passage.shares[: None if full else 3]]
-        rest = passage.score - sum(share.share for share in passage.shares[: None if full else 3])
-        made_of = " = " + " + ".join([*parts, f"others {rest:.3f}"]) if parts else ""
-        about = f"{passage.rank}. {passage.title or passage.chunk} · {passage.score:.3f}{made_of}"
+        told = [(share.label, share.share) for share in passage.shares] or [*passage.signals.items()]
+        told = [(name, share) for name, share in told if share > 0][: None if full else 3]
+        rest = passage.score - sum(share for _, share in told)
+        parts = [f"{name} {share:.3f}" for name, share in told] + (
+            [f"others {rest:.3f}"] if rest > 5e-4 else []
+        )
+        made_of = f" = {' + '.join(parts)}" if told else ""
+        before = f" (was {passage.rank_before}. · {passage.score_before:.3f})" if passage.rank_before else ""
+        about = f"{passage.rank}. {passage.title or passage.chunk} · {passage.score:.3f}{made_of}{before}"
         page.paragraph(about, "      ", "Passage: ")
+        for relation in passage.relations if full else passage.relations[:2]:
+            near = f", named near {relation.near}" if relation.near else ""
+            words = f"{relation.share:.3f} {relation.signal}: {relation.label}{near}"
+            page.paragraph(words, "        ", "Relation: ", dim=True)
     if not full:
         return
     for active in step.activated:
@@ -186,7 +196,8 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
         page.paragraph(about, "      ", "Considered: ", dim=True)
 
 
-def _focus(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+def _focus(page: Lines, step: TraceStep, full: bool) -> None:
+    _filter(page, step, full)
     edges = [selection for selection in step.selections if selection.chunk is None]
     chunks = [selection for selection in step.selections if selection.chunk is not None]
     page.line(f"    Selected {len(edges)} edge(s)")
@@ -199,6 +210,24 @@ def _focus(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
         quote = next((source.quote for source in selection.sources if source.quote), "")
         page.paragraph(f"“{quote}”" if quote else str(selection.chunk), "      ", "Sentence: ")
         _why(page, selection)
+
+
+def _filter(page: Lines, step: TraceStep, full: bool) -> None:
+    """What a filter decided: first what it dropped, of which the trace tells nothing else."""
+    if not step.decisions:
+        return
+    kept = sum(decision.kept for decision in step.decisions)
+    way = step.decisions[0].filter
+    page.line(f"    The filter ({way}) kept {kept} of {len(step.decisions)} candidate(s)")
+    shown = sorted(step.decisions, key=lambda decision: decision.kept)
+    for decision in shown if full else shown[:_DECISIONS]:
+        words = f"“{decision.text}”" if decision.text else decision.sentence
+        score = "" if decision.rerank is None else f" · reranker {_number(decision.rerank)}"
+        reason = f": {decision.reasoning}" if decision.reasoning else ""
+        about = f"{_fact(decision.fact) if decision.sentence is None else words}{score}{reason}"
+        page.paragraph(about, "      ", "Kept: " if decision.kept else "Dropped: ", dim=True)
+    if not full and len(shown) > _DECISIONS:
+        page.line(f"      … and {len(shown) - _DECISIONS} more (--full)")
 
 
 def _why(page: Lines, selection: Selection) -> None:

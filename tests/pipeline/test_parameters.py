@@ -21,7 +21,7 @@ from tests.pipeline.test_with_a_model import QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
-EXPLORATIONS = ("hops", "activation")
+EXPLORATIONS = ("hops", "activation", "hybrid")
 
 
 class Watched(dict[str, Any]):
@@ -38,11 +38,12 @@ class Watched(dict[str, Any]):
 
 @pytest.fixture
 def full(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
-    """The sample store with a scripted model for answers and one for embeddings."""
+    """The sample store with a scripted model for answers, one for embeddings, and a reranker."""
     place = tmp_path / "store"
     shutil.copytree(sample_folder, place)
     scripted_server.answer_with(model())
-    config = settings(scripted_server, **{"embedding.model": "openai/test-embedding"})
+    models = {"embedding.model": "openai/test-embedding", "rerank.model": "lexical"}
+    config = settings(scripted_server, **models)
     with open_engine(place, config=config) as engine:
         engine.rebuild_indexes()
         yield engine
@@ -73,13 +74,14 @@ def test_every_parameter_is_read_and_every_read_one_declared(
         for engine in (full, samples):
             list(engine.ask(QUESTION, settings={"exploration.use": use}))
             list(engine.ask("Where did Roda Tennant work?", settings={"exploration.use": use}))
+    list(full.ask(QUESTION, settings={"focus.filter": "rerank"}))
     assert seen == {kind: set(kinds) for kind, kinds in PARAMETERS.items()}
     for step in full.pipeline("graph_rag").definition.steps:
         assert set(step.parameters) == seen[step.step]
 
 
 def test_declared_templates_are_those_that_run(full: Engine, samples: Engine) -> None:
-    """Over both explorations, with and without models."""
+    """Over all explorations, with and without models."""
     ran: dict[str, set[str]] = {}
     for use in EXPLORATIONS:
         for engine in (full, samples):
@@ -93,6 +95,8 @@ def test_declared_templates_are_those_that_run(full: Engine, samples: Engine) ->
 SOMETIMES = {
     "provenance/containers",  # for facts without a quote
     "retrieval/unread-facts",  # where facts were imported: see exchange/test_take
+    "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid
+    "retrieval/passage-relations",  # where there are relations
     "retrieval/entities-by-label",  # without the index of words: see test_degraded
 }
 
@@ -148,7 +152,7 @@ def test_values_at_the_edge_work(samples: Engine, setting: dict[str, str]) -> No
 def test_auto_is_offered_only_where_it_can_be_used(samples: Engine) -> None:
     with pytest.raises(ConfigError) as refused:
         list(samples.ask(QUESTION, settings={"exploration.use": "auto"}))
-    assert refused.value.hint == "it can use: hops, activation"
+    assert refused.value.hint == "it can use: hops, activation, hybrid"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ def test_parts_of_a_score_are_doubles_and_an_unknown_part_is_not_said() -> None:
         RAG.lexicalScore: double(0.5),
         RAG.vectorScore: None,
         RAG.graphScore: double(1.0),
+        RAG.rerankScore: None,
     }
 
 

@@ -1,0 +1,186 @@
+"""Exploration by a composite score: what search says of a passage, and what it is related to.
+
+    score = Σ weight × signal / Σ weight                                          (0 to 1)
+
+    vector, words   cosine and BM25, min–max normalised over the passages that the indexes found
+    activation      what the passage gets by activation; min–max
+    degree          to how many others it is related; min–max over those that the other signals know
+    relates, follows, causes …
+                    X/(1 + X), X = Σ score of a passage found before × strength of the relation to it:
+                    n/(n + 1) for n shared entities, the confidence of a typed relation
+    cooccurs        the same over entities named near those of the question: n/(n + 1) for n times
+
+One template, `retrieval/composite`, computes it. It is asked first without relations, then once for each hop,
+each time with the best passages so far as those that relations start from. Relations are those of `refresh
+relations`. Sums over relations saturate instead of being normalised by the greatest, so that a score can be
+computed again from what the trace keeps of it (`trace/composite-scores`). The composition of signals is that
+of hybrid rankers over property graphs; weights are parameters, and may be changed live in the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.steps.activate import Activation
+from graphrag_rdf.steps.reranking import rerank_passages
+from graphrag_rdf.steps.search import node_of
+from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+OWN = ("vector", "words", "activation", "degree")
+RELATIONS: Mapping[str, str] = {
+    "relates": "relates",
+    "cooccurs": "cooccurs",
+    "causes": "causes",
+    "supports": "supports",
+    "references": "references",
+    "substepOf": "substep_of",
+    "follows": "follows",
+    "partOf": "part_of",
+    "contrasts": "contrasts",
+    "relatedTo": "related_to",
+}
+"""Signal, for typed relations the local name of the property → its parameter, `weight_NAME`."""
+
+_SCORED = 200  # passages that a hop is asked for
+
+
+def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Explore by the composite score; facts and sentences are gathered as by activation."""
+    run = Activation(context, state, parameters, mode="hybrid")
+    run.spread()
+    state.passages = _Composite(run, state, parameters).rank()
+    rerank_passages(context, state, run.step, parameters)
+    run.gather()
+    yield run.finish()
+
+
+class _Composite:
+    def __init__(self, run: Activation, state: State, parameters: Parameters) -> None:
+        self.search = run.search
+        self.parameters = parameters
+        self.entities = [seed.entity for seed in state.seeds]
+        self.own = {
+            "vector": minmax(run.search.similar_passages(parameters["passage_limit"])),
+            "words": minmax(run.own_words()),
+        }
+        self.own["activation"] = minmax(self._activation(run))
+        self.own["degree"] = minmax(self._degrees())
+        self.weights = self._weights()
+        self.origins: dict[str, float] = {}
+
+    def _activation(self, run: Activation) -> list[tuple[str, float]]:
+        """What passages get by activation, without their own words and meaning."""
+        if not self.parameters["weight_activation"]:
+            return []
+        names = ("entities", "carrier")
+        weights = {name: self.parameters[f"passage_{name}"] for name in names}
+        return [
+            (hit.chunk.value, sum(weights[name] * hit.signals.get(name, 0.0) for name in names))
+            for hit in run.score()
+        ]
+
+    def _degrees(self) -> list[tuple[str, float]]:
+        """To how many others those passages are related that the other signals know."""
+        known = sorted({iri for found in self.own.values() for iri in found})
+        if not self.parameters["weight_degree"] or not known:
+            return []
+        rows = self.search.rows("retrieval/passage-degrees", chunks=[NamedNode(iri) for iri in known])
+        return [(text_of(row["chunk"]), _number(row, "degree")) for row in rows]
+
+    def _weights(self) -> dict[str, float]:
+        """The weight of each signal, as shares of 1; what is not there does not count."""
+        given = {name: self.parameters[f"weight_{name}"] for name in OWN if self.own[name]}
+        given |= {signal: self.parameters[f"weight_{name}"] for signal, name in RELATIONS.items()}
+        total = sum(given.values())
+        return {name: weight / total if total else 0.0 for name, weight in given.items()}
+
+    def rank(self) -> list[PassageHit]:
+        """Passages, best first; those that may be shown with the relations that led to them."""
+        found = self._ask()
+        for hop in range(1, self.parameters["relation_hops"] + 1):
+            self._start_from(found, hop)
+            found = self._ask()
+        explained = found[: max(self.parameters["passages"], self.parameters["rerank_limit"])]
+        self._explain(explained)
+        return found
+
+    def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:
+        """Let relations start also from the best passages so far; each hop is worth less than the last."""
+        best = found[0].score if found else 0.0
+        for hit in found[: self.parameters["relation_origins"]]:
+            if best > 0:
+                self.origins.setdefault(hit.chunk.value, hit.score / best / hop)
+
+    def _ask(self) -> list[PassageHit]:
+        rows = self.search.rows(
+            "retrieval/composite",
+            own=[
+                (NamedNode(iri), name, value)
+                for name, values in self.own.items()
+                for iri, value in sorted(values.items())
+                if value > 0
+            ],
+            origins=[(NamedNode(iri), base) for iri, base in sorted(self.origins.items())],
+            entities=self.entities,
+            weights=[(name, weight) for name, weight in self.weights.items() if weight > 0],
+            fallback=self.parameters["fallback_confidence"],
+            limit=_SCORED,
+        )
+        return [
+            PassageHit(
+                node_of(row["chunk"]),
+                score=_number(row, "score"),
+                signals={name: _number(row, name) for name in self.weights},
+                weights=self.weights,
+            )
+            for row in rows
+        ]
+
+    def _explain(self, hits: Sequence[PassageHit]) -> None:
+        """Say by what relations passages got which part of their score."""
+        by_chunk = {hit.chunk.value: hit for hit in hits}
+        related = [hit.chunk for hit in hits if any(hit.signals[name] > 0 for name in RELATIONS)]
+        if not related:
+            return
+        rows = self.search.rows(
+            "retrieval/passage-relations",
+            chunks=related,
+            origins=[NamedNode(iri) for iri in sorted(self.origins)],
+            entities=self.entities,
+            fallback=self.parameters["fallback_confidence"],
+        )
+        for row in rows:
+            path = RelationPath(
+                text_of(row["signal"]),
+                node_of(row["origin"]),
+                node_of(row["near"]) if "near" in row else None,
+                self.origins.get(text_of(row["origin"]), 1.0),
+                _number(row, "strength"),
+            )
+            if self.weights[path.signal] > 0:
+                by_chunk[text_of(row["chunk"])].relations.append(path)
+        for hit in hits:
+            totals: dict[str, float] = {}
+            for path in hit.relations:
+                totals[path.signal] = totals.get(path.signal, 0.0) + path.value
+            for path in hit.relations:  # the relations of a signal saturate together
+                path.share = self.weights[path.signal] * path.value / (1 + totals[path.signal])
+            hit.relations.sort(key=lambda path: (-path.share, path.signal, str(path.origin), str(path.near)))
+
+
+def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Scores with the best 1 and the least 0; a single score, or equal ones, are 1."""
+    found = dict(scored)
+    least, most = min(found.values(), default=0.0), max(found.values(), default=0.0)
+    return {iri: (score - least) / (most - least) if most > least else 1.0 for iri, score in found.items()}
+
+
+def _number(row: Row, name: str) -> float:
+    value = to_python(row[name])
+    assert isinstance(value, int | float)  # noqa: S101 - as the template computes it
+    return float(value)

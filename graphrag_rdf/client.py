@@ -1,4 +1,4 @@
-"""Questions to a server of ours over HTTP: the same messages as of a run in this process.
+"""Questions and documents to a server of ours over HTTP: the same messages as of a run in this process.
 
 Server-sent events are read as https://html.spec.whatwg.org/multipage/server-sent-events.html says. Nothing is
 followed to another address, so a token goes to no other server than the one that was named.
@@ -11,7 +11,8 @@ import json
 import logging
 import socket
 import ssl
-from collections.abc import Generator, Iterable, Iterator, Mapping
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,34 @@ class Client:
                 yield message
             if not ended:
                 raise self._cut(seen)
+        finally:
+            connection.close()
+
+    def ingest(
+        self, documents: Sequence[tuple[str, bytes]], progress: Callable[[int, int, str], None]
+    ) -> dict[str, Any]:
+        """Send documents; the report of the run, as `ingest --format json`. Hanging up stops the run.
+
+        Args:
+            documents: (identity, content).
+            progress: hears of each finished chunk.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        kind, body = form_of(documents)
+        headers = {"Accept": "text/event-stream", "Content-Type": kind}
+        connection, response = self._request("POST", "/documents", headers, body)
+        try:
+            self._require(response, "text/event-stream")
+            for data in self._events(response):
+                found = self._object(data)
+                if "done" not in found:
+                    return found
+                progress(found["done"], found["total"], found["path"])
+            raise ServerError(
+                f"{self.url} broke off: the ingest may not be whole", hint="send the same again: it goes on"
+            )
         finally:
             connection.close()
 
@@ -213,13 +242,37 @@ class Client:
             raise self._cut(seen) from error
 
     def _message(self, data: str) -> GraphRagResponse:
+        found = self._object(data)
         try:
-            found = json.loads(data)
-            if isinstance(found, dict) and "detail" in found and "kind" not in found:
-                raise ServerError(f"{self.url} says: {found['detail']}", hint=found.get("hint"))
             return GraphRagResponse.from_json(found)
         except (ValueError, TypeError, AttributeError) as error:
             raise self._not_ours(f"it sends what is no message ({error})") from None
+
+    def _object(self, data: str) -> dict[str, Any]:
+        try:
+            found = json.loads(data)
+        except ValueError as error:
+            raise self._not_ours(f"it sends what is no message ({error})") from None
+        if not isinstance(found, dict):
+            raise self._not_ours("it sends what is no message")
+        if "detail" in found and "kind" not in found:
+            raise ServerError(f"{self.url} says: {found['detail']}", hint=found.get("hint"))
+        return found
+
+
+def form_of(files: Sequence[tuple[str, bytes]]) -> tuple[str, bytes]:
+    """(media type, body) of a form with files (RFC 7578).
+
+    Args:
+        files: (name, content).
+    """
+    boundary = uuid.uuid4().hex
+    parts = []
+    for name, content in files:
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+        head = f'--{boundary}\r\nContent-Disposition: form-data; name="files"; filename="{quoted}"\r\n\r\n'
+        parts += [head.encode("utf-8", "replace"), content, b"\r\n"]
+    return f"multipart/form-data; boundary={boundary}", b"".join([*parts, f"--{boundary}--\r\n".encode()])
 
 
 def events(lines: Iterable[bytes]) -> Iterator[str]:

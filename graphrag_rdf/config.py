@@ -223,10 +223,11 @@ class ServerSection(Section):
 
 
 class ClientSection(Section):
-    """[client] - `graphrag-rdf ask --server`."""
+    """[client] - `graphrag-rdf ask --server`, `ingest --server`."""
 
     server: str | None = Field(
-        default=None, description="address of a server that answers, instead of a store of this computer"
+        default=None,
+        description="address of a server that works instead of a store of this computer",
     )
     token: SecretStr | None = Field(default=None, description="better given by the environment")
     token_file: Path | None = Field(

@@ -20,14 +20,14 @@ from graphrag_rdf.cli.options import (
     key_values,
     model_option,
     rerank_option,
+    server_options,
     set_option,
 )
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
-from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.cli.session import client_of, load, open_engine
 from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
-    from graphrag_rdf.client import Client
     from graphrag_rdf.config import ClientSection
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.trace.messages import GraphRagResponse
@@ -68,15 +68,7 @@ if TYPE_CHECKING:
     metavar="TRACE",
     help="Go on with an earlier question: the name of its trace, or last.",
 )
-@click.option(
-    "--server", metavar="URL", help="Ask a server (see graphrag-rdf serve), no store of this computer."
-)
-@click.option(
-    "--token-file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Holds the token for the server.",
-)
+@server_options
 @format_option("text", "json", "jsonl")
 def ask_command(
     question: str,
@@ -116,7 +108,7 @@ def _answering(
         raise UsageError("a token is for a server", hint="name it with --server URL")
     if client.server is not None:
         with closing(_remote(question, client, options)) as messages:
-            yield messages, _client(client).trace_text
+            yield messages, client_of(client).trace_text
         return
     with _opened(question, options) as engine, closing(_local(engine, question, options)) as messages:
         yield messages, lambda session: _trace_text(engine, session)  # closed before the store is
@@ -180,17 +172,7 @@ def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) 
             raise UsageError(f"{key}: {text!r} is not a whole number")
         numbers[NUMBERS[key]] = int(text)
     named = {name: options[name] for name in ("pipeline", "include", "exclude", "session")}
-    return _client(settings).ask(Question(question.strip(), numbers=numbers, **named))
-
-
-def _client(settings: ClientSection) -> Client:
-    from graphrag_rdf.client import Client, read_token
-
-    token = settings.token.get_secret_value() if settings.token else None
-    if settings.token_file is not None:
-        token = read_token(settings.token_file)
-    assert settings.server is not None  # noqa: S101 - checked by the caller
-    return Client(settings.server, token)
+    return client_of(settings).ask(Question(question.strip(), numbers=numbers, **named))
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:

@@ -11,14 +11,16 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
-from graphrag_rdf.cli.options import embedding_option, model_option
+from graphrag_rdf.cli.options import embedding_option, model_option, server_options
 from graphrag_rdf.cli.output import format_option, pairs, say
-from graphrag_rdf.cli.session import in_folder, load, open_engine
+from graphrag_rdf.cli.send import refuse
+from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine
 from graphrag_rdf.cli.summary import counts, outcome, usage
 from graphrag_rdf.errors import StoreMissingError, UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
+    from graphrag_rdf.documents.discover import Discovery
     from graphrag_rdf.ingest.estimate import Estimate
     from graphrag_rdf.ingest.report import FailureReport, IngestReport
 
@@ -33,6 +35,7 @@ _REASONS = 3
         "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
         "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
         "graphrag-rdf ingest --refresh --no-relations documents/",
+        "graphrag-rdf ingest --server http://127.0.0.1:7878 --token-file token documents/",
     ],
 )
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
@@ -47,9 +50,12 @@ _REASONS = 3
     help="Build relations afterwards, or not (default: the setting relations.build).",
 )
 @click.option("--sync", is_flag=True, help="Also forget documents of these folders that are gone from disk.")
+@server_options
 @format_option()
 def ingest_command(
     paths: tuple[str, ...],
+    server: str | None,
+    token_file: Path | None,
     model: str | None,
     embedding_model: str | None,
     jobs: int | None,
@@ -64,6 +70,11 @@ def ingest_command(
     What is in the store already is not done again; a run that was stopped goes on where it stopped. Without
     a model, facts are extracted by rules.
     """
+    remote = {"client.server": server, "client.token_file": token_file}
+    if (settings := load(remote).settings).client.server is not None:
+        own = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
+        refuse({**own, "dry_run": dry_run, "refresh": refresh, "relations": relations, "sync": sync})
+        return _send(paths, settings, form)
     overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides["relations.build"] = relations
     settings = load(overrides).settings
@@ -82,17 +93,32 @@ def ingest_command(
     if form == "json":
         output.write_json(report.as_json())
     else:
-        show_report(report, engine.settings)
+        show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 
 
-def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) -> None:
-    """Refuse a request that names nothing to read, before a store is made for it."""
+def _send(paths: Sequence[str], settings: Settings, form: str) -> int:
+    """Send the documents to a server, which ingests them."""
+    from graphrag_rdf.cli.progress import IngestProgress
+    from graphrag_rdf.cli.send import send_documents
+
+    found = _require_documents(paths, settings, sync=False)
+    with IngestProgress() as progress:
+        report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
+    if form == "json":
+        output.write_json(report.as_json())
+    else:
+        show_report(report, f"the server {settings.client.server}")
+    return outcome(report.stopped, failed=bool(report.failures))
+
+
+def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) -> Discovery:
+    """What there is to read. Refuses a request that names nothing, before a store is made for it."""
     from graphrag_rdf.documents.discover import discover
 
     found = discover(paths, exclude=[Path(settings.store)])
     if found.sources or (sync and not found.errors):
-        return
+        return found
     if found.errors:
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
     from graphrag_rdf.documents.readers import SUPPORTED
@@ -106,13 +132,13 @@ def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) 
 # --- for people ----------------------------------------------------------------------------------
 
 
-def show_report(report: IngestReport, settings: Settings) -> None:
-    """What a run did, for people."""
+def show_report(report: IngestReport, by: str) -> None:
+    """What a run did, for people; `by` is what read the facts."""
     documents, chunks = report.documents, report.chunks
     lines: list[tuple[str, object]] = [
         ("documents", counts(documents) or "none"),
         ("chunks", counts(chunks) or "none"),
-        ("facts", f"{report.facts:,} new, by {settings.llm.model or 'rules'}"),
+        ("facts", f"{report.facts:,} new, by {by}"),
         ("entities", f"{report.entities:,} new"),
     ]
     if report.rejected:

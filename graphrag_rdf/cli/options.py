@@ -38,6 +38,20 @@ set_option = click.option(
 )
 
 
+def server_options(command: F) -> F:
+    """`--server` and `--token-file`."""
+    server = click.option(
+        "--server", metavar="URL", help="A server (see graphrag-rdf serve), no store of this computer."
+    )
+    token = click.option(
+        "--token-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Holds the token for the server.",
+    )
+    return server(token(command))
+
+
 def entity_options(command: F) -> F:
     """`--include-entity` and `--exclude-entity`, passed on as `include` and `exclude`."""
     include = click.option(

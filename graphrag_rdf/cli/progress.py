@@ -19,11 +19,11 @@ class IngestProgress:
     """See `ingest.run.Progress`; shows what is done, time left, tokens and cost on stderr.
 
     Args:
-        budget: knows what model calls took so far.
+        budget: knows what model calls took so far; None where they are another's.
         things: what is counted, in the plural.
     """
 
-    def __init__(self, budget: Budget, things: str = "chunks") -> None:
+    def __init__(self, budget: Budget | None = None, things: str = "chunks") -> None:
         self._budget = budget
         self._things = things
         self._bar: Any = None
@@ -54,6 +54,8 @@ class IngestProgress:
             note(" ".join(f"{done} {self._things} done, {total} known; {path} {self._used()}".split()))
 
     def _used(self) -> str:
+        if self._budget is None:
+            return ""
         usage = self._budget.usage
         parts = []
         if usage.in_tokens is not None:

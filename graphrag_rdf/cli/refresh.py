@@ -219,7 +219,7 @@ def _texts(
     if form == "json":
         output.write_json(report.as_json())
     else:
-        show_report(report, engine.settings)
+        show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 
 

@@ -10,7 +10,8 @@ from graphrag_rdf.cli import common
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import Loaded, Settings
+    from graphrag_rdf.client import Client
+    from graphrag_rdf.config import ClientSection, Loaded, Settings
     from graphrag_rdf.engine import Engine
 
 
@@ -67,3 +68,18 @@ def _require_collection(store: Path, name: str) -> None:
         raise UsageError(
             f"there is no collection {name!r} in {store}", hint=f"known: {', '.join(known)}; see --collection"
         )
+
+
+def client_of(settings: ClientSection) -> Client:
+    """What speaks to the server that the settings name.
+
+    Raises:
+        UsageError: when its address or the token's file is none.
+    """
+    from graphrag_rdf.client import Client, read_token
+
+    token = settings.token.get_secret_value() if settings.token else None
+    if settings.token_file is not None:
+        token = read_token(settings.token_file)
+    assert settings.server is not None  # noqa: S101 - checked by the caller
+    return Client(settings.server, token)

@@ -1,4 +1,4 @@
-"""`ask --server`: the same output as from a store of one's own; and who is sent there."""
+"""`ask --server`, `ingest --server`: the same output as from a store of one's own; and who is sent there."""
 
 from __future__ import annotations
 
@@ -104,3 +104,40 @@ def test_a_session_goes_on_over_http(run: Run, folder: Path, served: Endpoint, t
     unknown = first["question_iri"][:-4] + "0000"
     assert run("ask", "Where was he born?", "--session", unknown, *there).code == 2
     assert run("ask", "Where was he born?", "--session", "last", *there).code == 2
+
+
+# --- documents ----------------------------------------------------------------------------------------
+
+
+def test_documents_are_sent_and_found_by_their_names(run: Run, folder: Path, tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    (places / "deep").mkdir(parents=True)
+    (places / 'the "old" one.txt').write_text("Mona Kell wrote the Almanac in 1905.\n")
+    (places / "deep" / "größe.md").write_text("# Orrin\n\nAda Venn built Orrin Bridge.\n")
+    (places / "bad.pdf").write_bytes(b"no pdf")
+    (places / "tool.bin").write_bytes(b"x")
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint:
+        done = run("ingest", "--server", endpoint.url, places, "--format", "json")
+        assert done.code == 3, done.err
+        report = done.json
+        assert (report["documents"]["added"], report["documents"]["failed"]) == (2, 1)
+        assert [failure["path"] for failure in report["failures"]] == ["places/bad.pdf"]
+        assert [Path(name).name for name in report["skipped"]] == ["tool.bin"]
+        again = run("ingest", "--server", endpoint.url, places)
+        assert "2 unchanged" in again.out + again.err
+        with endpoint.client() as client:
+            found = client.get("/documents", headers={"Accept": "application/json"}).json()["items"]
+        assert {item["identity"] for item in found} == {'places/the "old" one.txt', "places/deep/größe.md"}
+        refused = run("ingest", "--server", endpoint.url, "--refresh", places)
+        assert refused.code == 2
+        assert "--refresh is for the server to choose" in refused.err
+
+
+def test_who_may_not_write_is_told(run: Run, folder: Path, served: Endpoint, token: Path) -> None:
+    (folder / "a.txt").write_text("Ada Venn built Orrin Bridge.\n")
+    refused = run("ingest", "--server", served.url, "--token-file", token, folder / "a.txt")
+    assert refused.code == 1
+    assert "write may" in refused.err
+    nowhere = run("ingest", "--server", "http://127.0.0.1:9", folder / "a.txt")
+    assert nowhere.code == 1
+    assert "cannot be reached" in nowhere.err

@@ -43,7 +43,8 @@ Iri = Annotated[str, StringConstraints(pattern=_IRI)]
 """An absolute IRI."""
 Role = Literal["nothing", "read", "write", "admin"]
 """What a client of the server may do; each role may what those before it may."""
-Origin = Literal["command line", "environment", "file", "store", "default"]
+Origin = Literal["command line", "program", "environment", "file", "store", "default"]
+"""Where a setting comes from; `program`: whoever opened the store by the Python API gave it."""
 
 
 class Section(BaseModel):
@@ -309,6 +310,13 @@ class Loaded:
     settings: Settings
     origins: Mapping[str, Origin]
     file: Path | None
+
+
+def given_settings(settings: Settings) -> Loaded:
+    """Settings that a program made itself."""
+    origins: dict[str, Origin] = dict.fromkeys(_flat(settings.model_dump()), "default")
+    origins.update(dict.fromkeys(explicit_values(settings), "program"))
+    return Loaded(settings, origins, None)
 
 
 def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Loaded:

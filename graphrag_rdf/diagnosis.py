@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +15,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
-from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.errors import GraphRagError, SearchIndexError
 from graphrag_rdf.index.model import KINDS
-from graphrag_rdf.ingest.relate import relation_names
+from graphrag_rdf.ingest.relate import fallback, relation_names
 from graphrag_rdf.ingest.relations import relation_counts
 from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
@@ -25,6 +27,7 @@ from graphrag_rdf.store.base import Row
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded, Settings
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.llm.gateway import LlmGateway
 
 DEPENDENCIES = ("pyoxigraph", "litellm", "tantivy", "numpy", "rdflib", "SPARQLWrapper", "pydantic", "click")
 EXTRAS: Mapping[str, tuple[str, ...]] = {
@@ -36,36 +39,54 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
 """Extra of this package → the modules it brings."""
 
 _RELATIONS = 50
+_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:
     """What can be said without a store: versions, extras, and each setting with its origin."""
     return {
-        "versions": {
-            "graphrag-rdf": __version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "executable": sys.executable,
-            **{name: _version(name) for name in DEPENDENCIES},
-        },
+        "versions": _versions(),
         "extras": {name: _health(modules) for name, modules in EXTRAS.items()},
-        "settings_file": str(loaded.file) if loaded.file else None,
-        "settings": describe(loaded, None),
-        "models": _models(loaded.settings),
+        **settings_facts(loaded, None),
     }
 
 
-def stored_settings(loaded: Loaded, engine: Engine) -> dict[str, Any]:
-    """What the store changes in `environment`: settings with their origin, their version, models.
+def settings_facts(loaded: Loaded, engine: Engine | None) -> dict[str, Any]:
+    """Settings with their origin, their version in the store, the weights among them, and models.
+
+    Args:
+        engine: of the store that has a say in them; None without one.
 
     Raises:
         ConfigError: when the store says what cannot be.
     """
-    now = engine.live.read()
+    now = engine.live.read() if engine is not None else None
+    settings = describe(loaded, now)
     return {
-        "settings": describe(loaded, now),
-        "settings_version": now.version.value if now.version else None,
-        "models": _models(now.settings),
+        "settings_file": str(loaded.file) if loaded.file else None,
+        "settings": settings,
+        "settings_version": now.version.value if now and now.version else None,
+        "weights": {key: entry for key, entry in settings.items() if _WEIGHT.search(key)},
+        "models": _models(now.settings if now else loaded.settings),
+    }
+
+
+def diagnostics(engine: Engine) -> dict[str, Any]:
+    """All that can be said of an open store and the settings in force, without importing any extra.
+
+    Raises:
+        ConfigError: when the store says what cannot be.
+    """
+    return {"versions": _versions(), **settings_facts(engine.loaded, engine), **store_facts(engine)}
+
+
+def _versions() -> dict[str, str | None]:
+    return {
+        "graphrag-rdf": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "executable": sys.executable,
+        **{name: _version(name) for name in DEPENDENCIES},
     }
 
 
@@ -73,7 +94,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
     """What can be said of an open store: version, sizes, graphs, indexes, and what the facts are like."""
     from graphrag_rdf.store.migrations import store_version
 
-    store, extract = engine.store, engine.settings.extract
+    store, extract, relations = engine.store, engine.settings.extract, engine.settings.relations
     aliases = store.select("system/alias-counts")[0]
     total, with_aliases = _number(aliases["total"]), _number(aliases["with_aliases"])
     indexes = index_status(engine)
@@ -97,6 +118,9 @@ def store_facts(engine: Engine) -> dict[str, Any]:
         "noise_control": {
             "entity_min_length": extract.entity_min_length,
             "entity_max_length": extract.entity_max_length,
+            "cooccur_min_count": relations.min_count,
+            "hub_limit": relations.hub_limit,
+            "relation_min_confidence": relations.min_confidence,
             "rejected": {
                 text_of(row["reason"]): _number(row["candidates"])
                 for row in store.select("system/rejected-counts")
@@ -107,7 +131,37 @@ def store_facts(engine: Engine) -> dict[str, Any]:
             for row in store.select("system/relation-counts", limit=_RELATIONS)
         }
         | relation_names(relation_counts(store)),
+        "warnings": warnings(engine, indexes),
     }
+
+
+def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What works worse than it might, by the types that answers and summaries use (docs/how-to/trouble.md).
+
+    Args:
+        indexes: see `index_status`.
+    """
+    found: list[dict[str, str]] = []
+
+    def warn(kind: str, detail: str) -> None:
+        found.append({"type": kind, "detail": detail})
+
+    if engine.settings.llm.model is None:
+        warn("no_llm", "no model is set: everything works by rules")
+    for name, entry in indexes["indexes"].items():
+        if "error" in entry:
+            way_out = entry["hint"] or "graphrag-rdf index rebuild"
+            warn("index_missing", f"{name}: {entry['error']}; {way_out}")
+        elif name == "vectors" and not entry["up_to_date"]:
+            warn("embedding_failed", "vectors are missing for what was written last")
+    failures: dict[str, dict[str, str]] = {}
+    for row in engine.store.select("ingest/failures"):
+        failures.setdefault(text_of(row["stage"]), {})[text_of(row["failure"])] = text_of(row["reason"])
+    if extract := failures.get("extract"):
+        warn("extraction_failed", f"{len(extract):,} passages; {next(iter(extract.values()))}")
+    if pairs := failures.get("relations"):
+        warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
+    return found
 
 
 def _relation(row: Row) -> str:
@@ -118,13 +172,17 @@ def _relation(row: Row) -> str:
 
 
 def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
-    """What is switched on and works."""
+    """What is switched on and works. Names are settled by decisions, and done work told by hash, always."""
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
         "llm_enabled": settings.llm.model is not None,
         "bm25_enabled": healthy.get("text", False),
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
         "entity_normalize_enabled": True,
+        "hash_incremental_enabled": True,
+        "relations_enabled": settings.relations.build,
+        "relation_extraction_enabled": settings.llm.model is not None
+        and settings.relations.use != "structure",
         "gleaning_enabled": settings.extract.gleaning_rounds > 0,
         "cache_enabled": settings.cache.enabled,
         "trace_full": settings.trace.detail == "full",
@@ -157,6 +215,53 @@ def index_status(engine: Engine) -> dict[str, Any]:
     except SearchIndexError as error:
         out["vectors"] = {"error": error.message, "hint": error.hint}
     return {"content_commit": commit, "indexes": out}
+
+
+def probe(engine: Engine) -> dict[str, dict[str, Any]]:
+    """Ask each model that is set for next to nothing, once and without retries: does it answer, how long are
+    its vectors, and do they fit the index?
+
+    Returns:
+        `llm` and `embedding`, each with `model`, `reachable`, and `seconds` or `error` and `hint`; the latter
+        with `dimension`, `index_dimension` and `fits` (None where there is no index of vectors yet).
+    """
+    found: dict[str, dict[str, Any]] = {}
+    gateway = engine.impatient_gateway()
+    if model := engine.settings.llm.model:
+        found["llm"] = _tried(model, lambda: _answers(gateway))
+    if name := engine.settings.embedding.model:
+        found["embedding"] = _tried(name, lambda: _dimensions(engine, name, gateway))
+    return found
+
+
+def _tried(model: str, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    begun = time.perf_counter()
+    try:
+        told = call()
+    except GraphRagError as error:
+        return {"model": model, "reachable": False, "error": error.message, "hint": error.hint}
+    return {"model": model, "reachable": True, "seconds": round(time.perf_counter() - begun, 3), **told}
+
+
+def _answers(gateway: LlmGateway) -> dict[str, Any]:
+    gateway.chat([{"role": "user", "content": "Answer with the word: yes"}], purpose="probe", max_tokens=16)
+    return {}
+
+
+def _dimensions(engine: Engine, name: str, gateway: LlmGateway) -> dict[str, Any]:
+    from graphrag_rdf.index.embedders import embedder_for
+
+    embedder = embedder_for(name, gateway_embed=gateway.embed)
+    dimension = int(embedder.embed(["probe"]).shape[1]) if embedder else 0
+    try:
+        known = engine.vectors.dimension if engine.vectors is not None else None
+    except SearchIndexError:  # of another model: its status tells
+        return {"dimension": dimension, "index_dimension": None, "fits": False}
+    return {
+        "dimension": dimension,
+        "index_dimension": known,
+        "fits": None if not known else known == dimension,
+    }
 
 
 def folder_size(path: Path) -> int:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
-from graphrag_rdf.config import Settings, load_settings
+from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, SearchIndexError, StoreError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
@@ -69,6 +69,7 @@ _MADE_WITH: Mapping[str, tuple[str, ...]] = {
 }
 """Section of the settings → parts of the engine that are made with it."""
 
+_IMPATIENT = 20.0  # seconds
 MAX_QUESTION = 20_000
 """Characters of a question."""
 
@@ -86,6 +87,7 @@ class Engine:
         read_only: nothing is written into the folder.
 
     Attributes:
+        loaded: settings with where each came from, without the store's.
         settings: those in force.
         live: those in the store.
     """
@@ -98,7 +100,9 @@ class Engine:
         place: StoreFolder | None,
         *,
         read_only: bool = False,
+        loaded: Loaded | None = None,
     ) -> None:
+        self.loaded = loaded or given_settings(settings)
         self.store = store
         self.librarian = librarian
         self.settings = settings
@@ -120,7 +124,7 @@ class Engine:
         cls,
         store: str | Path | None = None,
         *,
-        config: Settings | None = None,
+        config: Settings | Loaded | None = None,
         create: bool = True,
         read_only: bool = False,
     ) -> Self:
@@ -139,14 +143,15 @@ class Engine:
             UsageError: when the URL is none, or a collection of an endpoint is named.
             ConfigError: when settings are wrong.
         """
-        settings = config or load_settings().settings
+        loaded = given_settings(config) if isinstance(config, Settings) else config or load_settings()
+        settings = loaded.settings
         where = str(store if store is not None else settings.store)
         user_queries = [settings.queries] if settings.queries else []
         templates = TemplateLibrary(folder("queries"), *user_queries)
         if where == ":memory:":
             memory = EmbeddedStore(templates)
             migrate(memory)
-            return cls(memory, Librarian(), settings, None)
+            return cls(memory, Librarian(), settings, None, loaded=loaded)
         opened: Store
         if is_address(where):
             from graphrag_rdf.store.beside import folder_beside, open_remote
@@ -157,7 +162,7 @@ class Engine:
         else:
             place = StoreFolder.of_collection(Path(where), settings.collection)
             opened, librarian = place.open(templates, create=create and not read_only, read_only=read_only)
-        return cls(opened, librarian, settings, place, read_only=read_only)
+        return cls(opened, librarian, settings, place, read_only=read_only, loaded=loaded)
 
     def close(self) -> None:
         """Let go of the store and its indexes."""
@@ -270,6 +275,13 @@ class Engine:
         from graphrag_rdf.llm.gateway import LlmGateway
 
         return LlmGateway(self._llm_settings(), budget=self.budget)
+
+    def impatient_gateway(self) -> LlmGateway:
+        """A way to models that asks once, without the cache, and gives up soon: to see if they are there."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+
+        settings = self._llm_settings()
+        return LlmGateway(replace(settings, max_retries=0, timeout=min(settings.timeout, _IMPATIENT)))
 
     def _llm_settings(self) -> LlmSettings:
         from graphrag_rdf.llm.model import LlmSettings

@@ -17,23 +17,30 @@ from graphrag_rdf.errors import ConfigError, GraphRagError
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Loaded
+    from graphrag_rdf.engine import Engine
 
 _LISTED = 15
 
 
-@click.command(cls=Command, examples=["graphrag-rdf doctor", "graphrag-rdf doctor --format json"])
+@click.command(
+    cls=Command,
+    examples=["graphrag-rdf doctor", "graphrag-rdf doctor --probe", "graphrag-rdf doctor --format json"],
+)
+@click.option(
+    "--probe", is_flag=True, help="Ask each model for a word: is it there, how long are its vectors?"
+)
 @format_option()
-def doctor_command(form: str) -> int:
+def doctor_command(probe: bool, form: str) -> int:
     """Show versions, the origin of each setting, paths and sizes, graphs, indexes and models.
 
-    Secrets are never shown. The exit code is 1 if the store or an index cannot be used; a missing store is
-    no fault.
+    Secrets are never shown. The exit code is 1 if the store or an index cannot be used, or a model that was
+    probed does not answer or does not fit its index; a missing store is no fault.
     """
     from graphrag_rdf.diagnosis import environment
 
     loaded = load()
     found = environment(loaded)
-    fault = _store(loaded, found)
+    fault = _store(loaded, found, probe=probe)
     if form == "json":
         output.write_json(found)
     else:
@@ -41,27 +48,44 @@ def doctor_command(form: str) -> int:
     return fault
 
 
-def _store(loaded: Loaded, found: dict[str, Any]) -> int:
+def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
     """Add what the store says, or why it says nothing; the exit code."""
-    from graphrag_rdf.diagnosis import store_facts, stored_settings
+    from graphrag_rdf.diagnosis import settings_facts, store_facts
     from graphrag_rdf.store.folder import StoreFolder
 
     settings = loaded.settings
     place = StoreFolder.of_collection(Path(settings.store), settings.collection)
     if in_folder(settings) and not place.root.exists():
         found["store"] = {"missing": str(place.root)}
-        return DONE
+        return _probed(loaded, found) if probe else DONE
     try:
         with open_engine() as engine:
             found.update(store_facts(engine))
-            found.update(stored_settings(loaded, engine))
+            found.update(settings_facts(loaded, engine))
+            code = _probe(engine, found) if probe else DONE
     except ConfigError as error:
         found["settings_error"] = {"error": error.message, "hint": error.hint}
         return FAILED
     except GraphRagError as error:
         found["store"] = {"error": error.message, "hint": error.hint}
         return FAILED
-    return FAILED if any("error" in entry for entry in found["indexes"].values()) else DONE
+    return FAILED if any("error" in entry for entry in found["indexes"].values()) else code
+
+
+def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
+    """Probe the models that are set, where there is no store."""
+    from graphrag_rdf.engine import Engine
+
+    with Engine.open(":memory:", config=loaded) as engine:
+        return _probe(engine, found)
+
+
+def _probe(engine: Engine, found: dict[str, Any]) -> int:
+    from graphrag_rdf.diagnosis import probe
+
+    found["probe"] = probe(engine)
+    sound = all(entry["reachable"] and entry.get("fits") is not False for entry in found["probe"].values())
+    return DONE if sound else FAILED
 
 
 def _show(found: dict[str, Any]) -> None:
@@ -72,6 +96,8 @@ def _show(found: dict[str, Any]) -> None:
     pairs(extras, indent="  ")
     _title("Models")
     pairs([(name, model or "none") for name, model in found["models"].items()], indent="  ")
+    for name, entry in found.get("probe", {}).items():
+        say(output.safe(f"  {name}: {_said(entry)}"))
     _title("Settings that are not defaults")
     own = [
         (k, f"{e['value']}  ({e['origin']})")
@@ -79,6 +105,8 @@ def _show(found: dict[str, Any]) -> None:
         if e["origin"] != "default"
     ]
     pairs(own or [("none", "")], indent="  ")
+    _title("Weights")
+    pairs([(k, f"{e['value']}  ({e['origin']})") for k, e in found["weights"].items()], indent="  ")
     if problem := found.get("settings_error"):
         say(output.safe(f"  {problem['error']}"))
         say(output.safe(f"  {problem['hint'] or ''}"))
@@ -91,6 +119,14 @@ def _show(found: dict[str, Any]) -> None:
         say(output.safe(f"  {store['error']}"))
         say(output.safe(f"  {store['hint'] or ''}"))
         return
+    _show_store(found)
+    _show_facts(found)
+    for warning in found["warnings"]:
+        output.warn(f"{warning['detail']} ({warning['type']})")
+
+
+def _show_store(found: dict[str, Any]) -> None:
+    store = found["store"]
     pairs(
         [("version", store["version"]), ("commit", store["commit"]), ("quads", f"{store['quads']:,}")],
         indent="  ",
@@ -108,6 +144,10 @@ def _show(found: dict[str, Any]) -> None:
         for d in found["configuration_drift"]
     ]
     pairs(drift or [("nothing", "")], indent="  ")
+
+
+def _show_facts(found: dict[str, Any]) -> None:
+    """What the facts are like, and what shaped them."""
     _title("Entities")
     pairs(found["entity_aliases"].items(), indent="  ")
     _title("Feature flags")
@@ -116,9 +156,32 @@ def _show(found: dict[str, Any]) -> None:
     noise = found["noise_control"]
     lengths = f"{noise['entity_min_length']} to {noise['entity_max_length']} characters"
     rejected = [(f"rejected, {reason}", f"{count:,}") for reason, count in noise["rejected"].items()]
-    pairs([("names", lengths), *rejected[:_LISTED]], indent="  ")
+    rare = f"below {noise['cooccur_min_count']} times"
+    hubs = f"in more than {noise['hub_limit']} passages"
+    unsure = f"less sure than {noise['relation_min_confidence']:g}"
+    left_out = [("co-occurrences", rare), ("entities that relate", hubs), ("relations by a model", unsure)]
+    pairs([("names", lengths), *left_out, *rejected[:_LISTED]], indent="  ")
+    counts = found["relation_counts"]
+    derived = {name: number for name, number in counts.items() if name.startswith("rag:")}
+    _title("Relations of passages and of entities")
+    pairs([(name, f"{n:,}") for name, n in derived.items()] or [("none", "")], indent="  ")
     _title("Facts by relation")
-    pairs([(name, f"{n:,}") for name, n in list(found["relation_counts"].items())[:_LISTED]], indent="  ")
+    said = [(name, f"{n:,}") for name, n in counts.items() if name not in derived]
+    pairs(said[:_LISTED], indent="  ")
+
+
+def _said(entry: dict[str, Any]) -> str:
+    """What a probe showed."""
+    if not entry["reachable"]:
+        return f"does not answer: {entry['error']}"
+    told = f"answers in {entry['seconds']:.1f} s"
+    if "dimension" in entry:
+        told += f", {entry['dimension']} dimensions"
+    if entry.get("fits") is False:
+        told += (
+            f", but the index has {entry['index_dimension'] or 'another model'}: graphrag-rdf index rebuild"
+        )
+    return told
 
 
 def _title(text: str) -> None:

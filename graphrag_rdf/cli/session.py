@@ -49,12 +49,13 @@ def open_engine(
         UsageError: when the collection is unknown.
         StoreError: see `Engine.open`.
     """
-    settings = load(overrides).settings
+    loaded = load(overrides)
+    settings = loaded.settings
     if not create and in_folder(settings):
         _require_collection(Path(settings.store), settings.collection)
     from graphrag_rdf.engine import Engine
 
-    return Engine.open(config=settings, create=create, read_only=read_only)
+    return Engine.open(config=loaded, create=create, read_only=read_only)
 
 
 def _require_collection(store: Path, name: str) -> None:

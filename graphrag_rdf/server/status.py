@@ -41,8 +41,8 @@ async def metrics(request: Request) -> Response:
 async def diagnostics(request: Request) -> Response:
     """What `doctor` tells: paths and settings, so for administrators only. Never a secret."""
     require(request, "admin")
-    from graphrag_rdf.diagnosis import store_facts
+    from graphrag_rdf import diagnosis
 
     service = service_of(request)
-    found = await asyncio.to_thread(store_facts, service.engine)
+    found = await asyncio.to_thread(diagnosis.diagnostics, service.engine)
     return JSONResponse(found, headers={"Cache-Control": "no-store"})

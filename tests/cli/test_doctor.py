@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run
+from tests.support.scripted_server import Reply, ScriptedServer
 
 
 def test_json_keys(run: Run, store: Path) -> None:
@@ -74,3 +75,64 @@ def test_unusable_store_is_told(run: Run, folder: Path) -> None:
     found = run("doctor", "--format", "json")
     assert found.code == 1
     assert "not a store" in found.json["store"]["error"]
+
+
+def test_weights_with_their_origin(run: Run, store: Path) -> None:
+    run("config", "set", "graph_rag.exploration.passage_words", "0.5")
+    weights = run("doctor", "--format", "json").json["weights"]
+    assert weights["graph_rag.exploration.passage_words"] == {"value": 0.5, "origin": "store"}
+    assert weights["graph_rag.exploration.passage_entities"]["origin"] == "default"
+    assert "Weights" in run("doctor").out
+
+
+def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:
+    found = run("doctor", "--format", "json").json
+    assert [warning["type"] for warning in found["warnings"]] == ["no_llm"]
+    (store / "index" / "text" / "manifest.json").write_text("{")
+    found = run("doctor", "--format", "json").json
+    assert [warning["type"] for warning in found["warnings"]] == ["no_llm", "index_missing"]
+    assert "index_missing" in run("doctor").err
+
+
+@pytest.fixture
+def models(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/scripted")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-test")
+    monkeypatch.setenv("GRAPHRAG_RDF_EMBEDDING__MODEL", "openai/test-embedding")
+    return scripted_server
+
+
+def test_models_are_asked_only_when_told_to(run: Run, store: Path, models: ScriptedServer) -> None:
+    assert run("index", "rebuild").code == 0
+    models.requests.clear()
+    assert "probe" not in run("doctor", "--format", "json").json
+    assert models.requests == []
+    found = run("doctor", "--probe", "--format", "json")
+    assert found.code == 0
+    probed = found.json["probe"]
+    assert probed["llm"]["reachable"]
+    assert probed["embedding"]["dimension"] == probed["embedding"]["index_dimension"] > 0
+    assert probed["embedding"]["fits"]
+    assert "answers in" in run("doctor", "--probe").out
+
+
+def test_a_model_that_is_gone_is_told_at_once(run: Run, folder: Path, models: ScriptedServer) -> None:
+    models.answer_with(lambda _: Reply("no such key", status=401))
+    found = run("doctor", "--probe", "--format", "json")
+    assert found.code == 1
+    assert not found.json["probe"]["llm"]["reachable"]
+    assert found.json["probe"]["llm"]["error"]
+    assert found.json["probe"]["embedding"]["fits"] is None
+    assert "does not answer" in run("doctor", "--probe").out
+
+
+def test_vectors_of_another_length_are_told(
+    run: Run, store: Path, models: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run("index", "rebuild").code == 0
+    monkeypatch.setattr(models, "dimensions", 7)
+    found = run("doctor", "--probe", "--format", "json")
+    assert found.code == 1
+    assert found.json["probe"]["embedding"]["dimension"] == 7
+    assert found.json["probe"]["embedding"]["fits"] is False

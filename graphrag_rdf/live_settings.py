@@ -99,6 +99,21 @@ class LiveSettings:
                 self._write({**stored, key: value}, f"config set {key} {_text(value)}")
         return value
 
+    def change(self, values: Mapping[str, Value], reason: str) -> None:
+        """Put several values into force at once, as one version.
+
+        Args:
+            values: dotted key → value; None takes a setting out.
+            reason: what made it, in words.
+
+        Raises:
+            ConfigError: as `set`; nothing is changed then.
+        """
+        with self._lock:
+            left = {key: value for key, value in self.read().stored.items() if key not in values}
+            put = {key: value for key, value in values.items() if value is not None}
+            self._write({**left, **self._checked(put)}, reason)
+
     def unset(self, key: str) -> None:
         """Take a setting out, whatever its value.
 

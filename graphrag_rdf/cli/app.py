@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "cache": ("cache", "The caches of answers and vectors: stats and clear."),
     "config": ("config", "The settings in force, and where each comes from."),
     "llm": ("llm", "What was asked of models."),
+    "tune": ("tune", "Learn parameters from marks or from an evaluation set."),
     "eval": ("evaluate:eval", "Measure retrieval and answers on an evaluation set."),
 }
 """Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help)."""

@@ -12,7 +12,8 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.options import embedding_option, key_values, model_option, rerank_option, set_option
-from graphrag_rdf.cli.output import format_option, is_quiet, on_terminal, pairs
+from graphrag_rdf.cli.output import format_option, pairs
+from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _on(path: Path, options: dict[str, Any]) -> Iterator[tuple[Engine, EvalSet, 
         "embedding.model": options["embedding_model"],
         "rerank.model": options["rerank"],
     }
-    with open_engine(overrides, create=True) as engine, _counter() as progress:
+    with open_engine(overrides, create=True) as engine, question_counter() as progress:
         yield (
             engine,
             loaded,
@@ -113,20 +114,6 @@ def _on(path: Path, options: dict[str, Any]) -> Iterator[tuple[Engine, EvalSet, 
                 "progress": progress,
             },
         )
-
-
-@contextmanager
-def _counter() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of questions on a terminal; nothing elsewhere."""
-    if is_quiet() or not on_terminal(err=True):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("questions", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _cut_offs(text: str) -> list[int]:

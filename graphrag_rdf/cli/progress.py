@@ -1,8 +1,10 @@
-"""How far an ingest is: a bar on a terminal, a line now and then elsewhere."""
+"""How far long work is: a bar on a terminal, of an ingest a line now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -79,3 +81,17 @@ def _bar(things: str) -> Any:
         console=Console(stderr=True),
         transient=True,
     )
+
+
+@contextmanager
+def question_counter() -> Iterator[Callable[[int, int], None] | None]:
+    """A bar of questions on a terminal; nothing elsewhere."""
+    if is_quiet() or not on_terminal(err=True):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("questions", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

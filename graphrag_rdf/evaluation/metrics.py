@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 _RESAMPLES = 1000
 _SEED = 20240607
 
 
-def recall(ranked: Sequence[int], gold: Sequence[int], k: int) -> float:
+def recall(ranked: Sequence[Hashable], gold: Sequence[Hashable], k: int) -> float:
     """The share of gold passages among the first k."""
     return len(set(ranked[:k]) & set(gold)) / len(set(gold)) if gold else 0.0
 

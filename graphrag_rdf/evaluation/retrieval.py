@@ -46,7 +46,7 @@ def evaluate_retrieval(
     if engine.settings.relations.build:
         engine.refresh_relations()
     ingest_seconds = time.perf_counter() - start
-    index_of = _chunk_indexes(engine, evalset)
+    index_of = chunk_indexes(engine, evalset)
     depth = max(*ks, *_PERFECT_AT, _DEPTH)
     ranked: list[list[int]] = []
     start = time.perf_counter()
@@ -74,7 +74,8 @@ def evaluate_retrieval(
     }
 
 
-def _chunk_indexes(engine: Engine, evalset: EvalSet) -> dict[str, int]:
+def chunk_indexes(engine: Engine, evalset: EvalSet) -> dict[str, int]:
+    """Chunk → index of its passage in the set."""
     by_document = {passage_iri(evalset, index).value: index for index in range(len(evalset.corpus))}
     rows = engine.store.select("system/chunk-documents")
     return {

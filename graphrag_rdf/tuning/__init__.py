@@ -1,0 +1,1 @@
+"""Learning the parameters of retrieval from what people marked, or from an evaluation set."""

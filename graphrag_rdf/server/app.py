@@ -35,7 +35,7 @@ from graphrag_rdf.server import (
 )
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.envelope import Envelope
-from graphrag_rdf.server.guard import Guard, known_hosts
+from graphrag_rdf.server.guard import Gate, Guard, known_hosts
 from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.metrics import Metrics
@@ -115,6 +115,12 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
     settings = settings or engine.settings.server
     service = Service(engine, settings)
     access = Access.of_settings(settings)
+    gate = Gate(
+        hosts=known_hosts(settings.host, settings.allow_hosts),
+        origins=frozenset(settings.cors),
+        access=access,
+        rate=Rate(settings.requests_per_minute),
+    )
     metrics = _metrics(service)
     tools = mcp.McpTools(service)
 
@@ -130,26 +136,18 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
 
     app = Starlette(
         routes=routes(),
-        middleware=_middleware(settings, service, access, metrics),
+        middleware=_middleware(settings, gate, metrics),
         lifespan=lifespan,
         exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
     )
     app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
+    app.state.lane = Lane(service, gate, metrics)
     app.router.redirect_slashes = False
     return app
 
 
-def _middleware(
-    settings: ServerSection, service: Service, access: Access, metrics: Metrics
-) -> list[Middleware]:
+def _middleware(settings: ServerSection, gate: Gate, metrics: Metrics) -> list[Middleware]:
     """From the outermost inwards."""
-    guard = Middleware(
-        Guard,
-        hosts=known_hosts(settings.host, settings.allow_hosts),
-        origins=frozenset(settings.cors),
-        access=access,
-        rate=Rate(settings.requests_per_minute),
-    )
     cors = Middleware(
         CORSMiddleware,
         allow_origins=settings.cors,
@@ -159,9 +157,8 @@ def _middleware(
     )
     return [
         Middleware(Envelope, metrics=metrics, cross_origin=bool(settings.cors)),
-        guard,
+        Middleware(Guard, gate=gate),
         *([cors] if settings.cors else []),
-        Middleware(Lane, service=service),
         Middleware(_Compressed, minimum_size=_COMPRESSED_FROM, compresslevel=_LEVEL),
     ]
 

@@ -39,7 +39,7 @@ async def ask(request: Request) -> Response:
         run = service.runs.start(lambda: begin(service, asked))
         if wants_events(request):
             first = await _first(run, request)
-            return _Events(first, run, lambda: service.concurrency.leave(client), _headers(service))
+            return _Events(first, run, request)
         last = await _last(run, request)
     except BaseException:
         if run is not None:
@@ -49,6 +49,7 @@ async def ask(request: Request) -> Response:
     service.concurrency.leave(client)
     if last.answer is None:
         raise failed(last, service)
+    _seen(request)
     return JSONResponse(last.answer, headers=_headers(service))
 
 
@@ -119,10 +120,17 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
                         raise WebSocketDisconnect
                     raise Problem(CLIENT_LEFT, "the run was cancelled")
                 if message is not None:
+                    _seen(socket)
                     await socket.send_json(message.as_json())
         finally:
             run.close()
             heard.cancel()
+
+
+def _seen(connection: HTTPConnection) -> None:
+    """A step is in the store before its message is seen: whoever sees the message finds it there."""
+    service = service_of(connection)
+    service.wrote(connection, service.store.commit_number())
 
 
 # --- who may, and what was sent -----------------------------------------------------------------------
@@ -231,10 +239,11 @@ def failed(message: GraphRagResponse, service: Service) -> Problem:
 class _Events(StreamingResponse):
     """A run as server-sent events."""
 
-    def __init__(self, first: GraphRagResponse, run: Run, done: Any, headers: dict[str, str]) -> None:
-        super().__init__(self._lines(first, run), media_type=EVENTS, headers=headers)
+    def __init__(self, first: GraphRagResponse, run: Run, request: Request) -> None:
+        headers = _headers(service_of(request))
+        super().__init__(self._lines(first, run, request), media_type=EVENTS, headers=headers)
         self._run = run
-        self._done = done
+        self._request = request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See Starlette; however it ends, so does the run."""
@@ -242,13 +251,15 @@ class _Events(StreamingResponse):
             await super().__call__(scope, receive, send)
         finally:
             self._run.close()
-            self._done()
+            service_of(self._request).concurrency.leave(client_of(self._request))
 
     @staticmethod
-    async def _lines(first: GraphRagResponse, run: Run) -> AsyncIterator[str]:
+    async def _lines(first: GraphRagResponse, run: Run, request: Request) -> AsyncIterator[str]:
+        _seen(request)
         yield _event(first)
         try:
             async for message in run.messages(BEAT):
+                _seen(request)
                 yield ALIVE if message is None else _event(message)
         except GraphRagError as error:
             yield event("error", problem_of(error).document())

@@ -34,6 +34,35 @@ _SECURITY: list[tuple[bytes, bytes]] = [
 _OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
 
 
+def headers_of_caution(*, cross_origin: bool) -> list[tuple[bytes, bytes]]:
+    """What every answer says to browsers.
+
+    Args:
+        cross_origin: pages of other origins may read answers (CORS is on).
+    """
+    return [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
+
+
+def identifier_of(sent: bytes) -> bytes:
+    """The id of a request: what the client sent, if that is one, else a new one."""
+    return sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
+
+
+def log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
+    """One line for each request."""
+    if log.isEnabledFor(logging.INFO):
+        log.info(
+            "%s %s %s %d %d bytes %.1f ms%s",
+            identifier.decode(),
+            scope.get("method", "WEBSOCKET"),
+            scope["path"],
+            status,
+            size,
+            seconds * 1000,
+            how,
+        )
+
+
 class Envelope:
     """ASGI middleware, the outermost.
 
@@ -44,7 +73,7 @@ class Envelope:
     def __init__(self, app: ASGIApp, *, metrics: Metrics, cross_origin: bool = False) -> None:
         self._app = app
         self._metrics = metrics
-        self._headers = [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
+        self._headers = headers_of_caution(cross_origin=cross_origin)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -52,7 +81,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        identifier = sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
+        identifier = identifier_of(sent)
         request_id.set(identifier.decode())
         extra = [*self._headers, (b"x-request-id", identifier)]
         start, status, size = time.perf_counter(), 0, 0
@@ -79,19 +108,8 @@ class Envelope:
             await fault(identifier.decode()).response()(scope, receive, enveloped)
         finally:
             seconds = time.perf_counter() - start
-            method, path = scope.get("method", "WEBSOCKET"), scope["path"]
-            self._metrics.observe(path, method, status, seconds)
-            if log.isEnabledFor(logging.INFO):
-                log.info(
-                    "%s %s %s %d %d bytes %.1f ms%s",
-                    identifier.decode(),
-                    method,
-                    path,
-                    status,
-                    size,
-                    seconds * 1000,
-                    outcome,
-                )
+            self._metrics.observe(scope["path"], scope.get("method", "WEBSOCKET"), status, seconds)
+            log_request(identifier, scope, status, size, seconds, outcome)
 
 
 class NoAborts(logging.Filter):

@@ -22,51 +22,38 @@ _ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened
 _FOREIGN = (b"cross-site", b"same-site")
 
 
-class Guard:
-    """ASGI middleware that lets a request on or refuses it.
+class Gate:
+    """Decides whether a request may pass.
 
     Args:
         hosts: names that Host may have, without ports.
         origins: that may ask from their pages; `*` for any.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, hosts: frozenset[str], origins: frozenset[str], access: Access, rate: Rate
-    ) -> None:
-        self._app = app
+    def __init__(self, *, hosts: frozenset[str], origins: frozenset[str], access: Access, rate: Rate) -> None:
         self._hosts = hosts
         self._origins = origins
         self._access = access
         self._rate = rate
         self._check_place = lru_cache(maxsize=256)(self._place)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
-        if scope["type"] not in ("http", "websocket"):
-            await self._app(scope, receive, send)
-            return
-        try:
-            self._check(scope)
-        except Problem as problem:
-            if scope["type"] == "websocket":
-                await receive()
-                await send({"type": "websocket.close", "code": 1008, "reason": problem.detail[:120]})
-            else:
-                await problem.response()(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
+    def check(self, scope: Scope) -> None:
+        """Note who sends a request, in its state; once for each request.
 
-    def _check(self, scope: Scope) -> None:
+        Raises:
+            Problem: when it may not pass.
+        """
+        if "role" in scope.setdefault("state", {}):
+            return
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         known = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
             raise Problem(400, "a request names one host")
         self._check_place(*map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode")))
-        state = scope.setdefault("state", {})
         address = scope["client"][0] if scope.get("client") else "local"
         self._rate.take(address)  # also before the token: guessing is slow
         role, token = self._access.identify(known.get(b"authorization"))
-        state.update(role=role, token=token, client=token or address)
+        scope["state"].update(role=role, token=token, client=token or address)
 
     def _place(
         self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None
@@ -88,6 +75,30 @@ class Guard:
                 raise Problem(403, f"pages of {page} may not ask this server", hint="see serve --cors")
         elif site in _FOREIGN and mode != b"navigate" and not self._origins:
             raise Problem(403, "pages of other sites may not ask this server")
+
+
+class Guard:
+    """ASGI middleware that lets a request on or refuses it."""
+
+    def __init__(self, app: ASGIApp, *, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._gate.check(scope)
+        except Problem as problem:
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": problem.detail[:120]})
+            else:
+                await problem.response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
 
 
 @lru_cache(maxsize=256)

@@ -1,35 +1,47 @@
-"""The short way for look-ups: past routing, forms and compression, since those take longer than the look-up.
+"""The short way for look-ups: the connection asks it before there is a task, a cycle or a middleware for a
+request, since those take longer than the look-up.
 
-What it leaves to the long way it has not touched: the body is handed on as it came.
+It answers what is plainly one, and leaves everything else, errors too, to the long way, which looks at the
+request from its beginning.
 """
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 from urllib.parse import unquote_plus
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+import pyoxigraph as ox
+from starlette.types import Scope
 
 from graphrag_rdf.server.access import ROLES
 from graphrag_rdf.server.answers import evaluate_whole
 from graphrag_rdf.server.caching import standard, validators
+from graphrag_rdf.server.envelope import headers_of_caution, identifier_of, log_request
 from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.server.formats import GRAPHS, RESULTS
-from graphrag_rdf.server.inspect import Inspected, inspect_query
-from graphrag_rdf.server.lookup import MOST
+from graphrag_rdf.server.guard import Gate
+from graphrag_rdf.server.lookup import MOST, Lookup, lookup_of
+from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.negotiation import Choice, negotiate
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import MIN_COMMIT, Service
 
-_PATHS = ("/sparql", "/query")
-_TYPES = (b"application/sparql-query", b"application/sparql-query; charset=utf-8")
+log = logging.getLogger(__name__)
+
+_PATHS = frozenset({"/sparql", "/query"})
+_TYPES = frozenset({b"application/sparql-query", b"application/sparql-query; charset=utf-8"})
 _LONG_WAY = frozenset(
-    {b"content-encoding", b"if-none-match", b"if-modified-since", b"expect", MIN_COMMIT.lower().encode()}
+    {
+        *(b"content-encoding", b"if-none-match", b"if-modified-since", b"expect", b"origin", b"upgrade"),
+        MIN_COMMIT.lower().encode(),
+    }
 )
 """Headers that the long way knows how to honour."""
 
+_JSON = RESULTS[0].media_type
 _LONGEST = 4096
 """Bytes of a query that may be a look-up."""
 
@@ -37,60 +49,86 @@ _READ = ROLES.index("read")
 
 
 class Lane:
-    """ASGI middleware, behind the guard."""
+    """Answers look-ups, as whole HTTP/1.1 responses.
 
-    def __init__(self, app: ASGIApp, *, service: Service) -> None:
-        self._app = app
+    Args:
+        gate: that every request passes.
+    """
+
+    def __init__(self, service: Service, gate: Gate, metrics: Metrics) -> None:
         self._service = service
+        self._gate = gate
+        self._metrics = metrics
+        caution = headers_of_caution(cross_origin=bool(service.settings.cors))
+        self._fixed = b"".join(b"%b: %b\r\n" % header for header in caution)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See ASGI."""
-        if scope["type"] != "http" or scope["path"] not in _PATHS:
-            await self._app(scope, receive, send)
-            return
+    def answer(self, scope: Scope, body: bytes, more: bytes) -> bytes | None:
+        """A response; None for what is to go the long way.
+
+        Args:
+            scope: of the request, as ASGI has it.
+            body: of the request, whole.
+            more: header lines that the response has besides.
+        """
+        if scope["path"] not in _PATHS or scope["http_version"] != "1.1":
+            return None
+        start = time.perf_counter()
         headers = dict(scope["headers"])
-        text: str | None = None
-        if _LONG_WAY.isdisjoint(headers) and ROLES.index(scope["state"]["role"]) >= _READ:
-            if scope["method"] == "GET":
-                text = _of_url(scope["query_string"])
-            elif (
-                scope["method"] == "POST"
-                and not scope["query_string"]
-                and headers.get(b"content-type") in _TYPES
-            ):
-                first = await receive()
-                text = _of_body(first)
-                receive = _again(first, receive)
-        found = self._look_up(text, headers) if text is not None else None
-        if found is None:
-            await self._app(scope, receive, send)
-            return
-        fields, data = found
-        raw = [(name.lower().encode(), value.encode()) for name, value in fields.items()]
-        raw.append((b"content-length", b"%d" % len(data)))
-        await send({"type": "http.response.start", "status": 200, "headers": raw})
-        await send({"type": "http.response.body", "body": data})
-
-    def _look_up(self, text: str, headers: dict[bytes, bytes]) -> tuple[dict[str, str], bytes] | None:
-        service = self._service
+        text = _text(scope, headers, body) if _LONG_WAY.isdisjoint(headers) else None
+        if text is None:
+            return None
         try:
-            looked_at = inspect_query(text, service.settings.allow_service)
-            if looked_at.lookup is None:
-                return None
-            accept = headers.get(b"accept")
-            results, _ = forms_for(accept.decode("latin-1") if accept is not None else None)
-            return look_up(service, Job(text=text, masked=looked_at.masked, results=results), looked_at)
-        except Problem:
+            found = self._look_up(scope, text, headers.get(b"accept"))
+        except (Problem, QueryFailed, SyntaxError, ValueError, KeyError):
             return None  # the long way tells it
+        except Exception:  # whatever it is, a connection is not to die of it
+            log.exception("a look-up failed")
+            return None
+        if found is None:
+            return None
+        head, data = found
+        identifier = identifier_of(headers.get(b"x-request-id", b""))
+        seconds = time.perf_counter() - start
+        self._metrics.observe(scope["path"], scope["method"], 200, seconds)
+        log_request(identifier, scope, 200, len(data), seconds, "")
+        return b"HTTP/1.1 200 OK\r\n%b%b%bx-request-id: %b\r\ncontent-length: %d\r\n\r\n%b" % (
+            more,
+            head,
+            self._fixed,
+            identifier,
+            len(data),
+            data,
+        )
+
+    def _look_up(self, scope: Scope, text: str, accept: bytes | None) -> tuple[bytes, bytes] | None:
+        lookup = lookup_of(text)
+        if lookup is None:
+            return None
+        wanted, _ = forms_for(accept.decode("latin-1") if accept is not None else None)
+        if wanted is None:
+            return None
+        self._gate.check(scope)
+        if ROLES.index(scope["state"]["role"]) < _READ:
+            return None
+        if lookup.limit is None or wanted.media_type != _JSON or not wanted.triple_terms:
+            found = look_up(self._service, Job(text=text, results=wanted), lookup)
+            return None if found is None else (_lines(found[0]), found[1])
+        store = self._service.store
+        if not lookup.is_small(store.engine):
+            return None
+        commit = store.commit_number()
+        solutions = store.engine.query(text)
+        assert isinstance(solutions, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101 - the shape says so
+        data = solutions.serialize(format=ox.QueryResultsFormat.JSON)
+        return _lines(_headers(self._service, commit, wanted.content_type)), data or b""
 
 
-def look_up(service: Service, job: Job, looked_at: Inspected) -> tuple[dict[str, str], bytes] | None:
+def look_up(service: Service, job: Job, lookup: Lookup | None) -> tuple[dict[str, str], bytes] | None:
     """(headers, body) of the answer to a look-up; None when it is none, or turns out long.
 
     Raises:
         Problem: when the query is malformed, or the client takes no format of ours.
     """
-    lookup = looked_at.lookup
     if lookup is None or job.default_graphs is not None or job.union or job.masked is not None:
         return None
     store = service.store
@@ -105,8 +143,19 @@ def look_up(service: Service, job: Job, looked_at: Inspected) -> tuple[dict[str,
         if failure.status == 503:
             return None
         raise Problem(failure.status, failure.detail) from None
-    headers = {**standard(commit), **validators(service, commit, content_type)}
-    return {**headers, "Content-Type": content_type}, data
+    return _headers(service, commit, content_type), data
+
+
+def _headers(service: Service, commit: int, content_type: str) -> dict[str, str]:
+    return {
+        **standard(commit),
+        **validators(service, commit, content_type),
+        "Content-Type": content_type,
+    }
+
+
+def _lines(headers: dict[str, str]) -> bytes:
+    return "".join([f"{name.lower()}: {value}\r\n" for name, value in headers.items()]).encode("latin-1")
 
 
 @lru_cache(maxsize=512)
@@ -121,31 +170,14 @@ def _wanted(choice: Choice | None) -> Wanted | None:
     return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
 
 
-def _of_url(raw: bytes) -> str | None:
-    """The query of a URL that has nothing else."""
-    if not raw.startswith(b"query=") or b"&" in raw or len(raw) > _LONGEST:
-        return None
+def _text(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> str | None:
+    """The query of a request that has nothing else."""
+    raw: bytes = scope["query_string"]
     try:
-        return unquote_plus(raw[6:].decode("ascii"), errors="strict")
+        if scope["method"] == "POST" and not raw and headers.get(b"content-type") in _TYPES:
+            return body.decode("utf-8") if 0 < len(body) <= _LONGEST else None
+        if scope["method"] != "GET" or body or not raw.startswith(b"query=") or b"&" in raw:
+            return None
+        return unquote_plus(raw[6:].decode("ascii"), errors="strict") if len(raw) <= _LONGEST else None
     except UnicodeDecodeError:
         return None
-
-
-def _of_body(message: Message) -> str | None:
-    body: bytes = message.get("body", b"")
-    if message["type"] != "http.request" or message.get("more_body", False) or not 0 < len(body) <= _LONGEST:
-        return None
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-
-
-def _again(first: Message, receive: Receive) -> Receive:
-    """Receive a message once more."""
-    waiting: list[Any] = [first]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay

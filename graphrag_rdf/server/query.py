@@ -136,7 +136,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    if (found := look_up(service, job, looked_at)) is not None:
+    if (found := look_up(service, job, looked_at.lookup)) is not None:
         return Response(found[1], headers=found[0])
     return await run(request, service, job, min_commit, validated=not looked_at.volatile)
 

@@ -37,7 +37,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     import uvicorn
 
     from graphrag_rdf.server.app import create_app
-    from graphrag_rdf.server.connection import BoundedProtocol
+    from graphrag_rdf.server.connection import BoundedProtocol, with_lane
     from graphrag_rdf.server.envelope import NoAborts
 
     app = create_app(engine, settings)
@@ -47,7 +47,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
     config = uvicorn.Config(
         app,
-        http=BoundedProtocol,
+        http=BoundedProtocol if settings.trusted_proxies else with_lane(app.state.lane),
         ws="websockets-sansio",
         ws_max_size=1 << 16,
         log_config=None,

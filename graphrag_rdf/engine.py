@@ -523,6 +523,8 @@ class Engine:
     def _depends(self, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
         """What an answer depends on, beside the content of the store."""
         llm, own = self.settings.llm, self.settings.queries
+        parameters = pipeline.parameters(with_model=True)
+        alike = any(step.get("synonym_weight") for step in parameters.values())
         return {
             "program": __version__,
             "question": state.question,
@@ -531,7 +533,7 @@ class Engine:
             "pipeline": pipeline.definition.name,
             "pipeline_hash": pipeline.hash,
             "queries_hash": None if own is None else hash_of_folder(own),
-            "parameters": pipeline.parameters(with_model=True),
+            "parameters": parameters,
             "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed],
             "embedding_model": self.settings.embedding.model,
             "rerank_model": [self.settings.rerank.model, self.settings.rerank.api_base],
@@ -539,6 +541,10 @@ class Engine:
             "exclude": sorted(entity.value for entity in state.exclude),
             "warnings": state.warnings,
             "relations": [text_of(row["parameters"]) for row in self.store.select("derived/built")],
+            "synonyms": [
+                (text_of(row["candidate"]), text_of(row["score"]))
+                for row in (self.store.select("entities/synonyms") if alike else ())
+            ],
         }
 
     def retrieve(

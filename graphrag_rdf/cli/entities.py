@@ -146,6 +146,57 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         say(f"{len(found)} pairs {'merged' if act == 'apply' else 'would be merged'}")
 
 
+@entities_command.command(
+    "synonyms",
+    examples=[
+        "graphrag-rdf entities synonyms --build",
+        "graphrag-rdf entities synonyms --accept urn:graphrag-rdf:synonym:…",
+        'graphrag-rdf ask --set exploration.synonym_weight=0.5 "Who was Charles Babage?"',
+    ],
+)
+@click.option("--build", "act", flag_value="build", help="Compute the candidates anew.")
+@click.option("--accept", metavar="CANDIDATE", multiple=True, help="Decide that the two are one.")
+@click.option("--clear", "act", flag_value="clear", help="Take all candidates out; decisions stay.")
+@click.option(
+    "--min-score",
+    type=click.FloatRange(0, 1),
+    default=0.7,
+    show_default=True,
+    help="How alike, with --build.",
+)
+@format_option("text", "json", "jsonl")
+def synonyms(act: str | None, accept: tuple[str, ...], min_score: float, form: str) -> None:
+    """Entities whose names are nearly the same: candidates with a score, which join nothing.
+
+    They are listed. Accepted, two are one by a decision that can be taken back; the others only count as far
+    as the parameter exploration.synonym_weight says, which is not at all.
+    """
+    from graphrag_rdf.ingest import candidates
+
+    if act and accept:
+        raise UsageError("--accept goes without --build and --clear")
+    with open_engine() as engine:
+        if accept:
+            _print(candidates.accept_candidates(engine, accept), form, "they are one already")
+            return
+        if act == "clear":
+            number = candidates.clear_candidates(engine.store)
+            output.write_json({"cleared": number}) if form == "json" else say(f"{number} candidates cleared")
+            return
+        if act == "build":
+            found = candidates.build_candidates(engine, min_score=min_score)
+        else:
+            found = candidates.read_candidates(engine.store)
+    items = [candidate.as_json() for candidate in found]
+    if form == "json":
+        output.write_json(items)
+    elif form == "jsonl":
+        output.write_jsonl(items)
+    else:
+        rows = [(f"{c.score:.2f}", *map(one_line, c.names), c.reason, c.iri.value) for c in found]
+        output.table(("score", "name", "other name", "reason", "candidate"), rows)
+
+
 @entities_command.command("decisions", examples=["graphrag-rdf entities decisions --format json"])
 @click.option("--all", "every", is_flag=True, help="Also those that were taken back.")
 @format_option("text", "json", "jsonl")

@@ -223,3 +223,9 @@ def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
 def _node(term: Term) -> NamedNode:
     assert isinstance(term, NamedNode)  # noqa: S101
     return term
+
+
+def sweep_candidates(store: Store) -> None:
+    """Take out candidates of entities that are gone, or that another one stands for."""
+    if store.select("checks/synonym-candidates", limit=1):
+        store.commit(Changes(updates=[("derived/sweep-synonyms", {})], content=False))

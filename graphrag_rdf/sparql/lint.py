@@ -4,7 +4,7 @@
 |---|---|
 | OPTIONAL holds exactly one triple pattern | two patterns take minutes where one takes milliseconds |
 | its subject or object is bound for sure | an open pattern is a scan for each row |
-| no triple term inside OPTIONAL, UNION or MINUS | the engine scans every reifier |
+| no triple term inside OPTIONAL, MINUS or, without its plain triple beside it, UNION | it scans all of them |
 | no `{| |}` and no `~` | inside GRAPH they also assert the fact |
 | no SERVICE, no LOAD | they call out |
 | FILTER IN, not VALUES, for a predicate alone | the engine pairs each with every triple of the graph |
@@ -135,13 +135,23 @@ def _misplaced_terms(items: Sequence[_Item]) -> Iterator[str]:
         around = {_word(items[n - 1]) if n else "", _word(items[n + 1]) if n + 1 < len(items) else ""}
         before = _word(items[n - 1]) if n else ""
         keyword = before if before in ("OPTIONAL", "MINUS") else "UNION" if "UNION" in around else None
-        if keyword and _has_term(item):
+        if keyword and (_has_lone_term(item) if keyword == "UNION" else _has_term(item)):
             yield f"a triple term inside {keyword} makes the engine scan all of them"
         yield from _misplaced_terms(item.items)
 
 
 def _has_term(group: _Group) -> bool:
     return any(_has_term(i) if isinstance(i, _Group) else i.text in _OPEN for i in group.items)
+
+
+def _has_lone_term(group: _Group) -> bool:
+    """Whether there is a triple term in it without the plain triple beside it, by which it is looked up."""
+    texts = ["" if isinstance(item, _Group) else item.text for item in group.items]
+    places = [n + 1 for n, text in enumerate(texts) if text in _OPEN]
+    plain = [texts[n : n + 3] for n in range(len(texts)) if n not in places]
+    return any(texts[n : n + 3] not in plain for n in places) or any(
+        _has_lone_term(item) for item in group.items if isinstance(item, _Group)
+    )
 
 
 def _scopes(tree: Sequence[_Item]) -> Iterator[_Scope]:

@@ -114,13 +114,16 @@ class Activation:
         for active in self.active.values():
             active.value /= 1 + _SPECIFIC * math.log(active.passages)
         used: set[str] = set()
+        fresh = list(self.active)
         for number in range(1, self.parameters["rounds"] + 1):
+            alike = self._alike(number, fresh)
             picked = self._pick(number, used)
-            if not picked:
+            if not picked and not alike:
                 break
             used.update(carrier.sentence.value for carrier in picked)
             self.carriers += picked
-            self._look_up(self._receive(picked, self._mentioned(picked)))
+            fresh = alike + self._receive(picked, self._mentioned(picked))
+            self._look_up(fresh)
         self._settle()
 
     def _look_up(self, entities: list[str]) -> None:
@@ -219,6 +222,29 @@ class Activation:
                     known.value, known.carrier = value, carrier.sentence
                     known.origin, known.similarity = carrier.origin, carrier.similarity
         return fresh
+
+    def _alike(self, number: int, entities: list[str]) -> list[str]:
+        """Let entities whose names are nearly the same receive, as far as `synonym_weight` says; returns
+        those that are reached for the first time. Nobody has decided that they are the same.
+        """
+        weight = self.parameters["synonym_weight"]
+        if not weight or not entities:
+            return []
+        reached: list[Activated] = []
+        excluded = {node.value for node in self.state.exclude}
+        nodes = [NamedNode(iri) for iri in sorted(entities)]
+        for row in self.search.rows("retrieval/synonyms", entities=nodes):
+            origin, other = self.active[node_of(row["entity"]).value], node_of(row["other"])
+            likeness = weight * float(to_python(row["score"]))  # type: ignore[arg-type]
+            value = origin.value * likeness
+            if value >= self.parameters["threshold"] and other.value not in excluded | self.active.keys():
+                candidate = node_of(row["candidate"])
+                reached.append(Activated(other, value, number, candidate, origin.entity, likeness))
+        fresh: dict[str, Activated] = {}
+        for one in sorted(reached, key=lambda active: (-active.value, str(active.carrier))):
+            fresh.setdefault(one.entity.value, one)
+        self.active |= fresh
+        return list(fresh)
 
     def _settle(self) -> None:
         """An entity that received more after it had passed on: what it passed on becomes more too, so that

@@ -90,6 +90,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "rounds": HOPS,
         "threshold": SHARE,
         "hub_limit": SOME,
+        "synonym_weight": SHARE,
         "passages": SOME,
         "passage_limit": SOME,
         "passage_entities": WEIGHT,

@@ -97,6 +97,7 @@ SOMETIMES = {
     "retrieval/unread-facts",  # where facts were imported: see exchange/test_take
     "retrieval/passage-degrees",  # where the number of relations counts: see test_hybrid
     "retrieval/passage-relations",  # where there are relations
+    "retrieval/synonyms",  # where names that are nearly the same count: see ingest/test_candidates
     "retrieval/entities-by-label",  # without the index of words: see test_degraded
 }
 

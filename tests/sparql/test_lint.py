@@ -38,6 +38,9 @@ BROKEN = {
     "a triple term in MINUS": "SELECT * WHERE { ?s ?p ?o MINUS { ?r rdf:reifies <<( ?s ?p ?o )>> } }",
     "a triple term after UNION": "SELECT * WHERE { { ?s ?p ?o } UNION { ?r rdf:reifies <<( ?s ?p ?o )>> } }",
     "a triple term before UNION": "SELECT * WHERE { { ?r rdf:reifies <<( ?s ?p ?o )>> } UNION { ?s ?p ?o } }",
+    "a triple term in a UNION beside another triple": (
+        "SELECT * WHERE { { ?s ?p ?x . ?r rdf:reifies <<( ?s ?p ?o )>> } UNION { ?s ?p ?o } }"
+    ),
     "a triple term deep in a UNION": (
         "SELECT * WHERE { { GRAPH <urn:g> { ?r rdf:reifies << ?s ?p ?o >> } } UNION { ?s ?p ?o } }"
     ),
@@ -66,6 +69,10 @@ KEPT = {
     ),
     "bound outside of EXISTS": (
         "SELECT * WHERE { ?s ?p ?o FILTER NOT EXISTS { ?c tg:contains <<( ?s ?p ?o )>> } }"
+    ),
+    "in a UNION beside its own triple": (
+        "SELECT * WHERE { { VALUES ?s { <urn:s> } ?s ?p ?o . ?r rdf:reifies <<( ?s ?p ?o )>> } "
+        "UNION { ?s ?p ?o } }"
     ),
     "one pattern with a filter": (
         "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e FILTER(?e > 1) } }"

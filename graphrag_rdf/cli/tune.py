@@ -66,7 +66,7 @@ def weights(
     form: str,
     **options: Any,
 ) -> None:
-    """Learn how much each signal of a passage's score counts: entities, carrier, words, meaning.
+    """Learn how much each signal of a passage's score counts, by activation or hybrid, whichever is in force.
 
     What is told of a gain is measured on questions that the weights were not learned from. With --apply they
     are kept in the store as a new version of its settings, if there is a gain; see config history.
@@ -84,7 +84,8 @@ def weights(
                 learned, found = tune(engine, _marked(engine, pipeline), now, folds=folds, progress=progress)
         else:
             there = _now(pipeline, needed=apply)
-            with _set(evalset, overrides, options) as (engine, graded):
+            related = there is not None and there.use == "hybrid"
+            with _set(evalset, overrides, options, related=related) as (engine, graded):
                 now = there or weights_in_force(engine, pipeline)
                 learned, found = tune(engine, graded, now, folds=folds, cuts=(2, 5), progress=progress)
     name = "marks" if evalset is None else str(evalset)
@@ -103,9 +104,13 @@ def _marked(engine: Engine, pipeline: str) -> dict[str, Grades]:
 
 @contextmanager
 def _set(
-    path: Path, overrides: Mapping[str, Any], options: Mapping[str, Any]
+    path: Path, overrides: Mapping[str, Any], options: Mapping[str, Any], *, related: bool
 ) -> Iterator[tuple[Engine, dict[str, Grades]]]:
-    """A temporary store with the passages of an evaluation set, and its questions."""
+    """A temporary store with the passages of an evaluation set, and its questions.
+
+    Args:
+        related: whether relations between passages are built.
+    """
     from graphrag_rdf.evaluation.corpus import ingest_corpus
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import chunk_indexes
@@ -115,6 +120,8 @@ def _set(
     memory = {**overrides, "store": ":memory:", "collection": "default", "llm.model": None}
     with open_engine(memory, create=True) as engine:
         ingest_corpus(engine, loaded, options["extraction"], titles=not options["no_titles"])
+        if related or engine.settings.relations.build:
+            engine.refresh_relations()
         yield engine, graded_by_set(loaded, chunk_indexes(engine, loaded))
 
 

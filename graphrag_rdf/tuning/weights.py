@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.evaluation.metrics import confidence95, mean, recall
+from graphrag_rdf.steps.hybrid import OWN, RELATIONS
 from graphrag_rdf.steps.passage_scores import SIGNALS
 from graphrag_rdf.tuning.placing import Example, Grades, Progress, placing, search
 
@@ -25,8 +26,13 @@ LEAST = 10
 REASON = "tune weights"
 """How versions of the settings begin that were written here."""
 _DEPTH = 100
-_BY_RULES = {"grounding.use": "rules"}
-"""Questions are read by rules, also where a model is set, which would be called hundreds of times."""
+_WEIGHTS: Mapping[str, Mapping[str, str]] = {
+    "activation": {name: f"passage_{name}" for name in SIGNALS},
+    "hybrid": {name: f"weight_{RELATIONS.get(name, name)}" for name in (*OWN, *RELATIONS)},
+}
+"""Way of exploration → signal of a passage → the parameter that is its weight."""
+_TRACE = 1e-9
+"""Weight at which a signal is looked at, and changes no rank."""
 
 
 class TooFew(GraphRagError):  # noqa: N818 - it says what is the matter
@@ -39,39 +45,50 @@ class Weights:
 
     Attributes:
         step: the name of its step that explores.
+        use: how that explores.
         values: signal → weight.
+        beside: what else is set for a question, `step.parameter` → value: it is read by rules, and passages
+            are not ranked again, also where models are set for that: they would be called too often.
     """
 
     pipeline: str
     step: str
+    use: str
     values: Mapping[str, float]
+    beside: Mapping[str, str]
 
     def settings(self) -> dict[str, str]:
         """`step.parameter` → value, for a question."""
-        return {f"{self.step}.passage_{name}": repr(value) for name, value in self.values.items()}
+        names = _WEIGHTS[self.use]
+        given = {f"{self.step}.{names[name]}": repr(value) for name, value in self.values.items()}
+        return {**self.beside, **given}
 
     def stored(self) -> dict[str, float]:
         """`pipeline.step.parameter` → value, as the store keeps it."""
-        return {f"{self.pipeline}.{self.step}.passage_{n}": value for n, value in self.values.items()}
+        names = _WEIGHTS[self.use]
+        return {f"{self.pipeline}.{self.step}.{names[name]}": value for name, value in self.values.items()}
 
-    def changed(self, names: Sequence[str], values: Sequence[float]) -> Weights:
+    def changed(self, values: Mapping[str, float]) -> Weights:
         """With other values for some."""
-        return Weights(self.pipeline, self.step, {**self.values, **dict(zip(names, values, strict=True))})
+        return replace(self, values={**self.values, **values})
 
 
 def weights_in_force(engine: Engine, pipeline: str) -> Weights:
     """The weights that a question would be answered with.
 
     Raises:
-        UsageError: when the pipeline does not rank passages by activation.
+        UsageError: when the pipeline does not rank passages by weights.
     """
     engine.live.read()
     definition = engine.pipeline(pipeline).definition
     for step in definition.steps:
-        if step.step == "explore" and step.use == "activation":
-            values = {name: float(step.parameters[f"passage_{name}"]) for name in SIGNALS}
-            return Weights(pipeline, step.name, values)
-    raise UsageError(f"{pipeline} does not rank passages by activation: it has no weights to learn")
+        if step.step == "explore" and step.use in _WEIGHTS:
+            values = {name: float(step.parameters[key]) for name, key in _WEIGHTS[step.use].items()}
+            beside = {f"{s.name}.use": "rules" for s in definition.steps if s.step == "ground"}
+            beside |= {f"{step.name}.use": step.use, f"{step.name}.rerank_weight": "0"}
+            return Weights(pipeline, step.name, step.use, values, beside)
+    ways = " or ".join(_WEIGHTS)
+    raise UsageError(f"{pipeline} does not explore by {ways}: it has no weights to learn")
 
 
 def tune(
@@ -118,12 +135,12 @@ def tune(
     after: dict[str, list[str]] = {}
     for fold in range(folds):
         held = {q for place, q in enumerate(questions) if place % folds == fold}
-        learned = weights.changed(names, search([e for e in examples if e.question not in held], start))
+        found = search([e for e in examples if e.question not in held], start)
+        learned = weights.changed(dict(zip(names, found, strict=True)))
         for question in sorted(held):
-            found = _retrieve(engine, question, learned)
-            after[question] = [str(result["chunk"]) for result in found["results"]]
+            after[question] = [str(r["chunk"]) for r in _retrieve(engine, question, learned)]
             heard()
-    learned = weights.changed(names, search(examples, start))
+    learned = weights.changed(dict(zip(names, search(examples, start), strict=True)))
     return learned, {
         "questions": len(questions),
         "helpful": sum(grade > 0 for grades in graded.values() for grade in grades.values()),
@@ -141,11 +158,12 @@ def _explore(
     """(the signals that there are, examples, question → what is ranked now)."""
     import numpy as np
 
+    seen = weights.changed({name: _TRACE for name, weight in weights.values.items() if not weight})
     found = {}
     for question in questions:
-        found[question] = _retrieve(engine, question, weights)["results"]
+        found[question] = _retrieve(engine, question, seen)
         heard()
-    there = {name for results in found.values() for result in results for name in result["signals"]}
+    there = {n for results in found.values() for r in results for n, value in r["signals"].items() if value}
     names = [name for name in weights.values if name in there]
     examples = []
     for question, results in found.items():
@@ -157,9 +175,10 @@ def _explore(
     return names, examples, {q: [str(r["chunk"]) for r in results] for q, results in found.items()}
 
 
-def _retrieve(engine: Engine, question: str, weights: Weights) -> dict[str, Any]:
-    settings = {**_BY_RULES, **weights.settings()}
-    return engine.retrieve(question, k=_DEPTH, pipeline=weights.pipeline, settings=settings)
+def _retrieve(engine: Engine, question: str, weights: Weights) -> list[dict[str, Any]]:
+    found = engine.retrieve(question, k=_DEPTH, pipeline=weights.pipeline, settings=weights.settings())
+    results: list[dict[str, Any]] = found["results"]
+    return results
 
 
 def _measures(

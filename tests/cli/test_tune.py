@@ -128,6 +128,25 @@ def test_from_marks(run: Run, mills: Path) -> None:
     assert in_force(run)["entities"] + in_force(run)["carrier"] > 0
 
 
+@pytest.mark.slow
+def test_the_weights_of_the_composite_score(run: Run, mills: Path, evalset: Path) -> None:
+    """Of whichever signals there are, also those that count nothing yet."""
+    run("config", "set", "graph_rag.exploration.use", "hybrid")
+    run("config", "set", "graph_rag.exploration.weight_activation", "0")
+    found = run("tune", "weights", "--evalset", evalset, "--apply", "--format", "json")
+    assert found.code == 0, found.err
+    weights = found.json["weights"]
+    assert {"words", "activation"} <= weights.keys()
+    assert "causes" not in weights  # no model said so of anything
+    assert found.json["applied"] is True
+    assert weights["activation"]["after"] > 0
+    kept = run("config", "get", "graph_rag.exploration.weight_activation").out
+    assert float(kept) == weights["activation"]["after"]
+    assert run("config", "get", "graph_rag.exploration.passage_words").out.strip() == "1"
+    run("tune", "weights", "--undo")
+    assert float(run("config", "get", "graph_rag.exploration.weight_activation").out) == 0
+
+
 def test_another_pipeline_is_refused(run: Run, store: Path) -> None:
     assert run("tune", "weights", "--pipeline", "nothing").code == 2
     run("config", "set", "graph_rag.exploration.use", "hops")

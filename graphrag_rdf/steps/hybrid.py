@@ -53,7 +53,9 @@ def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[G
     """Explore by the composite score; facts and sentences are gathered as by activation."""
     run = Activation(context, state, parameters, mode="hybrid")
     run.spread()
-    state.passages = _Composite(run, state, parameters).rank()
+    composite = _Composite(run, state, parameters)
+    state.passages = composite.rank()
+    composite.warn_of_failures()
     rerank_passages(context, state, run.step, parameters)
     run.gather()
     yield run.finish()
@@ -62,6 +64,7 @@ def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[G
 class _Composite:
     def __init__(self, run: Activation, state: State, parameters: Parameters) -> None:
         self.search = run.search
+        self.state = state
         self.parameters = parameters
         self.entities = [seed.entity for seed in state.seeds]
         self.own = {
@@ -108,6 +111,20 @@ class _Composite:
         explained = found[: max(self.parameters["passages"], self.parameters["rerank_limit"])]
         self._explain(explained)
         return found
+
+    def warn_of_failures(self) -> None:
+        """Say so if no model's answer could be had, or read, for passages that relations started from."""
+        origins = [NamedNode(iri) for iri in sorted(self.origins)]
+        rows = self.search.rows("relations/failures", chunks=origins) if origins else []
+        if not rows:
+            return
+        number = len({text_of(row["failure"]) for row in rows})
+        pairs = f"{number:,} pair{'s' if number != 1 else ''} with passages that were found"
+        why = text_of(rows[0]["reason"])
+        self.state.warn(
+            "relation_parse_fallback",
+            f"{pairs}: no relation could be read, only their order relates them; {why}",
+        )
 
     def _start_from(self, found: Sequence[PassageHit], hop: int) -> None:
         """Let relations start also from the best passages so far; each hop is worth less than the last."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,17 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.config import Settings, load_settings
+from graphrag_rdf.diagnosis import diagnostics
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.rdf.namespaces import RDFS, Graphs
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, ScriptedServer
 from tests.support.stores import open_engine
 
+Degrade = Callable[[Path, ScriptedServer], Settings]
 QUESTION = "Who invented the reversing gear?"
 INVENTOR = "http://trustgraph.ai/e/rhoda-tennant"
 
@@ -194,3 +197,89 @@ def test_a_model_is_not_asked_to_choose_from_nothing(place: Path, scripted_serve
         answer = final(engine, settings={"focus.offered_limit": "0"})
     assert not any("JSON Lines" in request.prompt for request in scripted_server.requests)
     assert answer["citations"]
+
+
+# --- each degraded mode is named, in the answer, in the trace, and by doctor if it lasts -----------------
+
+
+def damaged_words(place: Path, server: ScriptedServer) -> Settings:
+    del server
+    (place / "index" / "text" / "manifest.json").write_text("{")
+    return Settings()
+
+
+def missing_vectors(place: Path, server: ScriptedServer) -> Settings:
+    """An index of vectors that another model made: no vector of this one's can be compared with it."""
+    made = by_meaning(server, "openai/other-embedding")
+    with Engine.open(place, config=made) as engine:
+        engine.rebuild_indexes()
+    return by_meaning(server, "openai/test-embedding")
+
+
+def failing_embeddings(place: Path, server: ScriptedServer) -> Settings:
+    with Engine.open(place, config=by_meaning(server, "openai/test-embedding")) as engine:
+        engine.rebuild_indexes()
+    server.script(Reply(status=500, text="out of order"))
+    return by_meaning(server, "openai/test-embedding")
+
+
+def unreadable_relations(place: Path, server: ScriptedServer) -> Settings:
+    server.answer_with(lambda _: Reply("The first passage surely causes the second."))
+    with Engine.open(place, config=settings(server)) as engine:
+        assert engine.refresh_relations().warnings
+    return Settings()
+
+
+def no_model(place: Path, server: ScriptedServer) -> Settings:
+    del place, server
+    return Settings()
+
+
+def by_meaning(server: ScriptedServer, model: str) -> Settings:
+    overrides = {
+        "embedding.model": model,
+        "llm.api_base": server.base_url,
+        "llm.api_key": "secret-key-1234567890",
+        "llm.max_retries": 0,
+        "cache.enabled": False,
+    }
+    return load_settings(overrides=overrides).settings
+
+
+@pytest.mark.parametrize(
+    ("degrade", "kind", "lasts"),
+    [
+        (damaged_words, "index_missing", True),
+        (missing_vectors, "index_missing", True),
+        (failing_embeddings, "embedding_failed", False),
+        (unreadable_relations, "relation_parse_fallback", True),
+        (no_model, "no_llm", True),
+    ],
+)
+def test_each_degraded_mode_is_named(
+    place: Path, scripted_server: ScriptedServer, degrade: Degrade, kind: str, lasts: bool
+) -> None:
+    with Engine.open(place, config=degrade(place, scripted_server)) as engine:
+        answer = final(engine, settings={"exploration.use": "hybrid"})
+        assert kinds(answer).count(kind) == 1
+        assert answer["citations"], "it still works"
+        session = engine.store.select("trace/list", pipelines=[], limit=1, offset=0)[0]["session"]
+        rows = engine.store.select("trace/warnings", session=session)
+        assert kind in {text_of(row["type"]) for row in rows}
+        told = {warning["type"] for warning in diagnostics(engine)["warnings"]}
+        assert (kind in told) == lasts
+
+
+def test_nothing_is_named_that_is_not_degraded(place: Path, scripted_server: ScriptedServer) -> None:
+    """Relations that were read, vectors that are there."""
+    scripted_server.answer_with(
+        lambda request: Reply('{"relations": []}') if "<first>" in request.prompt else None
+    )
+    with Engine.open(place, config=settings(scripted_server)) as engine:
+        assert engine.refresh_relations().warnings == []
+        engine.rebuild_indexes()
+    with Engine.open(place, config=by_meaning(scripted_server, "openai/test-embedding")) as engine:
+        engine.rebuild_indexes()
+        answer = final(engine, settings={"exploration.use": "hybrid"})
+        assert kinds(answer) == ["no_llm"]
+        assert [warning["type"] for warning in diagnostics(engine)["warnings"]] == ["no_llm"]

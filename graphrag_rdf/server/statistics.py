@@ -10,6 +10,7 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from pyoxigraph import NamedNode
 
@@ -91,8 +92,24 @@ class Counter:
             return self._found
 
 
+def count_things(store: Store) -> dict[str, int]:
+    """How many documents, entities, facts and traces there are now.
+
+    All facts are read only when the content has changed: a question, which adds a trace, changes none of it.
+    """
+    row = store.select("server/trace-count")[0]
+    content = _content(store, store.content_commit())  # type: ignore[arg-type]  # a store is hashable
+    return {**content, "traces": rows.whole(row, "traces") or 0}
+
+
+@lru_cache(maxsize=4)
+def _content(store: Store, content_commit: int) -> dict[str, int]:
+    del content_commit
+    row = store.select("server/counts")[0]
+    return {name: rows.whole(row, name) or 0 for name in ("documents", "entities", "facts")}
+
+
 def _count(store: Store, commit: int) -> Counts:
-    things = store.select("server/counts")[0]
     found = [_count_graph(store, None)]
     for row in store.select("server/graphs", limit=_GRAPHS):
         graph = rows.node(row, "graph")
@@ -101,7 +118,7 @@ def _count(store: Store, commit: int) -> Counts:
     return Counts(
         commit,
         datetime.now(UTC),
-        {name: rows.whole(things, name) or 0 for name in ("documents", "entities", "facts", "traces")},
+        count_things(store),
         tuple(found),
     )
 

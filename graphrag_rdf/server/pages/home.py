@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,8 +10,7 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, represent
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace import rows
+from graphrag_rdf.server.statistics import count_things
 from graphrag_rdf.trace.catalogue import list_traces
 
 _RECENT = 10
@@ -24,7 +21,7 @@ async def home(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         store = service.store
-        counts = _counts(store, store.commit_number())
+        counts = count_things(store)
         return Forms(
             json=lambda: {"counts": counts},
             html=lambda: render(
@@ -38,11 +35,3 @@ async def home(request: Request) -> Response:
         )
 
     return await represent(request, forms)
-
-
-@lru_cache(maxsize=4)
-def _counts(store: Store, commit: int) -> dict[str, int]:
-    """Counted once for each commit."""
-    del commit
-    found = store.select("server/counts")[0]
-    return {name: rows.whole(found, name) or 0 for name in ("documents", "entities", "facts", "traces")}

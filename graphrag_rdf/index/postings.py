@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ _FLOAT32 = 1 + 1e-4  # more than enough for the rounding of a sum of 32-bit floa
 _LOCK_BUSY = "LockBusy"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Entry:
     """A document as indexed: `fields` has the framed terms of each, `keys` the names it is called by."""
 
@@ -73,15 +73,30 @@ class Weights:
 
     def score(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> float:
         """BM25 of a document, added up in the order of the terms."""
-        total, k1, b = 0.0, bm25.k1, bm25.b
+        return self.scorer(bm25)(entry)
+
+    def scorer(self, bm25: Bm25 = DEFAULT_BM25) -> Callable[[Entry], float]:
+        """`score` for many documents: what does not depend on them is worked out once."""
+        k1, b = bm25.k1, bm25.b
+        by_field: dict[str, list[tuple[str, float]]] = {}  # in the order of the terms, which is by field
         for field, term, weight in self.terms:
-            terms = entry.fields[field]
-            frequency = terms.count(f" {term} ")
-            if frequency:
-                length = rounded(terms.count(" ") // 2)
-                norm = k1 * (1 - b + b * length / self.mean[field])
-                total += weight * frequency * (k1 + 1) / (frequency + norm)
-        return total
+            by_field.setdefault(field, []).append((f" {term} ", weight))
+
+        def score(entry: Entry) -> float:
+            total = 0.0
+            for field, wanted in by_field.items():
+                terms = entry.fields[field]
+                norm = 0.0
+                for term, weight in wanted:
+                    frequency = terms.count(term)
+                    if frequency:
+                        if not norm:
+                            length = rounded(terms.count(" ") // 2)
+                            norm = k1 * (1 - b + b * length / self.mean[field])
+                        total += weight * frequency * (k1 + 1) / (frequency + norm)
+            return total
+
+        return score
 
 
 class Shelf:
@@ -230,6 +245,7 @@ class Shelf:
         if not weights.terms or k < 1:
             return []
         query, slack = self._candidates(weights)
+        score = weights.scorer()
         scored: dict[tuple[int, int], tuple[float, Entry]] = {}
         limit = k + 32
         while True:
@@ -238,7 +254,7 @@ class Shelf:
                 place = (address.segment_ord, address.doc)
                 if place not in scored:
                     entry = _entry(self._searcher.doc(address))
-                    scored[place] = (weights.score(entry), entry)
+                    scored[place] = (score(entry), entry)
             best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1].iri))
             if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
                 return best

@@ -277,7 +277,8 @@ class TextIndex:
             weights = self._weights(shelf, query, kind, language, boosts)
             found = shelf.best(weights, k)
         if bm25 != DEFAULT_BM25:
-            anew = [(weights.score(entry, bm25), entry) for _, entry in found]
+            score = weights.scorer(bm25)
+            anew = [(score(entry), entry) for _, entry in found]
             found = sorted(anew, key=lambda pair: (-pair[0], pair[1].iri))
         return [Hit(entry.iri, kind, score) for score, entry in found]
 
@@ -294,7 +295,8 @@ class TextIndex:
         shelf = self._shelves[kind]
         with self._guard():
             weights = self._weights(shelf, query, kind, language, boosts)
-            return {entry.iri: weights.score(entry) for entry in shelf.find("iri", iris)}
+            score = weights.scorer()
+            return {entry.iri: score(entry) for entry in shelf.find("iri", iris)}
 
     def rarity(self, query: str, *, kind: Kind, language: str | None = None) -> dict[str, float]:
         """The terms of a query with their inverse document frequency among the records of a kind.

@@ -10,30 +10,28 @@ paths, so the explanation is the computation.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, to_python
-from graphrag_rdf.steps.passage_scores import extent, record_passages, score_passages
+from graphrag_rdf.steps.gather import Gathering
+from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
+from graphrag_rdf.steps.search import QuestionSearch, node_of
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,
     Context,
-    Edge,
     Parameters,
     PassageHit,
     Seed,
-    SentenceHit,
     State,
-    Triple,
 )
-from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -43,8 +41,6 @@ _SEARCHED = 200  # sentences asked of each index
 _OF_HUBS = 50  # the best of them, which are looked at for hubs that the question names
 _BM25 = Bm25(k1=0.6, b=0.5)  # sentences are short: a word said twice says little more
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words
-_UNREAD_OF = 20  # entities whose imported facts are looked for
-_UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
 _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it: 1/(1 + this × ln passages)
 
 
@@ -122,7 +118,8 @@ class Activation:
                 break
             used.update(carrier.sentence.value for carrier in picked)
             self.carriers += picked
-            fresh = alike + self._receive(picked, self._mentioned(picked))
+            mentioned = self._mentioned(carrier.sentence.value for carrier in picked)
+            fresh = alike + self._receive(picked, mentioned)
             self._look_up(fresh)
         self._settle()
 
@@ -156,15 +153,14 @@ class Activation:
         for row in self.search.rows("retrieval/carriers", entities=entities):
             entity, sentence = node_of(row["entity"]).value, node_of(row["sentence"])
             found.setdefault(entity, set()).add(sentence)
-            place = entity, _chunk_of(sentence)
+            place = entity, chunk_of(sentence.value)
             if "about" in row:
                 topics.add(place)
             else:
                 mentions.setdefault(place, set()).add(sentence)
         for place in sorted(topics | mentions.keys()):
             entity, chunk = place
-            value = extent(len(mentions.get(place, ())), int(place in topics))
-            self.active[entity].extents[chunk] = value
+            self.active[entity].extents[chunk] = len(mentions.get(place, ())), int(place in topics)
         return found
 
     def _found_of(self, entities: set[str]) -> dict[str, set[NamedNode]]:
@@ -172,10 +168,10 @@ class Activation:
         found: dict[str, set[NamedNode]] = {}
         searched = sorted(self.lexical.keys() | self.search.vector.keys()) if entities else []
         searched.sort(key=self.similarity, reverse=True)
-        for row in self._rows_of(searched[:_OF_HUBS]):
-            entity = node_of(row["entity"]).value
-            if entity in entities:
-                found.setdefault(entity, set()).add(node_of(row["sentence"]))
+        for sentence, mentioned in self._mentioned(searched[:_OF_HUBS]).items():
+            for entity in mentioned:
+                if entity.value in entities:
+                    found.setdefault(entity.value, set()).add(NamedNode(sentence))
         return found
 
     def _pick(self, number: int, used: set[str]) -> list[Carrier]:
@@ -188,18 +184,10 @@ class Activation:
                 picked.append(Carrier(best, self.active[iri].entity, similarity, number))
         return picked
 
-    def _mentioned(self, carriers: list[Carrier]) -> dict[str, list[NamedNode]]:
-        mentioned: dict[str, list[NamedNode]] = {}
-        for row in self._rows_of(sorted({carrier.sentence.value for carrier in carriers})):
-            mentioned.setdefault(node_of(row["sentence"]).value, []).append(node_of(row["entity"]))
-        return mentioned
+    def _mentioned(self, sentences: Iterable[str]) -> Mapping[str, tuple[NamedNode, ...]]:
+        return mentions_of(self.context, self.state, self.step, sentences)
 
-    def _rows_of(self, sentences: list[str]) -> list[Row]:
-        """Sentences with what they mention."""
-        nodes = [NamedNode(iri) for iri in sentences]
-        return self.search.rows("retrieval/mentioned-entities", sentences=nodes) if nodes else []
-
-    def _receive(self, carriers: list[Carrier], mentioned: dict[str, list[NamedNode]]) -> list[str]:
+    def _receive(self, carriers: list[Carrier], mentioned: Mapping[str, Iterable[NamedNode]]) -> list[str]:
         """Let the entities that carriers mention receive; returns those that are reached for the first time.
 
         Who was reached is known before anybody receives, so that the order of carriers does not matter.
@@ -211,7 +199,7 @@ class Activation:
             value = passed[carrier]
             if value < self.parameters["threshold"]:
                 continue
-            for entity in mentioned.get(carrier.sentence.value, []):
+            for entity in mentioned[carrier.sentence.value]:
                 known = self.active.get(entity.value)
                 if entity.value in excluded:
                     continue
@@ -287,103 +275,9 @@ class Activation:
         spread = best - least or 1.0
         return [(hit.iri, (hit.score - least) / spread) for hit in hits]
 
-    # --- for the answer ----------------------------------------------------------------------------
-
     def gather(self) -> None:
-        """What an answer may rest on: the sentences of the best passages, the facts quoted from them, and
-        facts of active entities that were read from no text.
-        """
-        top = self.state.passages[: self.parameters["passages"]]
-        self._sentences(top)
-        hits = {hit.sentence.value: hit for hit in self.state.hits}
-        edges: dict[Triple, Edge] = {}
-        if hits:
-            asked = [hit.sentence for hit in self.state.hits]
-            for row in self.search.rows("retrieval/quoted-facts", sentences=asked):
-                edge = self._edge(row, edges)
-                if edge is not None:
-                    edge.sentences = (*edge.sentences, node_of(row["sentence"]))
-        for row in self._unread():
-            self._edge(row, edges)
-        for edge in edges.values():
-            self._score(edge, [hits[node.value] for node in edge.sentences])
-        self.state.edges = sorted(edges.values(), key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
-
-    def _sentences(self, top: list[PassageHit]) -> None:
-        if not top:
-            return
-        share = {hit.chunk.value: hit.score / top[0].score if top[0].score else 0.0 for hit in top}
-        rows = self.search.rows("retrieval/passage-sentences", chunks=[hit.chunk for hit in top])
-        sentences = sorted({node_of(row["sentence"]) for row in rows}, key=lambda node: node.value)
-        sentences.sort(key=lambda node: -self.similarity(node.value))
-        sentences = sentences[: self.parameters["sentence_limit"]]
-        if not sentences:
-            return
-        mentions: dict[str, list[NamedNode]] = {}
-        for row in self.search.rows("retrieval/mentioned-entities", sentences=sentences):
-            mentions.setdefault(node_of(row["sentence"]).value, []).append(node_of(row["entity"]))
-        for node in sentences:
-            entities = tuple(mentions.get(node.value, ()))
-            hit = SentenceHit(
-                node,
-                entities,
-                lexical=self.lexical.get(node.value, 0.0),
-                vector=self.search.vector.get(node.value, 0.0) if self.search.vector else None,
-                graph=max(self._reached(entities), share[_chunk_of(node)] * 0.9),
-            )
-            hit.score = self.search.mean(hit.lexical, hit.vector, hit.graph)
-            self.state.hits.append(hit)
-        self.state.hits.sort(key=lambda hit: (-hit.score, hit.sentence.value))
-
-    def _reached(self, entities: Iterable[NamedNode]) -> float:
-        """How surely any of them was reached: activation as a share of the most that any entity has."""
-        most = max((active.value for active in self.active.values()), default=0.0)
-        values = [self.active[e.value].value for e in entities if e.value in self.active]
-        return max(values, default=0.0) / most if most else 0.0
-
-    def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says, as they were imported."""
-        if not self.search.rows("retrieval/imports"):
-            return []
-        surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))[:_UNREAD_OF]
-        entities = [active.entity for active in surest]
-        return [
-            row
-            for inverse in (False, True)
-            for row in self.search.rows(
-                "retrieval/unread-facts", entities=entities, inverse=inverse, limit=_UNREAD_AMONG
-            )
-        ]
-
-    def _edge(self, row: Row, edges: dict[Triple, Edge]) -> Edge | None:
-        """The edge of a row, known or new; None for one with an entity that is excluded."""
-        s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
-        triple: Triple = (s, p, o)  # type: ignore[assignment]
-        ends = tuple(node_of(row[name]) for name in ("s_canonical", "o_canonical") if name in row)
-        if triple in edges or not set(self.state.exclude).isdisjoint(ends):
-            return edges.get(triple)
-        reached = [self.active[end.value] for end in ends if end.value in self.active]
-        nearest = min(reached, key=lambda a: (a.round, -a.value, a.entity.value), default=None)
-        edges[triple] = Edge(
-            triple=triple,
-            s_label=label_of(row.get("s_label"), s),
-            p_label=label_of(row.get("p_label"), p),
-            o_label=label_of(row.get("o_label"), o),
-            hop=(nearest.round if nearest else self.parameters["rounds"]) + 1,
-            direction="in" if nearest and ends and nearest.entity != ends[0] else "out",
-            origin=nearest.entity if nearest else s,
-            ends=ends,
-        )
-        return edges[triple]
-
-    def _score(self, edge: Edge, said_by: list[SentenceHit]) -> None:
-        """The parts of an edge's score, from itself and the sentences that say it."""
-        own = self.search.words.coverage(edge.text)
-        edge.lexical = 0.5 * max((hit.lexical for hit in said_by), default=own) + 0.5 * own
-        if self.search.vector:
-            edge.vector = max(((hit.vector or 0.0) for hit in said_by), default=0.0)
-        edge.graph = max((hit.graph for hit in said_by), default=self._reached(edge.ends))
-        edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
+        """What an answer may rest on, from the passages as they are ranked."""
+        Gathering(self.search, self.active, self.lexical).run(self.similarity)
 
     # --- record ------------------------------------------------------------------------------------
 
@@ -421,7 +315,3 @@ def _to_start_from(seeds: list[Seed]) -> list[Seed]:
             kept.append(seed)
             taken.add(seed.matched_text)
     return kept
-
-
-def _chunk_of(sentence: NamedNode) -> str:
-    return sentence.value.partition("#")[0]

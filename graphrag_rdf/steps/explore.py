@@ -16,6 +16,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.mentions import mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
@@ -196,12 +197,8 @@ class _Exploration:
         """What the best sentences of both searches mention."""
         limit = self.parameters["sentence_limit"]
         best = sorted({*_top(self.lexical, limit), *_top(self.vector, limit)})
-        mentioned: dict[str, list[NamedNode]] = {iri: [] for iri in best}
-        if best:
-            sentences = [NamedNode(iri) for iri in best]
-            for row in self.search.rows("retrieval/mentioned-entities", sentences=sentences):
-                mentioned[node_of(row["sentence"]).value].append(node_of(row["entity"]))
-        return mentioned
+        found = mentions_of(self.context, self.state, self.step, best)
+        return {sentence: list(found[sentence]) for sentence in best}
 
     def _sentences(self) -> None:
         """Score the best sentences of both searches by what they mention of what was reached."""

@@ -126,7 +126,7 @@ def _select(
         and (hit.entities or not state.seeds)
     ]
     selections += [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
-    attach_sources(context, step, selections)
+    attach_sources(context, state, step, selections)
     selections = [selection for selection in selections if selection.sources]
     spoken = _coverage(context, state, selections)
     # what a model chose with a reason counts; what was ranked must speak of what was asked
@@ -173,7 +173,6 @@ def _record(context: Context, step: Step, selections: Sequence[Selection]) -> No
         shared = (
             *score_facts(about),
             (RAG.rank, integer(index + 1)),
-            (RAG.index, integer(index)),
             (TG.concept, Literal(selection.concept) if selection.concept else None),
             (TG.reasoning, Literal(selection.reasoning) if selection.reasoning else None),
         )

@@ -23,6 +23,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, to_python
+from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.search import QuestionSearch, node_of
 from graphrag_rdf.steps.state import (
     Activated,
@@ -74,7 +75,7 @@ def score_passages(
     ]
     _rank(found, weights)
     with_hubs = found[: explained * _WITH_HUBS]
-    _add_entities(search, active, with_hubs, weights["entities"])
+    _add_entities(search, active, with_hubs, weights["entities"], parameters["hub_limit"])
     _rank(found, weights)
     for hit in found[:explained]:
         if hit.chunk.value in best:
@@ -110,7 +111,7 @@ def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier])
     best: dict[str, PassagePath] = {}
     for carrier in carriers:
         origin = active[carrier.origin.value]
-        chunk = carrier.sentence.value.partition("#")[0]
+        chunk = chunk_of(carrier.sentence.value)
         path = PassagePath(
             carrier.origin,
             origin.value,
@@ -132,8 +133,9 @@ def _activations(active: Mapping[str, Activated]) -> dict[str, float]:
     """What active entities add to each chunk; hubs, whose chunks nobody asked for, add nothing yet."""
     total: dict[str, float] = {}
     for _, entity in sorted(active.items()):
-        for chunk, value in entity.extents.items():
-            total[chunk] = total.get(chunk, 0.0) + entity.value * _entity_weight(entity) * value
+        for chunk, (mentions, topics) in entity.extents.items():
+            value = entity.value * _entity_weight(entity) * extent(mentions, topics)
+            total[chunk] = total.get(chunk, 0.0) + value
     return total
 
 
@@ -142,25 +144,35 @@ def _entity_weight(entity: Activated) -> float:
 
 
 def _add_entities(
-    search: QuestionSearch, active: Mapping[str, Activated], hits: Sequence[PassageHit], weight: float
+    search: QuestionSearch,
+    active: Mapping[str, Activated],
+    hits: Sequence[PassageHit],
+    weight: float,
+    hub_limit: int,
 ) -> None:
     """Give passages the paths of all entities that they mention, hubs too, with their shares of the score."""
-    if not active or not hits:
-        return
     by_chunk = {hit.chunk.value: hit for hit in hits}
-    for row in search.rows("retrieval/passage-entities", chunks=[hit.chunk for hit in hits]):
-        entity = active.get(node_of(row["entity"]).value)
-        if entity is None:
-            continue
-        n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
-        path = PassagePath(entity.entity, entity.value, _entity_weight(entity) * extent(n, topics), n)
-        by_chunk[node_of(row["chunk"]).value].paths.append(path)
+    for entity in active.values():
+        for chunk in entity.extents.keys() & by_chunk.keys():
+            by_chunk[chunk].paths.append(_path(entity, *entity.extents[chunk]))
+    hubs = [entity.entity for _, entity in sorted(active.items()) if entity.passages > hub_limit]
+    if hubs and hits:
+        chunks = [hit.chunk for hit in hits]
+        for row in search.rows("retrieval/passage-entities", chunks=chunks, entities=hubs):
+            n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
+            path = _path(active[node_of(row["entity"]).value], n, topics)
+            by_chunk[node_of(row["chunk"]).value].paths.append(path)
     for hit in hits:
         hit.paths.sort(key=lambda path: str(path.entity))  # sums do not depend on the store's order
         total = sum(path.value for path in hit.paths)
         hit.signals["entities"] = total / (1 + total)
         for path in hit.paths:  # all of them saturate together
             path.share = weight * path.value / (1 + total)
+
+
+def _path(entity: Activated, mentions: int, topics: int) -> PassagePath:
+    weight = _entity_weight(entity) * extent(mentions, topics)
+    return PassagePath(entity.entity, entity.value, weight, mentions)
 
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:

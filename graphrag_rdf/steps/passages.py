@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.search import label_of, node_of
 from graphrag_rdf.steps.state import Context, PassageHit, PassagePath, State
 
@@ -26,7 +27,7 @@ def rank_passages(context: Context, state: State, k: int) -> list[PassageHit]:
             sentences[sentence.value] = max(sentences.get(sentence.value, 0.0), edge.score)
     entities = {hit.sentence.value: hit.entities for hit in state.hits}
     for iri, score in sentences.items():
-        passage = _of(found, iri.partition("#")[0])
+        passage = _of(found, chunk_of(iri))
         mentioned = entities.get(iri) or (None,)
         passage.paths.append(PassagePath(mentioned[0], score, 1.0, sentence=NamedNode(iri)))
     if context.text_index is not None:

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
-from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.sources import source_quote
+from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.sources import sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Seed, Selection, SourceQuote, State
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
@@ -217,26 +216,19 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
     found = _without_sentence(state, quotes=not wanted)
     if not wanted:
         return list(found.values())
-    nodes = [NamedNode(iri) for iri in sorted(wanted)]
-    sources = context.store.run("provenance/sentence-sources", sentences=nodes)
-    mentions = context.store.run("retrieval/mentioned-entities", sentences=nodes)
-    for run in (sources, mentions):
-        context.recorder.queried(step, run)
-    entities: dict[str, set[str]] = {}
-    for row in mentions.rows:
-        entities.setdefault(text_of(row["sentence"]), set()).add(text_of(row["entity"]))
+    entities = {
+        iri: {e.value for e in named} for iri, named in mentions_of(context, state, step, wanted).items()
+    }
     for edge in state.edges:
         for node in edge.sentences:
             entities.setdefault(node.value, set()).update(end.value for end in edge.ends)
     for hit in state.hits:
         entities.setdefault(hit.sentence.value, set()).update(entity.value for entity in hit.entities)
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    for row in sources.rows:
-        source = source_quote(row)
-        key = source.sentence or ""
-        score = max(wanted[key].score, scores.get(key, 0.0))
-        named = frozenset(entities.get(key, ()))
-        found.setdefault(key, Candidate(source.quote, score, wanted[key], source, entities=named))
+    for iri, source in sentence_sources(context, state, step, wanted).items():
+        score = max(wanted[iri].score, scores.get(iri, 0.0))
+        named = frozenset(entities.get(iri, ()))
+        found.setdefault(iri, Candidate(source[0].quote, score, wanted[iri], source[0], entities=named))
     return list(found.values())
 
 

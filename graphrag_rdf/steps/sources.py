@@ -5,17 +5,17 @@ Facts that were read from no text (imported, by hand) lead to the file or decisi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import Term, text_of, to_python
-from graphrag_rdf.steps.state import Context, Selection, SourceQuote, Triple
+from graphrag_rdf.steps.state import Context, Selection, SourceQuote, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step
 
 
-def attach_sources(context: Context, step: Step, selections: Sequence[Selection]) -> None:
+def attach_sources(context: Context, state: State, step: Step, selections: Sequence[Selection]) -> None:
     """Give each selection all its sources, in a query for each kind of source."""
     edges = {selection.edge.triple: selection for selection in selections if selection.edge}
     if edges:
@@ -24,23 +24,62 @@ def attach_sources(context: Context, step: Step, selections: Sequence[Selection]
         if bare:
             _attach(context, step, "provenance/containers", bare)
         _attach(context, step, "provenance/origins", edges)
-    sentences = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
-    if sentences:
-        run = context.store.run(
-            "provenance/sentence-sources", sentences=[NamedNode(iri) for iri in sorted(sentences)]
-        )
+    hits = {selection.hit.sentence.value: selection for selection in selections if selection.hit}
+    for sentence, sources in sentence_sources(context, state, step, hits).items():
+        hits[sentence].sources = sources
+
+
+def sentence_sources(
+    context: Context, state: State, step: Step, sentences: Iterable[str]
+) -> Mapping[str, tuple[SourceQuote, ...]]:
+    """Where sentences stand: asked once in a question, however many steps want to know it.
+
+    Args:
+        step: records the query for those that were not asked for before.
+        sentences: IRIs.
+
+    Returns:
+        sentence → its sources, in the order of documents and places; those that are gone are absent.
+    """
+    wanted = set(sentences)
+    unknown = sorted(wanted - state.sources.keys())
+    if unknown:
+        run = context.store.run("provenance/sentence-sources", sentences=[NamedNode(iri) for iri in unknown])
         context.recorder.queried(step, run)
-        for row in run.rows:
-            _add(sentences[text_of(row["sentence"])], row)
+        state.sources.update(dict.fromkeys(unknown, ()))
+        for row in sorted(run.rows, key=_place):
+            key, source = text_of(row["sentence"]), source_quote(row)
+            if source not in state.sources[key]:
+                state.sources[key] = (*state.sources[key], source)
+    found = {iri: state.sources[iri] for iri in wanted if state.sources[iri]}
+    return dict(
+        sorted(found.items(), key=lambda item: (item[1][0].document, item[1][0].char_offset or 0, item[0]))
+    )
 
 
 def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
     run = context.store.run(template, edges=list(edges))
     context.recorder.queried(step, run)
-    for row in run.rows:
+    for row in sorted(run.rows, key=_place):
         selection = edges.get((row["s"], row["p"], row["o"]))  # type: ignore[arg-type]
         if selection is not None:
             _add(selection, row)
+
+
+def _place(row: Row) -> tuple[str, int, int, str]:
+    """Where a row stands among others: by document and place, the unlocated first; what has no place stays.
+
+    Queries do not order such rows: the engine would read the texts anew for each comparison.
+    """
+    if "chunk" not in row:
+        return "", 0, -1, ""
+    offset = _int(row.get("offset"))
+    return (
+        text_of(row["document"]),
+        _int(row.get("chunk_offset")) or 0,
+        -1 if offset is None else offset,
+        _text(row.get("evidence")) or "",
+    )
 
 
 def _add(selection: Selection, row: Row) -> None:

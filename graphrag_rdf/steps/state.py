@@ -130,7 +130,8 @@ class Activated:
         origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
         similarity: of the carrier to the question, 0 to 1; None for seeds.
         passages: how many passages mention it, at most one more than a hub may have.
-        extents: how much it is a matter of each of those (see `passage_scores.extent`); of a hub, of none.
+        extents: of each of those, how many of its sentences mention it, and 1 if it is about it, else 0; of
+            a hub none.
     """
 
     entity: NamedNode
@@ -140,7 +141,7 @@ class Activated:
     origin: NamedNode | None = None
     similarity: float | None = None
     passages: int = 1
-    extents: dict[str, float] = field(default_factory=dict)
+    extents: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,6 +327,9 @@ class State:
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
         vouched: whether a model said of what was found, and is left, that it helps.
+        mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
+            (`mentions.mentions_of`).
+        sources: where sentences stand, likewise (`sources.sentence_sources`).
     """
 
     question: str
@@ -345,6 +349,9 @@ class State:
     exclude: Sequence[NamedNode] = ()
     entity_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
+    mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)
+    topics: dict[str, set[NamedNode]] = field(default_factory=dict)
+    sources: dict[str, tuple[SourceQuote, ...]] = field(default_factory=dict)
 
     @property
     def conversation(self) -> list[dict[str, str]]:

@@ -7,11 +7,12 @@ Original bytes, page texts, prompts, raw completions, rendered queries. RDF poin
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import count
 from pathlib import Path
 
 from pyoxigraph import NamedNode
@@ -34,6 +35,8 @@ class Librarian:
         self._memory: dict[str, bytes] = {}
         self._lock = threading.Lock()
         self._held: Counter[str] = Counter()
+        self._own = secrets.token_hex(8)
+        self._numbers = count()
 
     def put(self, data: str | bytes, *, hold: bool = False) -> NamedNode:
         """Store bytes (a text as UTF-8) and return their IRI.
@@ -55,17 +58,8 @@ class Librarian:
         if self._path is None:
             self._memory[key] = packed
             return iris.stored_object(key)
-        target = self._file(key)
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(packed)
-                Path(temporary).replace(target)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+            _write_whole(self._file(key), self._temporary(), packed)
         except OSError as error:
             raise StoreError(
                 f"{self._path} cannot be written: {error}", hint="check free space and permissions"
@@ -150,9 +144,35 @@ class Librarian:
                 erased += self.delete(iri)
         return erased
 
+    def _temporary(self) -> str:
+        """A name that no other librarian or thread takes, without asking the folder."""
+        return f".new-{self._own}-{next(self._numbers)}"
+
     def _file(self, key: str) -> Path:
         assert self._path is not None  # noqa: S101
         return self._path / key[:2] / key
+
+
+def _write_whole(target: Path, temporary: str, content: bytes) -> None:
+    """Write a file so that it is there whole or not at all; makes its folder if that is missing."""
+    beside = target.with_name(temporary)
+    try:
+        try:
+            handle = _create(beside)
+        except FileNotFoundError:  # rarely: there are 256 of these folders
+            target.parent.mkdir(parents=True, exist_ok=True)
+            handle = _create(beside)
+        with os.fdopen(handle, "wb", buffering=0) as file:
+            while content:
+                content = content[file.write(content) :]
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _create(path: Path) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
 
 
 def _key(iri: NamedNode | str) -> str | None:

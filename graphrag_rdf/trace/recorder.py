@@ -145,8 +145,7 @@ class TraceRecorder:
             ]
         if model:
             quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
-        yield self._emit("session", self.session, quads)
-        quads = [
+        asked = [
             self.quad(self.question, RDF.type, PROV.Entity),
             self.quad(self.question, RDF.type, TG.Question),
             *(self.quad(self.question, RDF.type, kind) for kind in question_types),
@@ -156,7 +155,9 @@ class TraceRecorder:
             self.quad(self.question, PROV.wasGeneratedBy, self.session),
         ]
         self.steps.append({"iri": self.question.value, "type": "question", "started": started.isoformat()})
-        yield self._emit("question", self.question, quads)
+        self._write([*quads, *asked])
+        yield self._message("session", self.session, quads)
+        yield self._message("question", self.question, asked)
 
     def end(self, outcome: str = "completed") -> None:
         """Close the session: `completed`, `failed` or `cancelled`."""
@@ -331,6 +332,9 @@ class TraceRecorder:
 
     def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
         self._write(quads)
+        return self._message(kind, node, quads, **details)
+
+    def _message(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
         return GraphRagResponse(
             message_type="explain",
             kind=kind,

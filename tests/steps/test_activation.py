@@ -79,7 +79,10 @@ def test_carriers_mention_both_ends(samples: Engine, question: str) -> None:
     found = reached(samples, question)
     for iri, entity in found.items():
         if entity.carrier is not None and entity.origin is not None:
-            rows = samples.store.select("retrieval/mentioned-entities", sentences=[entity.carrier])
+            chunk = NamedNode(entity.carrier.value.partition("#")[0])
+            rows = samples.store.select(
+                "retrieval/mentioned-entities", sentences=[entity.carrier], chunks=[chunk]
+            )
             mentioned = {str(row["entity"]) for row in rows}
             assert {f"<{iri}>", str(entity.origin)} <= mentioned
 

@@ -97,7 +97,7 @@ class OnnxModel:
         tokenizer.no_padding()
         tokenizer.enable_truncation(min(limit, MAX_TOKENS))
         self.inputs = {tensor.name for tensor in session.get_inputs()}
-        self._session, self._tokenizer = session, tokenizer
+        self._tokenizer, self._session = tokenizer, session  # last: who sees a session finds all else
 
 
 def missing_extra(kind: str, model: str, extra: str, error: ImportError) -> SearchIndexError:

@@ -33,6 +33,14 @@ DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
 DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;
+      rag:rankedPassage ?passage .
+    ?passage rag:scoreShare|rag:activationPath|rag:relationPath ?node .
+    ?node ?property ?value .
+  }
+} ;
+DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
+  GRAPH <urn:graph:retrieval> {
+    ?step prov:wasGeneratedBy {{ session }} ;
       ?link ?node .
     FILTER(CONTAINS(STR(?node), STRAFTER(STR({{ session }}), "session:")))
     FILTER NOT EXISTS { ?node prov:wasGeneratedBy {{ session }} }

@@ -15,7 +15,9 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import datetime_, double, now, text_of, to_python
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.export import trace_quads
 from graphrag_rdf.trace.page import render_page
+from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 
@@ -222,3 +224,19 @@ def test_without_relations_it_ranks_by_what_search_says(samples: Engine) -> None
     found = retrieve(samples)
     assert found["results"][0]["signals"]["words"] == 1
     assert all(result["signals"]["relates"] == 0 for result in found["results"])
+
+
+@pytest.mark.parametrize("way", ["hybrid", "activation", "hops"])
+def test_a_trace_is_exported_whole_and_goes_whole(engine: Engine, way: str) -> None:
+    """With the shares and paths of its passages."""
+    settings = {"exploration.use": way, "focus.filter": "rerank"}
+    *_, last = engine.ask("Who invented the reversing gear?", settings=settings)
+    assert last.answer is not None
+    node = NamedNode(last.answer["question_iri"])
+    session = NamedNode(text_of(engine.store.select("trace/session-of", node=node)[0]["session"]))
+    run = session.value.rsplit(":", 1)[-1]
+    stored = {(q.subject, q.predicate, q.object) for q in engine.store.quads() if run in str(q)}
+    exported = trace_quads(engine.store, session, with_sources=False)
+    assert {(q.subject, q.predicate, q.object) for q in exported} == stored
+    delete_trace(engine.store, engine.librarian, session)
+    assert not [quad for quad in engine.store.quads() if run in str(quad)]

@@ -178,6 +178,7 @@ def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, b
         "llm_enabled": settings.llm.model is not None,
         "bm25_enabled": healthy.get("text", False),
         "vectors_enabled": settings.embedding.model is not None and healthy.get("vectors", False),
+        "rerank_enabled": settings.rerank.model is not None,
         "entity_normalize_enabled": True,
         "hash_incremental_enabled": True,
         "relations_enabled": settings.relations.build,
@@ -222,8 +223,9 @@ def probe(engine: Engine) -> dict[str, dict[str, Any]]:
     its vectors, and do they fit the index?
 
     Returns:
-        `llm` and `embedding`, each with `model`, `reachable`, and `seconds` or `error` and `hint`; the latter
-        with `dimension`, `index_dimension` and `fits` (None where there is no index of vectors yet).
+        `llm`, `embedding` and `rerank`, each with `model`, `reachable`, and `seconds` or `error` and `hint`;
+        `embedding` with `dimension`, `index_dimension` and `fits` (None where there is no index of vectors
+        yet).
     """
     found: dict[str, dict[str, Any]] = {}
     gateway = engine.impatient_gateway()
@@ -231,6 +233,8 @@ def probe(engine: Engine) -> dict[str, dict[str, Any]]:
         found["llm"] = _tried(model, lambda: _answers(gateway))
     if name := engine.settings.embedding.model:
         found["embedding"] = _tried(name, lambda: _dimensions(engine, name, gateway))
+    if reranker := engine.settings.rerank.model:
+        found["rerank"] = _tried(reranker, lambda: _scores(engine, reranker, gateway))
     return found
 
 
@@ -245,6 +249,19 @@ def _tried(model: str, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 
 def _answers(gateway: LlmGateway) -> dict[str, Any]:
     gateway.chat([{"role": "user", "content": "Answer with the word: yes"}], purpose="probe", max_tokens=16)
+    return {}
+
+
+def _scores(engine: Engine, name: str, gateway: LlmGateway) -> dict[str, Any]:
+    from graphrag_rdf.index.rerankers import reranker_for
+
+    if name.startswith("local:"):
+        reranker = engine.cross_encoder
+    else:
+        reranker = reranker_for(
+            name, lexical=lambda _: 0.0, embedder=engine.embedder, gateway_rerank=gateway.rerank
+        )
+    reranker.scores("probe", ["probe"])
     return {}
 
 
@@ -315,6 +332,7 @@ def _models(settings: Settings) -> dict[str, str | None]:
     return {
         "llm": settings.llm.model,
         "embedding": settings.embedding.model,
+        "rerank": settings.rerank.model,
         "extraction": _extraction(settings),
     }
 

@@ -100,6 +100,7 @@ def models(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-test")
     monkeypatch.setenv("GRAPHRAG_RDF_EMBEDDING__MODEL", "openai/test-embedding")
+    monkeypatch.setenv("GRAPHRAG_RDF_RERANK__MODEL", "infinity/test-reranker")
     return scripted_server
 
 
@@ -114,6 +115,8 @@ def test_models_are_asked_only_when_told_to(run: Run, store: Path, models: Scrip
     assert probed["llm"]["reachable"]
     assert probed["embedding"]["dimension"] == probed["embedding"]["index_dimension"] > 0
     assert probed["embedding"]["fits"]
+    assert probed["rerank"]["reachable"]
+    assert any(request.path.endswith("/rerank") for request in models.requests)
     assert "answers in" in run("doctor", "--probe").out
 
 

@@ -27,7 +27,7 @@ from graphrag_rdf.store.answers import read_graph, read_results
 from graphrag_rdf.store.base import Answer, Changes, TemplateStore
 from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, Probe
-from graphrag_rdf.store.updates import data, line, placed, sequence
+from graphrag_rdf.store.updates import canonical, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
 
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
@@ -160,8 +160,9 @@ class RemoteStore(TemplateStore):
         """The updates that write the changes: one, or where that is too large, several."""
         renderer, settings = self.renderer, self.endpoint.settings
         parts = [self.render(name, **values) for name, values in changes.updates]
-        remove = [*placed(encode_removal(changes.remove, renderer.dialect), renderer.facts_graph)]
-        add = [*placed(encode(changes.add, renderer.dialect), renderer.facts_graph)]
+        gone = encode_removal(canonical(changes.remove), renderer.dialect)
+        new = encode(canonical(changes.add), renderer.dialect)
+        remove, add = (list(placed(quads, renderer.facts_graph)) for quads in (gone, new))
         size = sum(len(part.encode()) for part in parts) + sum(map(self._bytes, (*remove, *add)))
         marks = [] if self.capabilities.numbered else self._marks(number, content=changes.content)
         stale = [] if self.capabilities.numbered else self._stale(content=changes.content)
@@ -195,7 +196,7 @@ class RemoteStore(TemplateStore):
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
-        encoded = placed(encode(quads, self.renderer.dialect), self.renderer.facts_graph)
+        encoded = placed(encode(canonical(quads), self.renderer.dialect), self.renderer.facts_graph)
         with self._lock, self._numbered():
             for batch in self._batches(encoded):
                 self._write(self._data("INSERT", batch), content=True)

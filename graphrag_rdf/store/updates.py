@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
-from pyoxigraph import DefaultGraph, NamedNode, Quad
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Store, Triple
 
+from graphrag_rdf.rdf.namespaces import RDF, XSD
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.dialect import Dialect, Graph, spelled
+
+_TEXTS = frozenset({XSD.string, RDF.langString, RDF.dirLangString})
+_ANY = NamedNode("urn:any")
 
 
 def sequence(updates: Iterable[str]) -> str:
@@ -45,6 +51,32 @@ def line(quad: Quad, dialect: Dialect) -> str:
     if dialect == "rdf12":
         return f"{quad.triple} ."
     return f"{quad.subject} {quad.predicate} {spelled(quad.object, dialect)} ."
+
+
+def canonical(quads: Iterable[Quad]) -> Iterator[Quad]:
+    """Quads with their literals as the embedded store keeps them (`2.50` becomes `2.5`), whatever an engine
+    does: so stores of the same documents are the same everywhere.
+    """
+    for quad in quads:
+        term = _canonical(quad.object)
+        yield quad if term is quad.object else Quad(quad.subject, quad.predicate, term, quad.graph_name)
+
+
+def _canonical(term: Term) -> Term:
+    if isinstance(term, Literal):
+        return term if term.datatype in _TEXTS else _canonical_literal(term)
+    if isinstance(term, Triple):
+        found = _canonical(term.object)
+        return term if found is term.object else Triple(term.subject, term.predicate, found)
+    return term
+
+
+@lru_cache(maxsize=1 << 14)
+def _canonical_literal(literal: Literal) -> Term:
+    store = Store()
+    store.add(Quad(_ANY, _ANY, literal))
+    found: Term = next(iter(store)).object
+    return found
 
 
 def placed(quads: Iterable[Quad], facts: NamedNode | None) -> Iterator[Quad]:

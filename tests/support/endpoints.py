@@ -147,7 +147,24 @@ def serve() -> Server:
     )
 
 
-MAKERS: dict[str, Callable[..., Server]] = {"oxigraph": oxigraph, "serve": serve}
+def jena() -> Server:
+    """Apache Jena ARQ, in memory, behind the few lines of Java beside the tests."""
+    jars = Path("/usr/share/java")
+    if not (jars / "jena-arq.jar").exists() or shutil.which("javac") is None:
+        pytest.skip("Jena or a Java compiler is not installed: apt install libapache-jena-java default-jdk")
+    port, folder = _free_port(), _folder()
+    source = Path(__file__).resolve().parents[1] / "remote" / "jena" / "JenaServer.java"
+    subprocess.run(["javac", "-cp", f"{jars}/*", "-d", str(folder), str(source)], check=True)
+    # Debian's Jena lacks these; all that is wanted of them is that they are there
+    for missing in ("xpath/regex/message", "msg/XMLSchemaMessages"):
+        file = folder / "xerces" / "impl" / f"{missing}.properties"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    command = ["java", "-cp", f"{folder}:{jars}/*", "JenaServer", str(port)]
+    return Server(f"http://127.0.0.1:{port}", command, folder, dialect="rdf-star")
+
+
+MAKERS: dict[str, Callable[..., Server]] = {"oxigraph": oxigraph, "serve": serve, "jena": jena}
 """Kind of store → what makes its server. `embedded` is not among them."""
 
 KINDS = ("embedded", *MAKERS)

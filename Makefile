@@ -19,10 +19,10 @@ MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test lint format bench ontology clean
+.PHONY: help setup ingest ask serve test test-remote lint format bench ontology clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | lint | bench | ontology | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | ontology | clean'
 
 setup: $(STAMPS)/setup
 
@@ -52,6 +52,11 @@ serve: setup
 
 test: $(STAMPS)/dev
 	$(BIN)/python -m pytest $(if $(SLOW),-m "slow or not slow") $(TESTS)
+
+# the tests of the spine on every kind of store that is installed, or on KINDS=oxigraph,serve,jena
+test-remote: $(STAMPS)/dev
+	$(BIN)/python -m pytest --store-kind $(or $(KINDS),all) $(or $(TESTS),tests/remote tests/pipeline tests/ingest \
+		tests/trace tests/exchange tests/checks tests/steps)
 
 lint: $(STAMPS)/dev
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import INTERRUPTED
 from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.errors import StoreLockedError
 
 
 @click.command(
@@ -40,5 +41,12 @@ def mcp_command(
     from graphrag_rdf.server.mcp.stdio import serve_stdio
 
     load()
-    with open_engine(overrides, create=allow_ingest is not None, read_only=read_only) as engine:
+    try:
+        engine = open_engine(overrides, create=allow_ingest is not None, read_only=read_only)
+    except StoreLockedError as error:
+        if error.server is None:
+            raise
+        hint = f"let the program connect to {error.server}/mcp instead"
+        raise StoreLockedError(error.message, hint, error.server) from error
+    with engine:
         return 0 if serve_stdio(engine, engine.settings.server) else INTERRUPTED

@@ -210,6 +210,18 @@ def test_without_the_package_it_says_how_to_get_it(store: Path, tmp_path: Path) 
         assert client.get("/health").status_code == 200
 
 
+def test_a_store_that_is_served_is_asked_over_http(answering: Endpoint) -> None:
+    done = subprocess.run(
+        program("--store", answering.store, "mcp"),
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"{answering.url}/mcp" in done.stderr
+
+
 # --- the guard ----------------------------------------------------------------------------------------
 
 
@@ -387,5 +399,11 @@ def test_who_cancels_closes_the_trace(
         assert talk(stdio(place, "--model", "openai/scripted", **env), work, mode)
         return
     with Endpoint.start(place, "--model", "openai/scripted", **env, **TOKENS) as endpoint:
+
+        async def refused(client: Any) -> str:
+            return text_of(await client.call_tool("ask", {"question": QUESTION}))
+
+        assert "token" in talk(over_http(endpoint), refused, mode)  # a model costs money
+        assert not scripted_server.requests
         assert talk(over_http(endpoint, READ), work, mode)
         assert not [line for line in endpoint.log if "Traceback" in line]

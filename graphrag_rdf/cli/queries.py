@@ -73,7 +73,7 @@ def show(name: str, form: str) -> None:
     "run",
     examples=[
         "graphrag-rdf queries run system/languages",
-        "graphrag-rdf queries run retrieval/labels -p terms=http://trustgraph.ai/e/ada",
+        "graphrag-rdf queries run retrieval/labels -p things=http://trustgraph.ai/e/ada",
     ],
 )
 @click.argument("name")

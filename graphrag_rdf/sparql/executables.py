@@ -48,9 +48,10 @@ def executables(
         target: the endpoint that answers them.
     """
     prefixes = NamedNode(f"{base}prefixes")
+    nodes = {prefix: BlankNode() for prefix in PREFIXES}
+    yield from (Triple(prefixes, SH.declare, node) for node in nodes.values())
     for prefix, namespace in PREFIXES.items():
-        declared = BlankNode()
-        yield Triple(prefixes, SH.declare, declared)
+        declared = nodes[prefix]
         yield Triple(declared, SH.prefix, Literal(prefix))
         yield Triple(declared, SH.namespace, Literal(namespace, datatype=XSD.anyURI))
     for template in templates:

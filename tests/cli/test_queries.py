@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyoxigraph as ox
 import pytest
 
 from tests.support.commands import Run
@@ -23,6 +24,11 @@ def test_show(run: Run) -> None:
     assert "SELECT" in found.out
     assert "-p " in found.out
     assert run("queries", "show", "retrieval/labels", "--format", "json").json["kind"] == "select"
+    turtle = run("queries", "show", "retrieval/labels", "--format", "turtle").out
+    store = ox.Store()
+    store.load(turtle.encode(), ox.RdfFormat.TURTLE)
+    text = "ASK { ?q a sh:SPARQLSelectExecutable ; sh:select ?text ; sh:parameter/sh:name 'things' }"
+    assert store.query(text, prefixes={"sh": "http://www.w3.org/ns/shacl#"})
 
 
 def test_run(run: Run, store: Path) -> None:

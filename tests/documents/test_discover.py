@@ -33,6 +33,12 @@ def test_a_folder_has_the_same_identities_however_it_is_named(argument: str, doc
     assert identities(argument.format(root=docs)) == ALL
 
 
+def test_below_one_root_a_document_has_one_identity(docs: Path) -> None:
+    for arguments in ([docs], [docs / "a"], [docs / "a" / "z.txt"]):
+        found = discover([str(path) for path in arguments], root=docs).sources
+        assert "docs/a/z.txt" in [source.identity for source in found]
+
+
 def test_the_current_folder(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(docs)
     assert identities(".") == ALL

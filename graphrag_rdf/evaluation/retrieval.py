@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import confidence95, mean, perfect, recall, reciprocal_rank
+from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _baselines(
     def ranks(search: Callable[[str], list[Hit]]) -> list[list[int]]:
         return [[index_of[hit.iri] for hit in search(question.q)] for question in evalset.questions]
 
-    language = engine._language(evalset.questions[0].q) if evalset.questions else None
+    language = language_of(engine, evalset.questions[0].q) if evalset.questions else None
     yield (
         "bm25",
         ranks(lambda q: engine.text_index.search(q, kind="chunk", k=depth, language=language)),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from graphrag_rdf.client import NUMBERS
-from graphrag_rdf.engine import MAX_QUESTION
+from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.problems import Problem
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]

@@ -1,12 +1,13 @@
-"""Entities by their exact name: from the index, and without one from the labels in the store."""
+"""Entities by their names: from the index, and without one from the labels in the store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import QueryRun, Store
@@ -62,3 +63,51 @@ def own_names(name: str, entities: Sequence[str]) -> list[str]:
     """
     own = [iri for iri in entities if iri.endswith(f"/e/{slug(name)}")]
     return own or list(entities)
+
+
+def entities_meant(
+    names: Iterable[str], store: Store, index: TextIndex | None, language: str | None
+) -> list[NamedNode]:
+    """What stands for the entities of these labels or IRIs; a label of several means all of them.
+
+    Raises:
+        UsageError: when there is none of a name.
+    """
+    found: list[NamedNode] = []
+    for name in names:
+        entities = _called(name, store, index, language)
+        rows = store.select("retrieval/canonical", entities=entities) if entities else []
+        if not rows:
+            raise UsageError(
+                f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
+            )
+        found += [NamedNode(text_of(row["canonical"])) for row in rows]
+    return found
+
+
+def one_entity(name: str, store: Store, index: TextIndex | None) -> NamedNode:
+    """The one entity of a label or IRI; where it was merged, it itself, not what stands for it.
+
+    Raises:
+        UsageError: when there is none, or several.
+    """
+    entities = _called(name, store, index, None)
+    rows = store.select("retrieval/canonical", entities=entities) if entities else []
+    if not rows:
+        raise UsageError(f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names")
+    known = own_names(name, sorted({text_of(row["entity"]) for row in rows}))
+    if len(known) > 1:
+        raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
+    return NamedNode(known[0])
+
+
+def _called(name: str, store: Store, index: TextIndex | None, language: str | None) -> list[NamedNode]:
+    if name.startswith(("http://", "https://", "urn:")):
+        iris = [name]
+    else:
+        called = entities_called([name], store=store, index=index, language=language)
+        iris = called.get(name, [])
+    try:
+        return [NamedNode(iri) for iri in iris]
+    except ValueError:  # malformed, so nothing is called so
+        return []

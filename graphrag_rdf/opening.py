@@ -1,0 +1,66 @@
+"""From what `--store` names to an open store: a folder, an endpoint, or memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.resources import folder
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
+from graphrag_rdf.store.folder import DEFAULT_COLLECTION, StoreFolder, is_address
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.migrations import migrate
+
+
+def open_store(
+    where: str, settings: Settings, *, create: bool, read_only: bool
+) -> tuple[Store, Librarian, StoreFolder | None]:
+    """Open a store; the last is its folder, None in memory.
+
+    Args:
+        where: folder, URL of a SPARQL endpoint, or `:memory:`.
+
+    Raises:
+        StoreError, UsageError: see `Engine.open`.
+    """
+    templates = TemplateLibrary(folder("queries"), *([settings.queries] if settings.queries else []))
+    if where == ":memory:":
+        memory = EmbeddedStore(templates)
+        migrate(memory)
+        return memory, Librarian(), None
+    if is_address(where):
+        from graphrag_rdf.store.beside import folder_beside, open_remote
+
+        endpoint = endpoint_of(where, settings)
+        place = folder_beside(settings.remote.folder, endpoint)
+        return *open_remote(place, endpoint, templates, create=create, read_only=read_only), place
+    place = StoreFolder.of_collection(Path(where), settings.collection)
+    return *place.open(templates, create=create and not read_only, read_only=read_only), place
+
+
+def endpoint_of(url: str, settings: Settings) -> Endpoint:
+    """The endpoint that a URL and the settings `remote` name.
+
+    Raises:
+        UsageError: when the URL is none, or a collection is named: an endpoint has none.
+    """
+    if settings.collection != DEFAULT_COLLECTION:
+        raise UsageError(
+            f"an endpoint has no collection {settings.collection!r}",
+            hint="name the endpoint of another dataset with --store",
+        )
+    remote = settings.remote
+    spoken = RemoteSettings(
+        user=remote.user,
+        password=remote.password.get_secret_value() if remote.password else None,
+        token=remote.token.get_secret_value() if remote.token else None,
+        timeout=remote.timeout,
+        retries=remote.retries,
+        batch_quads=remote.batch,
+        batch_bytes=remote.batch_mb << 20,
+    )
+    return Endpoint(Addresses.of(url, remote.query_url, remote.update_url), spoken)

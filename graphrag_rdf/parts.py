@@ -1,0 +1,256 @@
+"""What works on a store: its indexes, models and caches, each made when it is first needed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.config import Settings
+from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.store.librarian import Librarian
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from graphrag_rdf.index.embedders import Embedder
+    from graphrag_rdf.index.rerankers import Reranker
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.index.vectors import VectorIndex
+    from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.llm.budget import Budget
+    from graphrag_rdf.llm.cache import ResponseCache
+    from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.llm.model import LlmSettings
+
+log = logging.getLogger(__name__)
+
+Warn = Callable[[str, str], None]
+"""Hears of what could not be done as well as it might: (type, detail)."""
+
+_MADE_WITH: Mapping[str, tuple[str, ...]] = {
+    "llm": ("gateway", "budget"),
+    "embedding": ("gateway", "embedder", "vectors", "indexer"),
+    "rerank": ("gateway", "cross_encoder"),
+    "cache": ("gateway", "response_cache"),
+    "extract": ("gateway",),
+}
+"""Section of the settings → parts that are made with it."""
+
+_IMPATIENT = 20.0  # seconds
+
+
+class Parts:
+    """A store, and what works on it.
+
+    Args:
+        settings: those in force.
+        place: the store's folder; None in memory.
+        read_only: nothing is written into the folder.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        librarian: Librarian,
+        settings: Settings,
+        place: StoreFolder | None,
+        *,
+        read_only: bool = False,
+    ) -> None:
+        self.store = store
+        self.librarian = librarian
+        self.settings = settings
+        self.place = place
+        self.read_only = read_only
+        self._spoken: tuple[int, str | None] | None = None
+        self._index_lock = threading.RLock()  # held by whoever writes the indexes
+        self._ingesting = False
+
+    def renew(self, settings: Settings) -> None:
+        """Work with these settings from now on; who has a part in hand that others made keeps it."""
+        before, self.settings = self.settings, settings
+        for section, names in _MADE_WITH.items():
+            if getattr(before, section) != getattr(settings, section):
+                for name in names:
+                    self.__dict__.pop(name, None)
+
+    # --- search ------------------------------------------------------------------------------------
+
+    @cached_property
+    def text_index(self) -> TextIndex:
+        """The index of words. Raises SearchIndexError when it is damaged."""
+        from graphrag_rdf.index.text import TextIndex
+
+        return TextIndex.open(self.place.index / "text" if self.place else None)
+
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """What makes vectors; None without an embedding model."""
+        from graphrag_rdf.index.embedders import embedder_for
+
+        spec = self.settings.embedding.model
+        if not spec:
+            return None
+        return embedder_for(spec, gateway_embed=self._embed_by_gateway)
+
+    def _embed_by_gateway(self, texts: Sequence[str], model: str) -> NDArray[Any]:
+        return self.gateway.embed(texts, model)
+
+    @cached_property
+    def cross_encoder(self) -> Reranker:
+        """The reranker that is a model in a folder. Raises SearchIndexError when files are missing."""
+        from graphrag_rdf.index.rerankers import OnnxReranker
+
+        spec = self.settings.rerank.model or ""
+        return OnnxReranker(Path(spec.removeprefix("local:")).expanduser(), name=spec)
+
+    @cached_property
+    def vectors(self) -> VectorIndex | None:
+        """The index of vectors; None without an embedding model."""
+        if self.embedder is None:
+            return None
+        from graphrag_rdf.index.vectors import VectorIndex
+
+        path = self.place.index / "vectors" if self.place else None
+        return VectorIndex.open(path, model=self.embedder.name)
+
+    @cached_property
+    def budget(self) -> Budget:
+        """Totals of model calls, and their limit."""
+        from graphrag_rdf.llm.budget import Budget
+
+        return Budget(max_tokens=self.settings.llm.budget_tokens, max_cost_usd=self.settings.llm.budget_usd)
+
+    @cached_property
+    def response_cache(self) -> ResponseCache | None:
+        """Answers of models, kept on disk; None in memory, when switched off, or when only reading."""
+        if not self.settings.cache.enabled or self.place is None or self.read_only:
+            return None
+        from graphrag_rdf.llm.cache import ResponseCache
+
+        return ResponseCache(self.place.cache / "llm.sqlite", self.settings.cache.max_bytes)
+
+    @cached_property
+    def gateway(self) -> LlmGateway:
+        """The one way to models."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+
+        return LlmGateway(self._llm_settings(), cache=self.response_cache, budget=self.budget)
+
+    def fresh_gateway(self) -> LlmGateway:
+        """A way to models that takes no answer from the cache."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+
+        return LlmGateway(self._llm_settings(), budget=self.budget)
+
+    def impatient_gateway(self) -> LlmGateway:
+        """A way to models that asks once, without the cache, and gives up soon: to see if they are there."""
+        from graphrag_rdf.llm.gateway import LlmGateway
+
+        settings = self._llm_settings()
+        return LlmGateway(replace(settings, max_retries=0, timeout=min(settings.timeout, _IMPATIENT)))
+
+    def _llm_settings(self) -> LlmSettings:
+        from graphrag_rdf.llm.model import LlmSettings
+
+        llm = self.settings.llm
+        return LlmSettings(
+            model=llm.model,
+            embedding_model=self.settings.embedding.model,
+            rerank_model=self.settings.rerank.model,
+            api_base=llm.api_base,
+            rerank_api_base=self.settings.rerank.api_base,
+            api_key=llm.api_key,
+            temperature=llm.temperature,
+            max_tokens=llm.max_tokens,
+            timeout=llm.timeout,
+            max_retries=llm.max_retries,
+            jobs=self.settings.extract.jobs,
+            requests_per_minute=llm.requests_per_minute,
+            tokens_per_minute=llm.tokens_per_minute,
+            seed=llm.seed,
+        )
+
+    @cached_property
+    def indexer(self) -> StoreIndexer:
+        """Keeps the indexes in step with the store."""
+        from graphrag_rdf.ingest.indexing import StoreIndexer
+
+        return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder)
+
+    def rebuild_indexes(self) -> None:
+        """Throw the indexes away, whatever their state, and build them anew from the store alone.
+
+        Raises:
+            SearchIndexError: when vectors cannot be made; the index of words is complete then.
+        """
+        from graphrag_rdf.index.manifest import discard
+
+        if "text_index" in self.__dict__:
+            self.text_index.close()
+        for part in ("text_index", "vectors", "indexer"):
+            self.__dict__.pop(part, None)
+        if self.place is not None:
+            discard(self.place.index / "text")
+            if self.settings.embedding.model:
+                discard(self.place.index / "vectors")
+        self.indexer.catch_up()
+        if self.indexer.error:
+            raise SearchIndexError(f"the vectors could not be made: {self.indexer.error}")
+
+    # --- indexes that may be behind, or damaged ---------------------------------------------------
+
+    def ready_index(self, warn: Warn) -> TextIndex | None:
+        """The index of words, brought up to the store if something left it behind; None if it is damaged."""
+        from graphrag_rdf.ingest.indexing import StoreIndexer
+
+        try:
+            index = self.text_index
+            if index.commit_number == self.store.content_commit():
+                return index
+            if self._ingesting or self.read_only:
+                warn("index_behind", "what was written last is not in the search index yet")
+                return index
+            with self._index_lock:
+                if index.commit_number != self.store.content_commit():
+                    log.info("the search index is behind the store: catching up")
+                    StoreIndexer(self.store, index, self.ready_vectors(warn), self.embedder).catch_up()
+        except SearchIndexError as error:
+            warn("index_missing", f"{error}; run: graphrag-rdf index rebuild")
+            return None
+        return index
+
+    def ready_vectors(self, warn: Warn) -> VectorIndex | None:
+        """The vector index; where it is damaged or of another model, words alone are searched."""
+        try:
+            return self.vectors
+        except SearchIndexError as error:
+            warn("index_missing", f"{error}; only words were searched; run: graphrag-rdf index rebuild")
+            return None
+
+    def main_language(self) -> str | None:
+        """The language that most documents are in."""
+        commit = self.store.content_commit()
+        if self._spoken is None or self._spoken[0] != commit:  # counts every document: once for each commit
+            rows = self.store.select("system/languages")
+            self._spoken = commit, text_of(rows[0]["language"]) if rows else None
+        return self._spoken[1]
+
+    @contextmanager
+    def keeping_indexes(self) -> Iterator[None]:
+        """The indexes are kept by the caller alone; questions take them as they are meanwhile."""
+        with self._index_lock:
+            self._ingesting = True
+            try:
+                yield
+            finally:
+                self._ingesting = False

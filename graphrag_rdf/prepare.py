@@ -1,0 +1,163 @@
+"""Before a question is asked of a pipeline: what it is asked with, and what its answer will depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf import __version__
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.parts import Parts
+from graphrag_rdf.pipeline import Pipeline, hash_of_folder
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.names import entities_meant
+from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.conversation import read_turns
+from graphrag_rdf.trace.recorder import TraceRecorder
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.rerankers import Reranker
+    from graphrag_rdf.index.text import TextIndex
+
+MAX_QUESTION = 20_000
+"""Characters of a question."""
+
+
+def prepare(
+    parts: Parts,
+    pipeline: Pipeline,
+    question: str,
+    *,
+    version: NamedNode | None = None,
+    include: Iterable[str] = (),
+    exclude: Iterable[str] = (),
+    stored: bool = True,
+    session: str | None = None,
+) -> tuple[Context, State]:
+    """What a pipeline works with, and what it knows at the beginning.
+
+    Args:
+        question: checked.
+        version: of the settings in force.
+        include, exclude: labels or IRIs of entities that must be, or must not be, followed.
+        stored: write the trace.
+        session: the trace of an earlier question that this one goes on with.
+
+    Raises:
+        UsageError: for an unknown entity or session, or an empty store.
+    """
+    _require_documents(parts)
+    store, settings = parts.store, parts.settings
+    earlier = find_trace(store, session) if session else None
+    recorder = TraceRecorder(
+        store,
+        parts.librarian,
+        graph=NamedNode(settings.trace.graph),
+        detail=settings.trace.detail,
+        stored=stored,
+        settings=version,
+        continues=earlier,
+    )
+    state = State(question, language_of(parts, question))
+    if earlier is not None:
+        state.history = read_turns(store, parts.librarian, earlier, settings.answers.history)
+    index = parts.ready_index(state.warn)
+    state.include = entities_meant(include, store, index, state.language)
+    state.exclude = entities_meant(exclude, store, index, state.language)
+    context = Context(
+        store=store,
+        librarian=parts.librarian,
+        recorder=recorder,
+        prompts=pipeline.folder,
+        text_index=index,
+        vectors=parts.ready_vectors(state.warn),
+        embedder=parts.embedder,
+        gateway=parts.gateway if settings.llm.model else None,
+        reranker=_reranker(parts, state, index),
+    )
+    return context, state
+
+
+def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker | None:
+    """What looks at the best again; None without one. That by words is of one question."""
+    spec = parts.settings.rerank.model
+    if spec is None or spec == "none":
+        return None
+    from graphrag_rdf.index.rerankers import reranker_for
+
+    if spec.startswith("local:"):
+        return parts.cross_encoder
+
+    def by_gateway(question: str, texts: Sequence[str], model: str) -> list[float]:
+        return parts.gateway.rerank(question, texts, model)  # made only when it is asked
+
+    return reranker_for(
+        spec,
+        lexical=QuestionWords.of(state.question, state.language, index).coverage,
+        embedder=parts.embedder,
+        gateway_rerank=by_gateway,
+    )
+
+
+def language_of(parts: Parts, question: str) -> str | None:
+    """The language that most documents are in, unless the question's script says otherwise."""
+    from graphrag_rdf.documents.language import detect_script
+
+    return detect_script(question) or parts.main_language()
+
+
+def _require_documents(parts: Parts) -> None:
+    if not parts.store.ask("system/has-content"):
+        where = parts.place.root if parts.place else "in memory"
+        raise UsageError(f"the store {where} is empty", hint="run: graphrag-rdf ingest DOCUMENTS")
+
+
+def depends(parts: Parts, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
+    """What an answer depends on, beside the content of the store."""
+    llm, own = parts.settings.llm, parts.settings.queries
+    parameters = pipeline.parameters(with_model=True)
+    alike = any(step.get("synonym_weight") for step in parameters.values())
+    return {
+        "program": __version__,
+        "question": state.question,
+        "history": state.conversation,
+        "language": state.language,
+        "pipeline": pipeline.definition.name,
+        "pipeline_hash": pipeline.hash,
+        "queries_hash": None if own is None else hash_of_folder(own),
+        "parameters": parameters,
+        "model": [model, llm.api_base, llm.temperature, llm.max_tokens, llm.seed],
+        "embedding_model": parts.settings.embedding.model,
+        "rerank_model": [parts.settings.rerank.model, parts.settings.rerank.api_base],
+        "include": sorted(entity.value for entity in state.include),
+        "exclude": sorted(entity.value for entity in state.exclude),
+        "warnings": state.warnings,
+        "relations": [text_of(row["parameters"]) for row in parts.store.select("derived/built")],
+        "synonyms": [
+            (text_of(row["candidate"]), text_of(row["score"]))
+            for row in (parts.store.select("entities/synonyms") if alike else ())
+        ],
+    }
+
+
+def check_question(question: str) -> str:
+    """The question as it will be asked.
+
+    Raises:
+        UsageError: when it is empty, too long, or not text.
+    """
+    question = question.strip()
+    if not question:
+        raise UsageError("the question is empty", hint='graphrag-rdf ask "Who founded the company?"')
+    if any("\ud800" <= character <= "\udfff" for character in question):
+        raise UsageError("the question is not valid Unicode", hint="send it as UTF-8")
+    if len(question) > MAX_QUESTION:
+        raise UsageError(
+            f"the question has {len(question):,} characters, more than {MAX_QUESTION:,}",
+            hint="ask about a document after ingesting it",
+        )
+    return question

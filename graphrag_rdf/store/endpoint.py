@@ -188,6 +188,7 @@ class Endpoint:
 
 def _unreachable(url: str, error: Exception) -> StoreError:
     cause = getattr(error, "reason", None) or error
+    cause = getattr(cause, "strerror", None) or cause  # the words without the number
     return StoreError(
         f"{url} cannot be reached: {cause}",
         hint="see whether the endpoint runs; what was committed is intact, and the same command goes on",

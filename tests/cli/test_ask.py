@@ -118,7 +118,7 @@ def test_no_store(run: Run, folder: Path) -> None:
         (["--include-entity", "Nobody At All"], "entities list"),
         (["--collection", "other"], "default"),
         (["--collection", "../x"], "letters"),
-        (["--store", "http://localhost:7878"], "folders"),
+        (["--store", "ftp://localhost:7878"], "http"),
         (["--config", "nothing.toml"], "nothing.toml"),
     ],
 )

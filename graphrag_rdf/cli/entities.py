@@ -144,6 +144,9 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         rows = [(f"{p.score:.2f}", p.rule, *map(one_line, p.names), p.documents) for p in proposals]
         output.table(("score", "rule", "name", "other name", "shared documents"), rows)
         say(f"{len(found)} pairs {'merged' if act == 'apply' else 'would be merged'}")
+        if found:
+            way = "--undo takes these merges back" if act == "apply" else "--apply merges them"
+            output.note(f"entities normalise {way}")
 
 
 @entities_command.command(

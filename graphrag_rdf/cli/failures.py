@@ -50,6 +50,9 @@ def _code(work: Callable[[], Any]) -> int:
     except BrokenPipeError:
         _let_go_of_stdout()
         return FAILED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())  # a group that is named alone is asked what it can do
+        return DONE
     except click.ClickException as error:
         return _click_error(error)
     except GraphRagError as error:

@@ -21,12 +21,15 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
     """Erase documents, named by path, title or IRI.
 
     Facts that only they supported go too, and their text is erased from traces, librarian, cache and indexes.
+    The database is written anew for that: several documents at once take no longer than one.
     """
     from graphrag_rdf.ingest.forget import find_documents, forget_documents
 
     with open_engine() as engine:
         found = find_documents(engine.store, documents)
-        forgotten = forget_documents(engine, found, dry_run=dry_run)
+        forgotten = forget_documents(
+            engine, found, dry_run=dry_run, tell=lambda what: output.note(f"{what} …")
+        )
     for warning in forgotten.warnings:
         output.warn(f"{warning['type']}: {warning['detail']}")
     if form == "json":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,7 @@ def list_(purpose: str, form: str) -> None:
 @format_option("text", "json", "turtle")
 def show(name: str, form: str) -> None:
     """Show a template: what it does, its parameters, its text; in Turtle as a sh:SPARQLExecutable."""
-    template = _library()[name]
+    template = _template(name)
     if form == "turtle":
         output.write_text(_turtle(template))
         return
@@ -86,7 +87,7 @@ def show(name: str, form: str) -> None:
 @format_option(*RESULT_FORMATS)
 def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> None:
     """Run a reading template; IRIs may be given bare, other terms as in N-Triples."""
-    template = _library()[name]
+    template = _template(name)
     if template.header.kind == "update":
         raise UsageError(
             f"{name} changes the store: the program runs it itself", hint="queries show prints it"
@@ -123,6 +124,16 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
         wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)
         raise UsageError(f"{template.name} needs {wanted}")
     return values
+
+
+def _template(name: str) -> QueryTemplate:
+    """A template by name. Raises UsageError when there is none."""
+    library = _library()
+    if name not in library:
+        near = difflib.get_close_matches(name, library, n=3)
+        hint = f"did you mean {' or '.join(near)}?" if near else "graphrag-rdf queries list shows the names"
+        raise UsageError(f"there is no query named {name}", hint=hint)
+    return library[name]
 
 
 def _library() -> TemplateLibrary:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import load, open_engine
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import ServerSection
 
 _ROLES = ("nothing", "read", "write", "admin")
 
@@ -82,5 +86,25 @@ def serve_command(
     }
     from graphrag_rdf.server.run import serve
 
+    _warn_of_writers(load(overrides).settings.server, read_only=read_only)
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
         serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; Ctrl-C ends it"))
+
+
+def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:
+    """Say so when whoever reaches this computer may change the store."""
+    if server.anonymous not in ("write", "admin") or read_only or _is_this_computer(server.host):
+        return
+    output.warn(
+        f"whoever can reach {server.host} may change and erase the store without a token: "
+        "server.anonymous is " + server.anonymous
+    )
+
+
+def _is_this_computer(host: str) -> bool:
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"

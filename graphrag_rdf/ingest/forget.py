@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,16 +97,25 @@ def _same_file(name: str, location: str) -> bool:
     return Path(name).exists() and Path(name).resolve().as_uri() == location
 
 
-def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run: bool = False) -> Forgotten:
+def forget_documents(
+    engine: Engine,
+    documents: Sequence[NamedNode],
+    *,
+    dry_run: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Forgotten:
     """Forget documents: chunks, facts that only they support, and their text in traces, librarian, cache,
     indexes and the files of all of them. Hashes stay, and so does what other documents say too.
 
     What the documents were before their files were moved is forgotten with them.
 
+    Args:
+        tell: hears what is begun.
+
     Raises:
         StoreError: when something cannot be erased; forgetting again goes on with the rest.
     """
-    store = engine.store
+    store, tell = engine.store, tell or (lambda _: None)
     before = store.select("forget/predecessors", documents=documents) if documents else []
     documents = [*documents, *(_node(row["document"]) for row in before)]
     found = _find(store, documents)
@@ -114,6 +123,7 @@ def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run:
     out.documents = len(documents) - len(before)
     if dry_run or not documents:
         return out
+    tell("taking out facts that nothing else supports")
     engine.indexer.recover()
     changes = Changes()
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
@@ -129,11 +139,14 @@ def forget_documents(engine: Engine, documents: Sequence[NamedNode], *, dry_run:
     engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
+    tell("erasing the text from the search indexes")
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)
     if (relations := built(store)) is not None:  # what only these documents said together is told no more
         build_relations(store, relations.settings)
+    tell("erasing kept texts and answers of models")
     out.erased = _erase_objects(engine, objects, words) + _erase_answers(engine, words)
+    tell("writing the database anew, so that its files hold nothing of it")
     if not store.purge():
         out.warn("not_purged", _NOT_PURGED)
     return out

@@ -15,6 +15,8 @@ from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 from graphrag_rdf.rdf.csv_results import write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.server.formats import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
+from graphrag_rdf.server.inspect import NO_CALLS
+from graphrag_rdf.sparql.complaints import complaint
 
 _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 
@@ -114,14 +116,14 @@ def evaluate(store: ox.Store, job: Job, output: Output) -> None:
     try:
         _RUN[job.kind](store, job, output)
     except SyntaxError as error:
-        raise QueryFailed(400, f"the SPARQL is malformed: {error}") from error.with_traceback(None)
+        raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
 def _query(store: ox.Store, job: Job, output: Output) -> None:
     if job.masked is not None:
-        _judge(job.masked)
+        _judge(job.masked, job.text)
     found = store.query(job.text, base_iri=job.base, **_dataset(store, job))
     try:
         if isinstance(found, ox.QueryTriples):
@@ -142,12 +144,12 @@ def _query(store: ox.Store, job: Job, output: Output) -> None:
         del found
 
 
-def _judge(masked: str) -> None:
+def _judge(masked: str, text: str) -> None:
     """See `inspect`: a text whose calls are misspelt parses only if there are none."""
     try:
         ox.Store().query(masked)
     except SyntaxError as error:
-        raise QueryFailed(400, f"the SPARQL is malformed, or calls another server: {error}") from None
+        raise QueryFailed(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
 
 
 def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:

@@ -18,6 +18,8 @@ from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.sparql.tokens import tokens
 
 _CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
+NO_CALLS = "if this calls another server: that is refused"
+"""Said beside what is wrong with a text of which it is not known whether it calls another server."""
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
 _ROAMS = re.compile(r"\bGRAPH\s*[?$]", re.IGNORECASE)
 

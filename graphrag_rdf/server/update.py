@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.server.access import require
-from graphrag_rdf.server.inspect import inspect_update
+from graphrag_rdf.server.inspect import NO_CALLS, inspect_update
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import COMMIT, Service, address_of, service_of
 from graphrag_rdf.server.using import outside_bookkeeping, with_dataset
+from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.store.migrations import migrate
 
 CONTENT = "GraphRAG-Content"
@@ -34,7 +35,7 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     content = request.headers.get(CONTENT) != "unchanged"
 
     def write() -> int:
-        _judge(inspect_update(text, service.settings.allow_service))
+        _judge(inspect_update(text, service.settings.allow_service), text)
         update = outside_bookkeeping(with_dataset(text, _iris(default), _iris(named)))
         service.store.update(update, base, content=content)
         return settled(service)
@@ -54,14 +55,14 @@ def settled(service: Service) -> int:
     return service.engine.store.commit_number()
 
 
-def _judge(masked: str | None) -> None:
+def _judge(masked: str | None, text: str) -> None:
     """See `inspect`: a text whose calls are misspelt parses only if there are none."""
     if masked is None:
         return
     try:
         ox.Store().update(masked)
     except SyntaxError as error:
-        raise Problem(400, f"the SPARQL is malformed, or calls another server: {error}") from None
+        raise Problem(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
     except (OSError, RuntimeError, ValueError):
         return  # it parses, which is all that was asked; the store will tell what is wrong
 

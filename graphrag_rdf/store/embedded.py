@@ -22,6 +22,7 @@ from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.rdf.csv_results import write_csv
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
@@ -71,7 +72,7 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the query is malformed.
         """
-        with _query_errors():
+        with _query_errors(sparql):
             found = self._store.query(sparql)
             try:
                 if isinstance(found, QueryBoolean):
@@ -89,7 +90,7 @@ class EmbeddedStore(TemplateStore):
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
-        with _query_errors():
+        with _query_errors(sparql):
             found = self._store.query(sparql)
             if isinstance(found, QueryTriples):
                 rdf_format = RdfFormat.from_media_type(media_type)
@@ -160,7 +161,7 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
         """
-        with self._numbered(content=content), _query_errors():
+        with self._numbered(content=content), _query_errors(sparql):
             self._store.update(sparql, base_iri=base)
         return self._commit
 
@@ -373,11 +374,11 @@ def _number_quad(predicate: NamedNode, number: int) -> Quad:
 
 
 @contextmanager
-def _query_errors() -> Iterator[None]:
+def _query_errors(sparql: str) -> Iterator[None]:
     try:
         yield
     except SyntaxError as error:
-        raise UsageError(f"the SPARQL is malformed: {error}") from error.with_traceback(None)
+        raise UsageError(complaint(sparql, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 

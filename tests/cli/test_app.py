@@ -119,3 +119,11 @@ def test_engine_is_at_the_top_of_the_package() -> None:
     assert graphrag_rdf.Engine is Engine
     with pytest.raises(AttributeError):
         _ = graphrag_rdf.Nothing
+
+
+@pytest.mark.parametrize("group", ["refresh", "entities", "trace", "queries", "config", "cache", "index"])
+def test_a_group_alone_shows_its_commands(run: Run, group: str) -> None:
+    found = run(group)
+    assert found.code == 0
+    assert found.out.startswith(f"Usage: graphrag-rdf {group}")
+    assert found.err == ""

@@ -88,3 +88,15 @@ def test_synonyms(run: Run, folder: Path) -> None:
     assert len(run("entities", "decisions", "--format", "json").json) == 1
     assert run("entities", "synonyms", "--accept", found["iri"]).code == 2
     assert run("entities", "synonyms", "--build", "--accept", found["iri"]).code == 2
+
+
+def test_a_list_of_merges_says_how_to_make_them(run: Run, folder: Path) -> None:
+    place = folder / "documents"
+    place.mkdir()
+    (place / "a.txt").write_text("Elspeth Marwick built the Alder. The Alder sank in Skell Sound.\n")
+    (place / "b.txt").write_text("Elspeth Marwicks built the Alder. Port Merrin bought the Alder.\n")
+    assert run("ingest", "documents").code == 0
+    listed = run("entities", "normalise", "--min-score", "0.5")
+    assert "would be merged" in listed.out
+    assert "--apply" in listed.err
+    assert "--undo" in run("entities", "normalise", "--apply", "--min-score", "0.5").err

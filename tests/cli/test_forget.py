@@ -29,3 +29,13 @@ def test_unknown_document(run: Run, store: Path) -> None:
     found = run("forget", "nothing.pdf")
     assert found.code == 2
     assert "nothing.pdf" in found.err
+
+
+def test_it_tells_what_it_is_at(run: Run, store: Path) -> None:
+    found = run("forget", "Port Merrin", "--format", "json")
+    assert found.code == 0
+    assert found.json["documents"] == 1
+    assert [line for line in found.err.splitlines() if line.endswith("…")][-1].startswith(
+        "writing the database"
+    )
+    assert run("forget", "x", "-q").err.count("…") == 0

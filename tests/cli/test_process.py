@@ -364,3 +364,19 @@ def test_interrupted_question(
     assert stopped.returncode == 130, err
     assert err.strip() == "error: interrupted"
     assert process("trace", "list", "--format", "json").json[0]["outcome"] == "cancelled"
+
+
+def test_serving_writers_from_anywhere_is_warned_of(process: Run, folder: Path) -> None:
+    """There is no store that could be served."""
+    (folder / "file").write_text("no store")
+    for host, anonymous, warned in (
+        ("0.0.0.0", "write", True),
+        ("0.0.0.0", "read", False),
+        ("127.0.0.2", "admin", False),
+        ("localhost", "write", False),
+    ):
+        found = process(
+            "serve", "--host", host, "--anonymous", anonymous, "--port", "1", "--store", "no/where"
+        )
+        assert found.code != 0
+        assert ("without a token" in found.err) == warned, (host, anonymous, found.err)

@@ -54,7 +54,7 @@ def test_lists_and_rows_as_parameters(run: Run, store: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told", "code"),
     [
-        (["nothing/here"], "nothing/here", 1),
+        (["nothing/here"], "nothing/here", 2),
         (["entities/list"], "-p text=", 2),
         (["entities/list", "-p", "nothing=1"], "text, limit", 2),
         (["entities/list", "-p", "text=a", "-p", "limit=x"], "limit", 2),
@@ -77,3 +77,10 @@ def test_own_templates_override(run: Run, store: Path, folder: Path) -> None:
     )
     (folder / "graphrag.toml").write_text('queries = "own"\n')
     assert run("queries", "run", "system/languages").out == "yes\n"
+
+
+def test_an_unknown_name_is_wrong_usage(run: Run, store: Path) -> None:
+    for command in ("run", "show"):
+        found = run("queries", command, "system/languges")
+        assert found.code == 2
+        assert "system/languages" in found.err

@@ -83,7 +83,7 @@ def test_wrong_usage(run: Run, store: Path, arguments: list[str], told: str) -> 
 
 def test_errors_count_lines_as_written(run: Run, store: Path) -> None:
     found = run("sparql", "SELECT ?x {\n ?x rdfs:label\n nonsense }")
-    assert "error at 3:" in found.err
+    assert "line 3, column" in found.err
 
 
 def test_update_changes_the_store_and_keeps_the_index_in_step(run: Run, store: Path) -> None:
@@ -97,3 +97,16 @@ def test_update_changes_the_store_and_keeps_the_index_in_step(run: Run, store: P
 def test_control_sequences_in_results(run: Run, store: Path) -> None:
     found = run("sparql", 'SELECT ("a\\u001B[2Jb\\u009B" AS ?x) {}')
     assert not set("\x1b\x9b") & set(found.out)
+
+
+def test_a_mistake_is_shown_where_it_is(run: Run, store: Path) -> None:
+    found = run("sparql", "SELECT * WHERE {\n  ?s ?p }")
+    assert found.code == 2
+    assert "line 2, column 9" in found.err
+    lines = found.err.splitlines()
+    place = lines.index("    ?s ?p }")
+    assert lines[place + 1].index("^") == lines[place].index("}")
+    assert "[" not in found.err
+    first = run("sparql", "SELECT * { ?s foo:name ?o }").err
+    assert "Prefix not found" in first
+    assert "PREFIX" not in first, "what the program put before it is not shown"

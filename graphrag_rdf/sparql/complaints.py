@@ -1,0 +1,65 @@
+"""What a parser complains of, for people: where, the line with a mark under the place, and why as far as it
+says so in words. The rest of what it lists are keywords and classes of characters that could have gone on.
+"""
+
+from __future__ import annotations
+
+import re
+
+from graphrag_rdf.rdf.namespaces import PREFIXES
+
+_PLACE = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
+_CLASS = re.compile(r"\[(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\]'\"])*\]")
+_OURS = re.compile(r"(?:PREFIX ([\w-]*): <([^>]*)> )+")
+_DECLARED = re.compile(r"PREFIX ([\w-]*): <([^>]*)> ")
+_ANYTHING = "[_]"
+_SHOWN = 100  # characters of a line
+
+
+def complaint(text: str, error: Exception) -> str:
+    """What is wrong with a query or update.
+
+    Args:
+        text: as the parser saw it; prefixes that the program put before its first line are not shown.
+        error: the parser's.
+
+    Returns:
+        a sentence, and where the place is known two lines: the text there, and a mark under it.
+    """
+    found = _PLACE.fullmatch(str(error))
+    if found is None:
+        return f"the SPARQL is malformed: {error}"
+    number, column = int(found[1]), int(found[2])
+    lines = text.split("\n")
+    line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+    said = _said(found[3])
+    at_end = number == len(lines) and column > len(line) and not said
+    more = found[3] != _ANYTHING and text.count("{") > text.count("}")
+    ended = at_end and (more or not line.strip())
+    if _ANYTHING in found[3] and column > 1 and not ended:
+        column -= 1  # it looked at a character to find that it does not fit
+    hidden = _prologue(line) if number == 1 else 0
+    where = f"line {number}" if hidden else f"line {number}, column {column}"
+    why = "; ".join(said) or ("it ends too early" if ended else "this is not expected here")
+    return f"the SPARQL is malformed at {where}: {why}\n{_marked(line[hidden:], column - 1 - hidden)}"
+
+
+def _said(listed: str) -> list[str]:
+    """What the parser says in words; single keywords are left out, as it lists not all that would fit."""
+    return [item.strip() for item in _CLASS.sub("", listed).split(",") if " " in item.strip()]
+
+
+def _prologue(line: str) -> int:
+    """How much of a line declares prefixes as the program does."""
+    found = _OURS.match(line)
+    if found is None or any(PREFIXES.get(name) != iri for name, iri in _DECLARED.findall(found[0])):
+        return 0
+    return found.end()
+
+
+def _marked(line: str, place: int) -> str:
+    """A line, or the part of it around a place, with a mark under that place."""
+    place = max(0, min(place, len(line)))
+    start = max(0, min(place - _SHOWN // 2, len(line) - _SHOWN))
+    part = "".join(c if c.isprintable() else " " for c in line[start : start + _SHOWN])
+    return f"  {part}\n  {' ' * (place - start)}^"

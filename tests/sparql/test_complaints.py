@@ -1,0 +1,79 @@
+"""What is wrong with a query is said at its place, without what only a parser reads."""
+
+from __future__ import annotations
+
+import re
+
+import pyoxigraph as ox
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.sparql.complaints import complaint
+
+
+def said(text: str) -> str:
+    with pytest.raises(SyntaxError) as raised:
+        ox.Store().query(text)
+    return complaint(text, raised.value)
+
+
+def pointed_at(message: str) -> str:
+    """What stands at the mark, and after it."""
+    _, line, mark = message.split("\n")
+    return line[mark.index("^") :]
+
+
+@pytest.mark.parametrize(
+    ("text", "told", "rest"),
+    [
+        ("SELECT * WHERE { ?s ?p }", "line 1, column 24: this is not expected here", "}"),
+        ("SELECT * WHERE { ?s ?p", "line 1, column 23: it ends too early", ""),
+        ("SELECT ?x { ?s foaf:name ?x }", "Prefix not found", " ?x }"),
+        ("SELECT (COUNT(*) AS ?n) ?s { ?s ?p ?o }", "contains a variable that is unbound", "}"),
+        ("SELECT * { ?s ?p ?o } LIMIT x", "line 1, column 29", "x"),
+        ("SELECT * {\r\n\t?s ?p 'x' ]", "line 2, column 12", "]"),
+        ("SELECT * { ?s ?p 'ß😀' ; }}", "line 1, column 26", "}"),
+        ("", "line 1, column 1: it ends too early", ""),
+    ],
+)
+def test_the_place_and_why(text: str, told: str, rest: str) -> None:
+    message = said(text)
+    assert told in message
+    assert "[" not in message.split("\n")[0]
+    assert pointed_at(message) == rest
+
+
+def test_prefixes_of_the_program_are_not_shown() -> None:
+    ours = "".join(f"PREFIX {name}: <{PREFIXES[name]}> " for name in ("rag", "tg"))
+    message = said(f"{ours}SELECT * {{ ?s foaf:name ?o }}")
+    assert "PREFIX" not in message
+    assert pointed_at(message) == " ?o }"
+    assert "PREFIX x:" in said("PREFIX x: <urn:x> SELECT * { ?s foaf:name ?o }")
+
+
+def test_a_long_line_is_shown_around_the_place() -> None:
+    message = said("SELECT * { " + "?s ?p ?o . " * 200 + "?s ?p ] " + ". ?s ?p ?o " * 200 + "}")
+    assert max(map(len, message.split("\n"))) < 160
+    _, line, mark = message.split("\n")
+    assert "]" in line[mark.index("^") - 3 : mark.index("^") + 3], "the parser may be a word late"
+
+
+def test_what_is_not_understood_is_passed_on() -> None:
+    assert complaint("x", SyntaxError("no place")) == "the SPARQL is malformed: no place"
+
+
+@given(st.text(max_size=200))
+def test_whatever_is_written_has_a_mark_within_its_line(text: str) -> None:
+    try:
+        ox.Store().query(text)
+    except SyntaxError as error:
+        message = complaint(text, error)
+    except (ValueError, RuntimeError):
+        return
+    else:
+        return
+    _, line, mark = message.rsplit("\n", 2)
+    assert re.fullmatch(r" *\^", mark)
+    assert len(mark) <= len(line) + 1

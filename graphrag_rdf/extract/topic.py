@@ -13,8 +13,25 @@ from .model import Mention
 from .normalise import fold
 
 _BRACKETED = re.compile(r"\s*\([^()]*\)\s*$")
+_ARTICLE = re.compile(r"(?:the|an?)\s+(?=\S)", re.IGNORECASE)
 _WORD = re.compile(r"\w+")
 _LONGEST = 12  # words of a title that can be a name
+
+
+def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[str, ...]:
+    """The names of what a passage is about: of `topic_of`, and as others write a given title - without its
+    article, and without the place after a comma where the passage names it so (`Springfield, Ohio`).
+    """
+    topic = topic_of(title, mentions, given=given)
+    if topic is None:
+        return ()
+    names = [topic]
+    if given:
+        names.append(_ARTICLE.sub("", topic, count=1) if _ARTICLE.match(topic) else topic)
+        head = topic.split(", ")[0]
+        if fold(head) in {fold(mention.name) for mention in mentions}:
+            names.append(head)
+    return tuple(dict.fromkeys(names))
 
 
 def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | None:

@@ -71,6 +71,15 @@ class Weights:
     terms: tuple[tuple[str, str, float], ...]
     mean: Mapping[str, float]
 
+    def parts(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> dict[str, float]:
+        """What each term adds to the score of a document that has it."""
+        alone = ((term, Weights(((field, term, weight),), self.mean)) for field, term, weight in self.terms)
+        found: dict[str, float] = {}
+        for term, weights in alone:
+            if value := weights.score(entry, bm25):
+                found[term] = found.get(term, 0.0) + value
+        return found
+
     def score(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> float:
         """BM25 of a document, added up in the order of the terms."""
         return self.scorer(bm25)(entry)
@@ -221,7 +230,7 @@ class Shelf:
         """The languages of the living documents, in order."""
         if self._languages is None:
             named = self._searcher.terms_with_prefix("language", "")
-            self._languages = sorted(name for name, _ in named if self._frequency("language", name))
+            self._languages = sorted(name for name, _ in named if self.frequency("language", name))
         return self._languages
 
     def weigh(self, counts: Mapping[str, int], boosts: Mapping[str, float]) -> Weights:
@@ -230,7 +239,7 @@ class Shelf:
         for field in FIELDS:
             boost = boosts.get(field, 0.0)
             for term in sorted(counts) if boost else ():
-                frequency = self._frequency(field, term)
+                frequency = self.frequency(field, term)
                 if frequency:
                     terms.append((field, term, boost * counts[term] * _idf(frequency, self.count)))
         return Weights(tuple(terms), self._mean_lengths())
@@ -283,7 +292,7 @@ class Shelf:
         option = "freq" if field in FIELDS else "basic"
         return self._tantivy.Query.term_query(self._schema, field, term, option)
 
-    def _frequency(self, field: str, term: str) -> int:
+    def frequency(self, field: str, term: str) -> int:
         """In how many living documents a term occurs."""
         if not self.dead:
             return self._searcher.doc_freq(field, term)

@@ -298,6 +298,32 @@ class TextIndex:
             score = weights.scorer()
             return {entry.iri: score(entry) for entry in shelf.find("iri", iris)}
 
+    def parts(
+        self,
+        query: str,
+        iris: Sequence[str],
+        *,
+        kind: Kind,
+        language: str | None = None,
+        bm25: Bm25 = DEFAULT_BM25,
+    ) -> dict[str, dict[str, float]]:
+        """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
+        shelf = self._shelves[kind]
+        with self._guard():
+            weights = self._weights(shelf, query, kind, language, None)
+            return {entry.iri: weights.parts(entry, bm25) for entry in shelf.find("iri", iris)}
+
+    def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
+        """How many records of a kind have a word, in any of its forms; 0 for stop words."""
+        shelf = self._shelves[kind]
+        with self._guard():
+            counts = [
+                shelf.frequency("text", term)
+                for each in ([language] if language else shelf.languages())
+                for term in analyse(word, each)
+            ]
+        return max(counts, default=0)
+
     def rarity(self, query: str, *, kind: Kind, language: str | None = None) -> dict[str, float]:
         """The terms of a query with their inverse document frequency among the records of a kind.
 

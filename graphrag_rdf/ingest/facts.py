@@ -113,7 +113,7 @@ class FactWriter:
         subgraph: NamedNode,
         sentences: Sequence[Sentence],
         mentions: Iterable[Mention],
-        topic: str | None = None,
+        topics: Sequence[str] = (),
     ) -> tuple[Written, list[Quad]]:
         """The names that the mention layer contains, the sentences with what they mention, and what the
         chunk is about.
@@ -124,8 +124,8 @@ class FactWriter:
         out = Written()
         kept = [m for m in mentions if self._unfit(m.name) is None]
         nodes = {m.name: self._mint.entity(m.name) for m in kept}
-        if topic is not None and self._unfit(topic) is None:
-            nodes[topic] = self._mint.entity(topic)
+        about = [topic for topic in topics if self._unfit(topic) is None]
+        nodes |= {topic: self._mint.entity(topic) for topic in about}
         self._names.load(nodes.values())
         by_sentence: dict[int, dict[str, NamedNode]] = {}
         position = 0
@@ -135,8 +135,7 @@ class FactWriter:
             by_sentence.setdefault(position, {})[nodes[mention.name].value] = nodes[mention.name]
         for name, node in nodes.items():
             self._name(out, subgraph, node, name, out.named)
-        about = nodes.get(topic) if topic is not None else None
-        sentence_quads = [] if about is None else [prov.source(chunk, RAG.about, about)]
+        sentence_quads = [prov.source(chunk, RAG.about, nodes[topic]) for topic in about]
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
             sentence_quads += prov.sentence(

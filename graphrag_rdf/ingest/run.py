@@ -26,9 +26,10 @@ from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import DocumentError, LlmError
+from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import NOTHING, Mention
-from graphrag_rdf.extract.topic import topic_of
+from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -573,8 +574,9 @@ class Ingest:
                 text, task.sentences, language=parsed.language, names=sorted(known), title=parsed.title
             )
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
-        topic = topic_of(parsed.title, found, given=parsed.titled)
-        layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, found, topic)
+        topics = topics_of(parsed.title, found, given=parsed.titled)
+        named = with_companions(found, topics[0] if topics else None)
+        layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics)
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences
         changes.add += layer.quads

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from pyoxigraph import Literal, NamedNode
 
+from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, to_python
@@ -32,6 +33,7 @@ from graphrag_rdf.steps.state import (
     Seed,
     State,
 )
+from graphrag_rdf.steps.words_left import WordsLeft
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -41,6 +43,8 @@ _SEARCHED = 200  # sentences asked of each index
 _OF_HUBS = 50  # the best of them, which are looked at for hubs that the question names
 _BM25 = Bm25(k1=0.6, b=0.5)  # sentences are short: a word said twice says little more
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words
+_AS_NAME = 0.2  # share of the passages with a word in which it is a name, for it to be one in a question
+_NOTHING: frozenset[str] = frozenset()
 _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it: 1/(1 + this × ln passages)
 
 
@@ -70,10 +74,13 @@ class Activation:
         context.recorder.say(self.step, RAG.mode, Literal(mode))
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.lexical = self._lexical()
+        self.left = WordsLeft(self.search, _BM25, self.lexical)
+        self.said: dict[str, frozenset[str]] = {}  # entity -> the question's words on the way to it
         self.nearest = max(self.search.vector.values(), default=0.0)
         self.active: dict[str, Activated] = {}
         self.carriers: list[Carrier] = []
         self.sentences: dict[str, list[NamedNode]] = {}  # entity -> best first; none of a hub
+        self.found_by_words: list[str] = []  # where the question names nothing: sentences to start from
 
     def _lexical(self) -> dict[str, float]:
         """BM25 of the question, and of its words outside names, which say what is asked of them."""
@@ -89,9 +96,12 @@ class Activation:
             for iri in whole.keys() | focus.keys()
         }
 
-    def similarity(self, sentence: str) -> float:
-        """How like the question a sentence is, by words and, with embeddings, by meaning."""
-        likeness = self.lexical.get(sentence, 0.0)
+    def similarity(self, sentence: str, origin: str | None = None) -> float:
+        """How like the question a sentence is, by words and, with embeddings, by meaning; of the words only
+        those count that nothing on the way to the entity `origin` has said.
+        """
+        said = self.said.get(origin) if origin else None
+        likeness = self.left.likeness(sentence, said) if said else self.lexical.get(sentence, 0.0)
         if self.nearest > 0:
             weight = self.parameters["vector_weight"]
             total = self.parameters["lexical_weight"] + weight
@@ -107,6 +117,9 @@ class Activation:
         for seed in _to_start_from(self.state.seeds):
             self.active[seed.entity.value] = Activated(seed.entity, seed.score)
         self._look_up(list(self.active))
+        self._drop_common_words()
+        if not any(self.sentences.values()):
+            self.found_by_words = self._most_similar(self.parameters["rounds"])
         for active in self.active.values():
             active.value /= 1 + _SPECIFIC * math.log(active.passages)
         used: set[str] = set()
@@ -116,6 +129,7 @@ class Activation:
             picked = self._pick(number, used)
             if not picked and not alike:
                 break
+            self.left.look_up(carrier.sentence.value for carrier in picked)
             used.update(carrier.sentence.value for carrier in picked)
             self.carriers += picked
             mentioned = self._mentioned(carrier.sentence.value for carrier in picked)
@@ -138,10 +152,10 @@ class Activation:
         hubs = {iri for iri in entities if self.active[iri].passages == limit}
         found = self._sentences_of([node for node in nodes if node.value not in hubs])
         found |= self._found_of({iri for iri in hubs if self.active[iri].round == 0})
+        self.left.look_up(node.value for iri in entities if iri in self.said for node in found.get(iri, ()))
         for iri in entities:
-            self.sentences[iri] = sorted(
-                found.get(iri, ()), key=lambda node: (-self.similarity(node.value), node.value)
-            )
+            best = [(-self.similarity(node.value, iri), node.value, node) for node in found.get(iri, ())]
+            self.sentences[iri] = [node for _, _, node in sorted(best)]
 
     def _sentences_of(self, entities: list[NamedNode]) -> dict[str, set[NamedNode]]:
         """All sentences of entities that are no hubs; notes of what passages they are a matter."""
@@ -166,21 +180,41 @@ class Activation:
     def _found_of(self, entities: set[str]) -> dict[str, set[NamedNode]]:
         """Of the sentences most like the question, those of some entities."""
         found: dict[str, set[NamedNode]] = {}
-        searched = sorted(self.lexical.keys() | self.search.vector.keys()) if entities else []
-        searched.sort(key=self.similarity, reverse=True)
-        for sentence, mentioned in self._mentioned(searched[:_OF_HUBS]).items():
+        for sentence, mentioned in self._mentioned(self._most_similar(_OF_HUBS) if entities else []).items():
             for entity in mentioned:
                 if entity.value in entities:
                     found.setdefault(entity.value, set()).add(NamedNode(sentence))
         return found
 
+    def _most_similar(self, limit: int) -> list[str]:
+        """Of the sentences that the indexes found those most like the question."""
+        searched = sorted(self.lexical.keys() | self.search.vector.keys())
+        return sorted(searched, key=self.similarity, reverse=True)[:limit]
+
+    def _drop_common_words(self) -> None:
+        """Do not start from an entity that has a common word as its name: a word in lower case, of which
+        few passages use as a name (Mihalcea and Csomai, Wikify!, 2007: link probability).
+        """
+        index = self.context.text_index
+        for seed in self.state.seeds:
+            known = self.active.get(seed.entity.value)
+            words = analyse(seed.matched_text, self.state.language)
+            if index is None or known is None or len(words) != 1 or not seed.matched_text.islower():
+                continue
+            used = index.holders(seed.matched_text, kind="chunk", language=self.state.language)
+            if known.passages < min(_AS_NAME * used, self.parameters["hub_limit"]):
+                del self.active[seed.entity.value], self.sentences[seed.entity.value]
+
     def _pick(self, number: int, used: set[str]) -> list[Carrier]:
         """For each active entity the sentence most like the question that no earlier round used."""
         picked = []
+        found = next((iri for iri in self.found_by_words if iri not in used), None)
+        if found is not None:
+            picked.append(Carrier(NamedNode(found), None, self.similarity(found), number))
         for iri in sorted(self.active):
             best = next((node for node in self.sentences.get(iri, ()) if node.value not in used), None)
             if best is not None:
-                similarity = self.similarity(best.value)
+                similarity = self.similarity(best.value, iri)
                 picked.append(Carrier(best, self.active[iri].entity, similarity, number))
         return picked
 
@@ -193,9 +227,11 @@ class Activation:
         Who was reached is known before anybody receives, so that the order of carriers does not matter.
         """
         excluded = {node.value for node in self.state.exclude}
-        passed = {c: self.active[c.origin.value].value * c.similarity for c in carriers}
+        passed = {
+            c: (self.active[c.origin.value].value if c.origin else 1.0) * c.similarity for c in carriers
+        }
         fresh = []
-        for carrier in sorted(carriers, key=lambda c: (-passed[c], c.sentence.value, c.origin.value)):
+        for carrier in sorted(carriers, key=lambda c: (-passed[c], c.sentence.value, str(c.origin))):
             value = passed[carrier]
             if value < self.parameters["threshold"]:
                 continue
@@ -209,6 +245,8 @@ class Activation:
                 if known.round > 0 and value > known.value:
                     known.value, known.carrier = value, carrier.sentence
                     known.origin, known.similarity = carrier.origin, carrier.similarity
+                    before = self.said.get(carrier.origin.value, _NOTHING) if carrier.origin else _NOTHING
+                    self.said[entity.value] = before | self.left.said_by(carrier.sentence.value)
         return fresh
 
     def _alike(self, number: int, entities: list[str]) -> list[str]:
@@ -232,6 +270,9 @@ class Activation:
         for one in sorted(reached, key=lambda active: (-active.value, str(active.carrier))):
             fresh.setdefault(one.entity.value, one)
         self.active |= fresh
+        for iri, one in fresh.items():
+            if one.origin is not None and one.origin.value in self.said:
+                self.said[iri] = self.said[one.origin.value]
         return list(fresh)
 
     def _settle(self) -> None:

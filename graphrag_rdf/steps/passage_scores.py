@@ -110,11 +110,11 @@ def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier])
     """For each chunk the path by its strongest carrier."""
     best: dict[str, PassagePath] = {}
     for carrier in carriers:
-        origin = active[carrier.origin.value]
+        value = 1.0 if carrier.origin is None else active[carrier.origin.value].value
         chunk = chunk_of(carrier.sentence.value)
         path = PassagePath(
             carrier.origin,
-            origin.value,
+            value,
             1 / carrier.round,
             sentence=carrier.sentence,
             similarity=carrier.similarity,

@@ -84,6 +84,14 @@ class QuestionSearch:
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits}
 
+    def word_parts(self, sentences: Sequence[str], bm25: Bm25 = DEFAULT_BM25) -> dict[str, dict[str, float]]:
+        """Sentence → the question's terms that it has → what each adds to its BM25."""
+        index = self.context.text_index
+        if index is None or not sentences:
+            return {}
+        language = self.state.language
+        return index.parts(self.state.question, sentences, kind="sentence", language=language, bm25=bm25)
+
     def mean(self, lexical: float, vector: float | None, graph: float) -> float:
         """The score of an edge or sentence: the weighted mean of its parts, 0 to 1.
 

@@ -127,7 +127,8 @@ class Activated:
         value: its activation, 0 to 1.
         round: 0 for seeds.
         carrier: the sentence that it was reached by; None for seeds.
-        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds.
+        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds, and
+            where the question itself found the carrier.
         similarity: of the carrier to the question, 0 to 1; None for seeds.
         passages: how many passages mention it, at most one more than a hub may have.
         extents: of each of those, how many of its sentences mention it, and 1 if it is about it, else 0; of
@@ -146,10 +147,14 @@ class Activated:
 
 @dataclass(frozen=True, slots=True)
 class Carrier:
-    """A sentence that passed activation on: the best of an entity in a round, counted from 1."""
+    """A sentence that passed activation on: the best of an entity in a round, counted from 1.
+
+    Attributes:
+        origin: the entity; None where the question itself found the sentence.
+    """
 
     sentence: NamedNode
-    origin: NamedNode
+    origin: NamedNode | None
     similarity: float
     round: int
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.topic import topic_of
+from graphrag_rdf.extract.topic import topic_of, topics_of
 
 NAMES = (Mention(0, 6, "Lilith"), Mention(10, 5, "Gallu"))
 LONG = "An inquiry into the many causes of the failure of Gallu and other demons of the plain"
@@ -30,3 +30,20 @@ def test_a_title_names_the_topic_unless_it_is_only_the_files_name(
 
 def test_without_names_a_files_name_is_no_topic() -> None:
     assert topic_of("Passage 17", (), given=False) is None
+
+
+@pytest.mark.parametrize(
+    ("title", "given", "topics"),
+    [
+        ("The Heron", True, ("The Heron", "Heron")),
+        ("Gallu, Ohio", True, ("Gallu, Ohio", "Gallu")),
+        ("Come, Gallu", True, ("Come, Gallu",)),
+        ("The", True, ("The",)),
+        ("Passage 17", False, ("Lilith",)),
+        (LONG.replace("Gallu", "two"), True, ()),
+    ],
+)
+def test_a_title_is_also_written_without_its_article_and_its_place(
+    title: str, given: bool, topics: tuple[str, ...]
+) -> None:
+    assert topics_of(title, NAMES, given=given) == topics

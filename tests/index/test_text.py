@@ -373,3 +373,23 @@ def test_kill_in_the_middle_leaves_whole_commits(tmp_path: Path, commits: int) -
 def test_every_kind_is_found_and_only_it(kind: Kind) -> None:
     index = index_of([Record(f"urn:{each}", each, "alpha") for each in KINDS])
     assert [hit.iri for hit in index.search("alpha", kind=kind, k=9)] == [f"urn:{kind}"]
+
+
+def test_the_parts_of_a_score_add_up_to_it() -> None:
+    records = corpus(40)
+    index = index_of(records)
+    asked = "alpha beta gamma gamma"
+    scores = {hit.iri: hit.score for hit in index.search(asked, kind="sentence", k=40, language="en")}
+    parts = index.parts(asked, [record.iri for record in records], kind="sentence", language="en")
+    assert set(parts) == {record.iri for record in records}
+    for iri, found in parts.items():
+        assert sum(found.values()) == pytest.approx(scores.get(iri, 0.0))
+        assert set(found) <= {"alpha", "beta", "gamma"}
+    assert index.parts(asked, ["urn:unknown"], kind="sentence") == {}
+
+
+def test_how_many_have_a_word_in_any_form() -> None:
+    index = index_of([sentence(1, "Ships sail."), sentence(2, "One ship sank."), sentence(3, "The end.")])
+    assert index.holders("ship", kind="sentence", language="en") == 2
+    assert index.holders("the", kind="sentence", language="en") == 0
+    assert index.holders("whale", kind="sentence") == 0

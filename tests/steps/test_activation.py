@@ -197,3 +197,63 @@ def test_with_embeddings_the_meaning_of_a_passage_counts(samples: Engine) -> Non
     result = samples.retrieve(QUESTIONS[0], k=1)["results"][0]
     assert "meaning" not in result["signals"]
     assert sum(result["weights"].values()) == pytest.approx(1)
+
+
+# --- what leads on -------------------------------------------------------------------------------
+
+
+def taught(texts: dict[str, str], folder: Path) -> Engine:
+    """A store of documents: name -> text."""
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / f"{name}.txt").write_text(text + "\n")
+    engine = open_engine(":memory:", config=Settings())
+    engine.ingest([folder])
+    return engine
+
+
+def test_the_second_hop_follows_the_words_that_the_first_left_open(tmp_path: Path) -> None:
+    """The first says most of the question; of what it leads to, what is still open counts."""
+    texts = {
+        "1": "Tilda Voss was born in Mill Harbour.",
+        "2": "The birthplace of many a Voss, Mill Harbour, is old.",
+        "3": "A wooden airship burned down over Mill Harbour, said Olga Brandt.",
+    }
+    with taught(texts, tmp_path / "docs") as engine:
+        found = reached(engine, "What kind of airship burned over the place where Tilda Voss was born?")
+    brandt = found[BEYOND]
+    assert (brandt.round, brandt.origin, brandt.similarity) == (2, NamedNode(HUB), 1.0)
+
+
+def test_a_question_that_names_nothing_starts_from_the_sentences_most_like_it(tmp_path: Path) -> None:
+    texts = {
+        "1": "Tilda Voss forged the oldest anchors.",
+        "2": "Mill Harbour is where Tilda Voss was born.",
+        "3": "Weather is what everybody speaks of.",
+    }
+    with taught(texts, tmp_path / "docs") as engine:
+        asked = "where was the person born that forged anchors?"
+        found = reached(engine, asked)
+        told = engine.retrieve(asked, k=3, preview=True, stored=True)
+        scores = engine.store.select("trace/passage-scores", session=NamedNode(told["trace"]))
+    voss = found["http://trustgraph.ai/e/tilda-voss"]
+    assert voss.origin is None
+    assert voss.carrier is not None
+    assert voss.value == voss.similarity
+    assert HUB in found
+    assert {result["text"].strip() for result in told["results"][:2]} == {texts["1"], texts["2"]}
+    for row in scores:
+        assert to_python(row["recomputed"]) == pytest.approx(to_python(row["score"]), abs=1e-6)
+
+
+def test_a_common_word_is_no_name_because_something_is_called_so(tmp_path: Path) -> None:
+    texts = {str(n): f"Ship number {n} was a good ship and sank off the cape." for n in range(8)}
+    texts["song"] = (
+        "Olga Brandt wrote Ship. The song Ship made Olga Brandt rich. A song called Sank was lost."
+    )
+    with taught(texts, tmp_path / "docs") as engine:
+        assert "http://trustgraph.ai/e/sank" in {
+            str(s).strip("<>") for s in reached(engine, "Was Sank lost?")
+        }
+        found = reached(engine, "which one sank off the cape?", rounds=0)
+    assert "http://trustgraph.ai/e/sank" not in found

@@ -154,8 +154,9 @@ class Activation:
         found |= self._found_of({iri for iri in hubs if self.active[iri].round == 0})
         self.left.look_up(node.value for iri in entities if iri in self.said for node in found.get(iri, ()))
         for iri in entities:
-            best = [(-self.similarity(node.value, iri), node.value, node) for node in found.get(iri, ())]
-            self.sentences[iri] = [node for _, _, node in sorted(best)]
+            alike = {node: self.similarity(node.value, iri) for node in found.get(iri, ())}
+            # of sentences that share as much with the question those that open their passages
+            self.sentences[iri] = sorted(alike, key=lambda n: (-alike[n], _number_of(n), n.value))
 
     def _sentences_of(self, entities: list[NamedNode]) -> dict[str, set[NamedNode]]:
         """All sentences of entities that are no hubs; notes of what passages they are a matter."""
@@ -344,6 +345,12 @@ class Activation:
             )
         record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)
+
+
+def _number_of(sentence: NamedNode) -> int:
+    """The place of a sentence in its passage."""
+    number = sentence.value.rpartition("#s")[2]
+    return int(number) if number.isdecimal() else 0
 
 
 def _to_start_from(seeds: list[Seed]) -> list[Seed]:

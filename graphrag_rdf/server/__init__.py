@@ -6,7 +6,10 @@
 | `run` | uvicorn, started and stopped |
 | `query`, `update`, `graphstore`, `description` | the W3C protocols, the service description |
 | `ask`, `questions`, `runs` | questions over HTTP, in threads |
+| `mcp` | the same and more as tools for programs with a language model |
+| `uploads`, `ingests` | documents that clients send, and that they name in an allowed folder |
 | `traces`, `documents`, `entities`, `resource` | what the store holds |
+| `dataset`, `statistics`, `queries` | what the store says of itself: VoID and DCAT, templates as RDF |
 | `representations` | JSON, RDF or a page of one thing, by negotiation |
 | `status`, `openapi` | health, metrics, diagnostics, the description of all this |
 | `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems`, `caching` | parts of HTTP |

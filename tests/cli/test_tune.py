@@ -142,7 +142,7 @@ def test_the_weights_of_the_composite_score(run: Run, mills: Path, evalset: Path
     assert weights["activation"]["after"] > 0
     kept = run("config", "get", "graph_rag.exploration.weight_activation").out
     assert float(kept) == weights["activation"]["after"]
-    assert run("config", "get", "graph_rag.exploration.passage_words").out.strip() == "1"
+    assert in_force(run)["words"] == 1
     run("tune", "weights", "--undo")
     assert float(run("config", "get", "graph_rag.exploration.weight_activation").out) == 0
 

@@ -47,8 +47,10 @@ def _code(work: Callable[[], Any]) -> int:
     except (KeyboardInterrupt, click.Abort):
         say_error("interrupted")
         return INTERRUPTED
-    except BrokenPipeError:
-        _let_go_of_stdout()
+    except BrokenPipeError as error:
+        if not _reader_left():  # then it was another pipe or connection, and must not end in silence
+            say_error(f"a connection was closed at its other end: {error}")
+            _traceback_if_asked()
         return FAILED
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())  # a group that is named alone is asked what it can do
@@ -100,10 +102,15 @@ def _traceback_if_asked() -> bool:
     return asked
 
 
-def _let_go_of_stdout() -> None:
-    """Nobody reads any more: let the interpreter's last flush go nowhere."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _reader_left() -> bool:
+    """Whether nobody reads stdout any more; the interpreter's last flush then goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import threading
@@ -12,7 +13,7 @@ from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.server.answers import Queries
 from graphrag_rdf.server.inprocess import InProcessQueries
 from graphrag_rdf.server.pool import Limits, ReaderPool
@@ -95,6 +96,16 @@ class Service:
         if not self.isolated:
             log.warning("queries run in this process: rows and bytes are limited, time and memory are not")
         await self.queries.start()
+        self._warming = asyncio.ensure_future(self.runs.call(self._warm))
+
+    def _warm(self) -> None:
+        """Load what every question needs, so that the first one is not the one that waits for it."""
+        try:
+            messages = self.engine.ask("warm", stored=False)
+            next(messages)
+            messages.close()
+        except GraphRagError as error:
+            log.info("no question can be answered yet: %s", error.message)  # who asks one is told
 
     async def stop(self) -> None:
         """Cancel answers, finish writes (an ingest: its chunk in hand), end everything else."""

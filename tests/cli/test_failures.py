@@ -34,6 +34,7 @@ def _raising(error: BaseException) -> int:
         (click.UsageError("broken"), 2),
         (click.BadParameter("broken"), 2),
         (OSError(28, "broken", "file"), 1),
+        (BrokenPipeError(32, "broken"), 1),  # of another pipe than stdout
         (RuntimeError("broken"), 1),
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),

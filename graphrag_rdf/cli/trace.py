@@ -90,6 +90,37 @@ def verify(trace: str, form: str) -> int:
 
 
 @trace_command.command(
+    "diff", examples=["graphrag-rdf trace diff 3fa9 last", "graphrag-rdf trace diff 3fa9 last --format json"]
+)
+@click.argument("before", metavar="TRACE")
+@click.argument("after", metavar="OTHER")
+@format_option()
+def diff(before: str, after: str, form: str) -> None:
+    """Tell what differs between two traces: parameters, concepts, seeds, what was selected, the answer."""
+    from graphrag_rdf.trace.catalogue import find_trace
+    from graphrag_rdf.trace.difference import differences
+    from graphrag_rdf.trace.reader import read_trace
+
+    with open_engine() as engine:
+        first, second = (
+            read_trace(engine.store, find_trace(engine.store, name), engine.librarian)
+            for name in (before, after)
+        )
+    found = differences(first, second)
+    if form == "json":
+        told = [difference.as_json() for difference in found]
+        output.write_json({"before": first.iri, "after": second.iri, "differences": told})
+        return
+    if not found:
+        say("they came to the same answer in the same way")
+    for one in found:
+        say(styled(f"{one.what} {one.name}".strip(), bold=True))
+        for sign, value in (("-", one.before), ("+", one.after)):
+            if value is not None:
+                say(output.wrapped(value, indent="    ", first=f"  {sign} "))
+
+
+@trace_command.command(
     "export",
     examples=[
         "graphrag-rdf trace export last --format html -o answer.html",

@@ -92,3 +92,24 @@ def test_verify(run: Run, asked: str) -> None:
     broken = run("trace", "verify", asked)
     assert broken.code == 1
     assert "FAILED" in broken.out
+
+
+def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
+    question = "Who designed Drumlaw Head Lighthouse?"
+    first = run("ask", question, "--format", "json").json["question_iri"]
+    second = run("ask", question, "--format", "json").json["question_iri"]
+    same = run("trace", "diff", first, second, "--format", "json").json["differences"]
+    assert {difference["what"] for difference in same} <= {"commit"}  # each trace is a commit
+    third = run("ask", question, "--set", "synthesis.max_sentences=1", "--format", "json").json[
+        "question_iri"
+    ]
+    found = run("trace", "diff", first, third, "--format", "json").json["differences"]
+    assert {"what": "parameter", "name": "synthesis.max_sentences", "before": "5", "after": "1"} in found
+    run("ask", "Who founded the Tarnay Electric Light Company?")
+    told = run("trace", "diff", first, "last")
+    assert told.code == 0
+    assert "- Who designed Drumlaw Head Lighthouse?" in told.out
+    assert "+ Who founded the Tarnay Electric Light Company?" in told.out
+    other = run("trace", "diff", first, "last", "--format", "json").json["differences"]
+    assert {"question", "concept", "selection", "answer"} <= {difference["what"] for difference in other}
+    assert run("trace", "diff", first, "nothing").code == 2

@@ -1,0 +1,104 @@
+"""What differs between two traces: how the same question came to another answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_rdf.trace.model import Selection, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that two traces do not have in common.
+
+    Attributes:
+        what: question, pipeline, model, parameter, concept, seed, selection, outcome, answer or warning.
+        name: of a parameter: `step.parameter`; else empty.
+        before, after: what the first and the second trace have; None where it has nothing of the kind.
+    """
+
+    what: str
+    name: str
+    before: str | None
+    after: str | None
+
+    def as_json(self) -> dict[str, str | None]:
+        """The keys of `trace diff --format json`."""
+        return {"what": self.what, "name": self.name, "before": self.before, "after": self.after}
+
+
+def differences(first: Trace, second: Trace) -> list[Difference]:
+    """What differs, from the question down to the answer; empty when they came to the same in the same way.
+
+    Times and IRIs do not count.
+    """
+    found: list[Difference] = []
+    for what in ("question", "kind", "model", "outcome", "answer"):
+        before, after = getattr(first, what), getattr(second, what)
+        if before != after:
+            found.append(Difference("pipeline" if what == "kind" else what, "", _text(before), _text(after)))
+    old, new = _flat(first.parameters), _flat(second.parameters)
+    found += [
+        Difference("parameter", name, _text(old.get(name)), _text(new.get(name)))
+        for name in sorted(old | new)
+        if old.get(name) != new.get(name)
+    ]
+    found += _only("concept", _concepts(first), _concepts(second))
+    found += _only("seed", _seeds(first), _seeds(second))
+    found += _only("selection", map(_told, first.selections), map(_told, second.selections))
+    warnings = ([f"{w['type']}: {w['detail']}" for w in trace.warnings] for trace in (first, second))
+    found += _only("warning", *warnings)
+    order = (
+        "question",
+        "pipeline",
+        "model",
+        "commit",
+        "parameter",
+        "concept",
+        "seed",
+        "selection",
+        "outcome",
+    )
+    return sorted(found, key=lambda d: order.index(d.what) if d.what in order else len(order))
+
+
+_ORDER = (
+    *("question", "pipeline", "model", "parameter", "concept", "seed", "selection"),
+    *("outcome", "answer", "warning"),
+)
+
+
+def _only(what: str, before: Iterable[str], after: Iterable[str]) -> list[Difference]:
+    old, new = dict.fromkeys(before), dict.fromkeys(after)
+    gone = [Difference(what, "", text, None) for text in old if text not in new]
+    return gone + [Difference(what, "", None, text) for text in new if text not in old]
+
+
+def _concepts(trace: Trace) -> list[str]:
+    return [concept for step in trace.steps for concept in step.concepts]
+
+
+def _seeds(trace: Trace) -> list[str]:
+    return [seed.label for step in trace.steps for seed in step.seeds]
+
+
+def _told(selection: Selection) -> str:
+    """A selected fact in words; a sentence by its quotation, or its IRI where the words were erased."""
+    if selection.fact is not None and selection.chunk is None:
+        return f"{selection.fact.s_label} {selection.fact.p_label} {selection.fact.o_label}"
+    quote = next((source.quote for source in selection.sources if source.quote), None)
+    return f"“{quote}”" if quote else selection.sentence or selection.chunk or "(erased)"
+
+
+def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for step, values in parameters.items():
+        for name, value in values.items() if isinstance(values, Mapping) else [("", values)]:
+            out[f"{step}.{name}".rstrip(".")] = value
+    return out
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

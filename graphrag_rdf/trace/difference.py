@@ -50,18 +50,7 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
     found += _only("selection", map(_told, first.selections), map(_told, second.selections))
     warnings = ([f"{w['type']}: {w['detail']}" for w in trace.warnings] for trace in (first, second))
     found += _only("warning", *warnings)
-    order = (
-        "question",
-        "pipeline",
-        "model",
-        "commit",
-        "parameter",
-        "concept",
-        "seed",
-        "selection",
-        "outcome",
-    )
-    return sorted(found, key=lambda d: order.index(d.what) if d.what in order else len(order))
+    return sorted(found, key=lambda difference: _ORDER.index(difference.what))
 
 
 _ORDER = (

@@ -99,10 +99,10 @@ def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
     first = run("ask", question, "--format", "json").json["question_iri"]
     second = run("ask", question, "--format", "json").json["question_iri"]
     same = run("trace", "diff", first, second, "--format", "json").json["differences"]
-    assert {difference["what"] for difference in same} <= {"commit"}  # each trace is a commit
-    third = run("ask", question, "--set", "synthesis.max_sentences=1", "--format", "json").json[
-        "question_iri"
-    ]
+    assert same == []
+    assert "the same answer in the same way" in run("trace", "diff", first, second).out
+    shorter = ("--set", "synthesis.max_sentences=1", "--format", "json")
+    third = run("ask", question, *shorter).json["question_iri"]
     found = run("trace", "diff", first, third, "--format", "json").json["differences"]
     assert {"what": "parameter", "name": "synthesis.max_sentences", "before": "5", "after": "1"} in found
     run("ask", "Who founded the Tarnay Electric Light Company?")

@@ -31,6 +31,7 @@ COMMIT_HEADER = "graphrag-commit"
 
 _PROBE = NamedNode("urn:graphrag-rdf:probe")
 _WORD = "probe"
+_OURS = frozenset(graph for graph in vars(Graphs).values() if isinstance(graph, NamedNode))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,14 @@ class Capabilities:
         facts_graph: the named graph of facts; None for the default graph.
         lateral: whether it knows LATERAL.
         numbered: whether it numbers commits itself, as our own server does.
+        others: named graphs that were there before the store was made, and are no part of it.
     """
 
     dialect: Dialect
     facts_graph: NamedNode | None
     lateral: bool
     numbered: bool
+    others: frozenset[NamedNode] = frozenset()
 
     def quads(self) -> list[Quad]:
         """The note of them in the store."""
@@ -58,6 +61,7 @@ class Capabilities:
         ]
         if self.facts_graph is not None:
             facts.append((RAG.factsGraph, self.facts_graph))
+        facts += [(RAG.otherGraph, graph) for graph in sorted(self.others, key=str)]
         return [Quad(ENDPOINT_NODE, p, o, Graphs.SYSTEM) for p, o in facts]
 
 
@@ -100,7 +104,7 @@ class Probe:
                 hint="export the store where it was made, and import it into an empty one here",
             )
         assert facts is None or isinstance(facts, NamedNode)  # noqa: S101
-        return self._with(dialect, facts)
+        return self._with(dialect, facts, self._graphs("remote/noted-graphs"))
 
     def by_writing(self) -> Capabilities:
         """The capabilities of an endpoint without a store. What is written is taken out again.
@@ -108,6 +112,7 @@ class Probe:
         Raises:
             StoreError: when it takes no updates, or keeps nothing.
         """
+        others = self._graphs("remote/other-graphs")
         try:
             dialect = next((name for name in DIALECTS if self._keeps(name)), None)
             if dialect is None:
@@ -119,10 +124,16 @@ class Probe:
             own = not self._ask("remote/probe-union", node=_PROBE) and self._has_default_graph()
         finally:
             self._endpoint.update(self._render("remote/clear-named"))
-        return self._with(dialect, None if own else Graphs.FACTS)
+        return self._with(dialect, None if own else Graphs.FACTS, others)
 
-    def _with(self, dialect: Dialect, facts: NamedNode | None) -> Capabilities:
-        return Capabilities(dialect, facts, self._knows_lateral(), self._numbered)
+    def _with(self, dialect: Dialect, facts: NamedNode | None, others: frozenset[NamedNode]) -> Capabilities:
+        return Capabilities(dialect, facts, self._knows_lateral(), self._numbered, others)
+
+    def _graphs(self, template: str) -> frozenset[NamedNode]:
+        rows = read_results(self._endpoint.query(self._render(template))).rows or []
+        ours = {_PROBE, *_OURS}  # a run that was cut off may have left them
+        found = (row["graph"] for row in rows)
+        return frozenset(graph for graph in found if isinstance(graph, NamedNode) and graph not in ours)
 
     def _render(self, template: str, renderer: Renderer | None = None, **values: object) -> str:
         return self._templates[template].render(renderer or self._plain, **values)

@@ -121,10 +121,10 @@ class RemoteStore(TemplateStore):
                 yield Quad(triple.subject, triple.predicate, triple.object, name)
 
     def _sizes(self) -> dict[NamedNode, int]:
-        """Named graph → quads. That of the system is named in itself: our server does not list it."""
+        """Named graph of ours → quads; that of the system by its name, as our server does not list it."""
         found = {}
         for row in self.select("remote/graphs"):
-            if isinstance(row["graph"], NamedNode):
+            if isinstance(row["graph"], NamedNode) and row["graph"] not in self.capabilities.others:
                 found[row["graph"]] = _number(row["quads"])
         if Graphs.SYSTEM not in found:
             found[Graphs.SYSTEM] = len(self.construct("remote/graph", graph=Graphs.SYSTEM))

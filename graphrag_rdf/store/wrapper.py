@@ -1,4 +1,4 @@
-"""SPARQLWrapper, as we need it: one request, sent directly, answered with bytes.
+"""SPARQLWrapper, as we need it: one request by POST, answered with bytes.
 
 Two things it does not do by itself. A redirection is not followed: it would turn an update into a GET, and
 take the credentials along to wherever it points. And a refusal keeps its status, headers and text.
@@ -13,7 +13,17 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
-from SPARQLWrapper import BASIC, CONSTRUCT, DESCRIBE, INSERT, POST, POSTDIRECTLY, SELECT, SPARQLWrapper
+from SPARQLWrapper import (
+    BASIC,
+    CONSTRUCT,
+    DESCRIBE,
+    INSERT,
+    POST,
+    POSTDIRECTLY,
+    SELECT,
+    URLENCODED,
+    SPARQLWrapper,
+)
 
 from graphrag_rdf import __version__
 
@@ -90,7 +100,7 @@ class Request(SPARQLWrapper):
         for name, value in parse_qsl(parts.query):
             self.addParameter(name, value)
         self.setMethod(POST)
-        self.setRequestMethod(POSTDIRECTLY)
+        self.setRequestMethod(POSTDIRECTLY if update else URLENCODED)  # Virtuoso 7 hangs on direct queries
         self.setOnlyConneg(onlyConneg=True)
         self.queryString, self.queryType = text, INSERT if update else SELECT  # known: nothing to guess
         self._seconds = timeout

@@ -311,6 +311,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
     assert attempts == []
 
 
+@pytest.mark.embedded  # with a store that is asked over a network there is nothing to see
 @pytest.mark.usefixtures("offline")
 def test_nothing_is_fetched(empty: Engine, tmp_path: Path) -> None:
     ontology = tmp_path / "o.ttl"

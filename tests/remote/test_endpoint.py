@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Callable
+from urllib.parse import parse_qs
 
 import pytest
 
@@ -60,14 +61,14 @@ def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
     assert "hunter2" not in str(caught.value) + (caught.value.hint or "")
 
 
-def test_queries_and_updates_are_sent_directly() -> None:
+def test_queries_are_sent_in_a_form_and_updates_directly() -> None:
     gateway, endpoint = talk(in_turn(YES))
     with gateway:
         assert read_results(endpoint.query("ASK { ?s ?p 'ü' }")).boolean
         endpoint.update("INSERT DATA { <a:a> <a:b> 'ü' }", {"X-Mine": "yes"})
     asked, written = gateway.passed
-    assert asked.path.rstrip("?") == "/query"
-    assert asked.headers["content-type"] == "application/sparql-query"
+    assert asked.path == "/query"
+    assert asked.headers["content-type"] == "application/x-www-form-urlencoded"
     assert asked.headers["accept"] == "application/sparql-results+json"
     assert asked.headers["user-agent"].startswith("graphrag-rdf/")
     assert asked.body == "ASK { ?s ?p 'ü' }"
@@ -78,8 +79,12 @@ def test_queries_and_updates_are_sent_directly() -> None:
 
 def test_parameters_of_an_address_are_kept() -> None:
     with Gateway(judge=in_turn(YES)) as gateway:
-        Endpoint(Addresses.of(f"{gateway.url}/sparql?infer=false&x=1")).query("ASK {}")
-    assert gateway.passed[0].path == "/sparql?infer=false&x=1"
+        endpoint = Endpoint(Addresses.of(f"{gateway.url}/sparql?infer=false&x=1"))
+        endpoint.query("ASK {}")
+        endpoint.update("CLEAR ALL")
+    asked, written = gateway.passed
+    assert parse_qs(asked.sent) == {"query": ["ASK {}"], "infer": ["false"], "x": ["1"]}
+    assert written.path == "/sparql?infer=false&x=1"
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse
+from pyoxigraph import Literal, NamedNode, Quad, RdfFormat, Triple, parse
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
@@ -19,7 +19,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.dump import export_graph, plain_quads
 from graphrag_rdf.exchange.take import import_file
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
-from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
+from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, XSD, Graphs
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.sample_stores import SAMPLES
@@ -34,6 +34,22 @@ CHANGING = {
     *(RAG.startedAt, RAG.durationMs, RAG.milliseconds, RAG.commit, RAG.contentCommit),
     RAG.sparql,  # the text of a query, by hash: it holds the run's own IRIs, and is spelled for the engine
 }
+
+
+_EXISTS = "Virtuoso 7.2.5 fails to compile EXISTS inside BIND, or answers it wrongly"
+LIMITS = {
+    ("virtuoso", "test_nothing_is_wrong_with_it"): _EXISTS,
+    ("virtuoso", "test_traces_hold_what_they_claim"): _EXISTS,
+    ("virtuoso", "test_what_is_forgotten_is_gone"): _EXISTS,
+}
+"""What an engine is known not to do; docs/scale-out.md tells it."""
+
+
+@pytest.fixture(autouse=True)
+def _known_limits(request: pytest.FixtureRequest, store_kind: str) -> None:
+    reason = LIMITS.get((store_kind, request.function.__name__))
+    if reason:
+        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +76,8 @@ def alike(term: Any) -> Any:
     """A term with runs made equal."""
     if isinstance(term, NamedNode):
         return NamedNode(RUN.sub(lambda found: found[1] or "RUN", term.value))
+    if isinstance(term, Literal) and term.datatype == XSD.double:
+        return Literal(float(f"{float(term.value):.6g}"))  # Virtuoso tells fewer digits
     return term
 
 
@@ -121,7 +139,7 @@ def test_traces_hold_what_they_claim(engine: Engine, here: Seen) -> None:
     traces = list_traces(engine.store, 10)
     assert len(traces) == len(QUESTIONS)
     for trace in traces:
-        assert all(check.ok for check in verify_trace(engine.store, engine.librarian, trace.iri))
+        assert [c for c in verify_trace(engine.store, engine.librarian, trace.iri) if not c.ok] == []
 
 
 def test_a_second_ingest_writes_nothing(engine: Engine) -> None:

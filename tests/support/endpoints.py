@@ -16,9 +16,9 @@ from typing import Any
 
 import httpx
 import pytest
-from pyoxigraph import Quad, RdfFormat, parse, serialize
+from pyoxigraph import NamedNode, Quad, RdfFormat, parse, serialize
 
-from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE
+from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.updates import data
 from tests.support import endpoint as own
@@ -164,7 +164,85 @@ def jena() -> Server:
     return Server(f"http://127.0.0.1:{port}", command, folder, dialect="rdf-star")
 
 
-MAKERS: dict[str, Callable[..., Server]] = {"oxigraph": oxigraph, "serve": serve, "jena": jena}
+_VIRTUOSO = """
+[Database]
+DatabaseFile = virtuoso.db
+ErrorLogFile = virtuoso.log
+LockFile = virtuoso.lck
+TransactionFile = virtuoso.trx
+xa_persistent_file = virtuoso.pxa
+[TempDatabase]
+DatabaseFile = virtuoso-temp.db
+TransactionFile = virtuoso-temp.trx
+[Parameters]
+ServerPort = {sql}
+DirsAllowed = .
+NumberOfBuffers = 10000
+MaxDirtyBuffers = 6000
+[HTTPServer]
+ServerPort = {http}
+ServerRoot = .
+[SPARQL]
+ResultSetMaxRows = 1000000
+"""
+
+
+@dataclass
+class Virtuoso(Server):
+    """Virtuoso, which lets nobody write until it is told to, and takes queries in forms only."""
+
+    sql_port: int = 0
+
+    def start(self) -> None:
+        """See `Server.start`."""
+        super().start()
+        grants = (
+            'GRANT SPARQL_UPDATE TO "SPARQL"; '
+            "DB.DBA.RDF_DEFAULT_USER_PERMS_SET('nobody', 7); log_enable(3, 1);"
+        )
+        subprocess.run(
+            ["isql-vt", str(self.sql_port), "dba", "dba", f"exec={grants}"], check=True, capture_output=True
+        )
+
+    def ask(self, text: str) -> bool | None:
+        """See `Server.ask`."""
+        headers = {"Accept": "application/sparql-results+json"}
+        found = httpx.post(self.url, data={"query": text}, headers=headers, timeout=60, verify=False)
+        return None if found.status_code != 200 else '"value": "1"' in found.text
+
+    def fill(self, quads: Iterable[Quad]) -> None:
+        """See `Server.fill`; its own graphs stay."""
+        for graph in (*_GRAPHS, *{q.graph_name for q in quads}):
+            self.update(f"CLEAR SILENT GRAPH {graph}")
+        kept = list(quads)
+        for start in range(0, len(kept), 200):
+            self.update(data("INSERT", kept[start : start + 200], self.dialect))
+
+
+_GRAPHS = (
+    *(Graphs.FACTS, Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.DERIVED, Graphs.SYSTEM),
+    NamedNode("urn:graph:explainability"),
+)
+
+
+def virtuoso() -> Server:
+    """Virtuoso 7, which knows no triple terms and whose default graph is a union."""
+    if shutil.which("virtuoso-t") is None or shutil.which("isql-vt") is None:
+        pytest.skip("Virtuoso is not installed: apt install virtuoso-opensource-7-bin")
+    sql, http, folder = _free_port(), _free_port(), _folder()
+    (folder / "virtuoso.ini").write_text(_VIRTUOSO.format(sql=sql, http=http))
+    url = f"http://127.0.0.1:{http}/sparql"
+    command = ["virtuoso-t", "+foreground", "+configfile", "virtuoso.ini"]
+    small = {"batch_quads": 200}  # it compiles an update, and gives up on a long one
+    return Virtuoso(url, command, folder, update_url=url, remote=small, dialect="classic", sql_port=sql)
+
+
+MAKERS: dict[str, Callable[..., Server]] = {
+    "oxigraph": oxigraph,
+    "serve": serve,
+    "jena": jena,
+    "virtuoso": virtuoso,
+}
 """Kind of store → what makes its server. `embedded` is not among them."""
 
 KINDS = ("embedded", *MAKERS)

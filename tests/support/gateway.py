@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
+from urllib.parse import parse_qs
 
 import httpx
 
@@ -17,8 +18,15 @@ class Passed:
     """A request that came."""
 
     path: str
-    body: str
+    sent: str
     headers: dict[str, str]
+
+    @property
+    def body(self) -> str:
+        """The query or update."""
+        if "form-urlencoded" not in self.headers.get("content-type", ""):
+            return self.sent
+        return parse_qs(self.sent)["query"][0]
 
     @property
     def is_update(self) -> bool:

@@ -3,6 +3,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Executors;
 import org.apache.jena.query.ARQ;
@@ -67,6 +68,10 @@ public final class JenaServer {
 
     private static void answer(HttpExchange exchange, Operation operation) throws IOException {
         String text = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+        String type = String.valueOf(exchange.getRequestHeaders().getFirst("Content-Type"));
+        if (type.startsWith("application/x-www-form-urlencoded")) {
+            text = URLDecoder.decode(text.substring("query=".length()), StandardCharsets.UTF_8);
+        }
         int status = 200;
         Answer answer;
         try {

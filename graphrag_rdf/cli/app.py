@@ -32,7 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "check": ("check", "Check the integrity of the whole store."),
     "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
     "index": ("index", "The search indexes: status and rebuild."),
-    "refresh": ("refresh", "Build anew what follows from the store: relations."),
+    "refresh": ("refresh", "Run a stage of the ingest again: facts, mentions, names, relations, index."),
     "cache": ("cache", "The caches of answers and vectors: stats and clear."),
     "config": ("config", "The settings in force, and where each comes from."),
     "llm": ("llm", "What was asked of models."),

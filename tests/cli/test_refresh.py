@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.commands import Run, documents_in
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 
 def test_builds_and_counts(run: Run, store: Path) -> None:
@@ -68,3 +72,40 @@ def test_ingest_with_and_without_relations(run: Run, folder: Path) -> None:
     found = run("ingest", "--refresh", "documents", "--format", "json").json
     assert found["relations"]["rag:sharesEntityWith"] == 1
     assert [warning["type"] for warning in found["warnings"]] == ["no_llm"]
+
+
+def test_relations_by_a_model(
+    run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found is counted by type, what failed is a warning and exit code 3, and is asked for again."""
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-test")
+    monkeypatch.setenv("GRAPHRAG_RDF_EXTRACT__USE", "rules")
+    monkeypatch.setenv("GRAPHRAG_RDF_DOCUMENTS__CHUNK_SIZE", "60")
+    assert run("refresh", "facts").code == 0
+    wanted = ("refresh", "relations", "--model", "openai/scripted", "--window", "1")
+    scripted_server.answer_with(lambda _: Reply("surely so"))
+    failed = run(*wanted, "--format", "json")
+    assert failed.code == 3
+    assert failed.json["pairs"]["failed"] == len(failed.json["failures"]) > 1
+    assert failed.json["pairs"]["asked"] == 0
+    assert [warning["type"] for warning in failed.json["warnings"]] == ["relation_parse_fallback"]
+    assert "relation_parse_fallback" in run("doctor").err
+
+    def causes(request: Request) -> Reply:
+        quote = request.prompt.split("<second>\n")[1].split("\n</second>")[0]
+        said = {"type": "causes", "from": 1, "to": 2, "confidence": 0.9, "evidence": [quote]}
+        vague = {**said, "type": "supports", "confidence": 0.2}
+        return Reply(json.dumps({"relations": [said, vague]}))
+
+    scripted_server.answer_with(causes)
+    found = run(*wanted)
+    assert found.code == 0, found.err
+    pairs = failed.json["pairs"]["failed"]
+    assert f"{pairs:,} asked" in found.out
+    assert f"{pairs:,} low_confidence" in found.out
+    told = run("doctor", "--format", "json").json
+    assert told["relation_counts"]["rag:causes"] == pairs
+    assert told["noise_control"]["rejected"]["low_confidence"] == pairs
+    assert "relation_parse_fallback" not in {warning["type"] for warning in told["warnings"]}
+    assert run("check").code == 0

@@ -96,7 +96,7 @@ def read_candidates(store: Store) -> list[SynonymCandidate]:
             SynonymCandidate(
                 NamedNode(text_of(row["candidate"])),
                 (NamedNode(text_of(row["one"])), NamedNode(text_of(row["other"]))),
-                (text_of(row["one_name"]), text_of(row["other_name"])),
+                (text_of(row.get("one_name", row["one"])), text_of(row.get("other_name", row["other"]))),
                 score if isinstance(score, float) else 0.0,
                 text_of(row["reason"]),
             )

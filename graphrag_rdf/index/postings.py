@@ -71,14 +71,21 @@ class Weights:
     terms: tuple[tuple[str, str, float], ...]
     mean: Mapping[str, float]
 
-    def parts(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> dict[str, float]:
-        """What each term adds to the score of a document that has it."""
-        alone = ((term, Weights(((field, term, weight),), self.mean)) for field, term, weight in self.terms)
-        found: dict[str, float] = {}
-        for term, weights in alone:
-            if value := weights.score(entry, bm25):
-                found[term] = found.get(term, 0.0) + value
-        return found
+    def splitter(self, bm25: Bm25 = DEFAULT_BM25) -> Callable[[Entry], dict[str, float]]:
+        """What each term adds to the score of a document that has it, for many documents."""
+        alone = [
+            (term, Weights(((field, term, weight),), self.mean).scorer(bm25))
+            for field, term, weight in self.terms
+        ]
+
+        def split(entry: Entry) -> dict[str, float]:
+            found: dict[str, float] = {}
+            for term, score in alone:
+                if value := score(entry):
+                    found[term] = found.get(term, 0.0) + value
+            return found
+
+        return split
 
     def score(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> float:
         """BM25 of a document, added up in the order of the terms."""

@@ -310,8 +310,8 @@ class TextIndex:
         """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
         shelf = self._shelves[kind]
         with self._guard():
-            weights = self._weights(shelf, query, kind, language, None)
-            return {entry.iri: weights.parts(entry, bm25) for entry in shelf.find("iri", iris)}
+            split = self._weights(shelf, query, kind, language, None).splitter(bm25)
+            return {entry.iri: split(entry) for entry in shelf.find("iri", iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
         """How many records of a kind have a word, in any of its forms; 0 for stop words."""

@@ -140,6 +140,7 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
             parts = " + ".join(
                 f"{_number(item['weights'][name])} × {name} {_number(value)}"
                 for name, value in item["signals"].items()
+                if value
             )
             say(output.wrapped(f"score: {parts}", indent="       ", first="     "))
             if "rank_before" in item:

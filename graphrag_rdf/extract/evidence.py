@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, islice, pairwise
 from typing import Literal
 
 from graphrag_rdf.documents.model import Sentence
@@ -142,6 +143,7 @@ _ELLIPSIS = re.compile(r"\s*(?:…|\.{3,}|\. \. \.|\[\s*(?:…|\.{3})\s*\])\s*")
 _TRAILING_BRACKET = re.compile(r"\s*\([^()]*\)$")
 _PRONOUNS = frozenset(["he", "she", "it", "they", "this", "that", "these", "those"])
 _WORDS = re.compile(r"\w+")
+_WORDS_BETWEEN = re.compile(r"(\w+)")
 
 
 def _letters(text: str) -> int:
@@ -232,29 +234,34 @@ def _window(needle: str, haystack: str) -> tuple[int, int] | None:
     Every word of the quote votes for where the quote would begin; the fullest neighbourhood wins. Text that
     shares under a third of the words is not searched at all.
     """
-    words = [(match.group(), match.start()) for match in _WORDS.finditer(needle)]
+    words = list(_placed_words(needle))
     places = _word_places(haystack)
-    votes = sorted(place - at for word, at in words for place in places.get(word, ()))
-    if not votes:
-        return None
+    votes = sorted([place - at for word, at in words for place in places.get(word, ())])
     slack = max(20, len(needle) // 4)
-    best_count, best_start, left = 0, 0, 0
-    for right, vote in enumerate(votes):
-        while vote - votes[left] > slack:
+    # a window that only grows: it slides on by one vote where it would become too wide
+    left = best_start = 0
+    for vote in votes:
+        if vote - votes[left] > slack:
             left += 1
-        if right - left + 1 > best_count:
-            best_count, best_start = right - left + 1, votes[left]
-    if best_count * 3 < len(words):
+        else:
+            best_start = votes[left]
+    if not votes or (len(votes) - left) * 3 < len(words):
         return None
     return max(0, best_start - slack), min(len(haystack), best_start + len(needle) + 2 * slack)
 
 
 @lru_cache(maxsize=8)
-def _word_places(haystack: str) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for match in _WORDS.finditer(haystack):
-        places.setdefault(match.group(), []).append(match.start())
+def _word_places(haystack: str) -> Mapping[str, list[int]]:
+    places: dict[str, list[int]] = defaultdict(list)
+    for word, start in _placed_words(haystack):
+        places[word].append(start)
     return places
+
+
+def _placed_words(text: str) -> Iterator[tuple[str, int]]:
+    """Words with their offsets: in bulk, as a match object for each word costs more than all the rest."""
+    parts = _WORDS_BETWEEN.split(text)
+    return zip(parts[1::2], islice(accumulate(map(len, parts), initial=0), 1, None, 2), strict=False)
 
 
 def _snap(text: str, start: int, end: int) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import confidence_of, fill_prompt, read_prompt
 from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
-from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.extract.noise import is_placeholder
 from graphrag_rdf.extract.normalise import fold, match_key
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import Completion, Message, encodable
@@ -174,7 +174,7 @@ class _Found:
             (not subject, "empty_subject"),
             (not predicate, "empty_predicate"),
             (not target, "empty_object"),
-            ("placeholder" in (reject_reason(subject), reject_reason(target)), "placeholder"),
+            (is_placeholder(subject) or is_placeholder(target), "placeholder"),
             (same, "self_relation"),
         )
         fault = next((reason for holds, reason in faults if holds), None)

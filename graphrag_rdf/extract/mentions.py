@@ -7,6 +7,7 @@ and for questions and need no tagger. Dates and bare numbers are no mentions.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -75,9 +76,11 @@ def find_mentions(
     """
     gazetteer = names if isinstance(names, Gazetteer) else Gazetteer(names)
     found = [*_quoted_titles(text), *_latin_in_cjk(text)]
+    words = _words(text)
     if not _mostly_cjk(text) and _has_capitals(text):
-        found += _capitalised(text, sentences, base_language(language) or "en", title)
-    found += gazetteer.find(text)
+        lines = _lines(text, sentences, words)
+        found += _capitalised(text, lines, base_language(language) or "en", title)
+    found += gazetteer.find(text, words)
     if title:
         found += _titles(text, title)
     return _longest_apart(found)
@@ -121,19 +124,21 @@ class Gazetteer:
         # of two spellings of the same words the first in code point order stands, whatever the input's order
         node[""] = min(name, known) if isinstance(known, str) else name  # type: ignore[assignment]
 
-    def find(self, text: str) -> list[Mention]:
-        """All longest entries in `text`, left to right."""
+    def find(self, text: str, words: Sequence[_Word] | None = None) -> list[Mention]:
+        """All longest entries in `text`, left to right; `words` are its words, if they are known."""
         found: list[Mention] = []
         if self._trie:
-            words = list(_words(text))
+            words = _words(text) if words is None else words
             any_case = not _has_capitals(text)
-            position = 0
-            while position < len(words):
+            after = 0
+            for position, word in enumerate(words):
+                if position < after or word.lower not in self._trie:
+                    continue
                 length, name = self._longest(words, position, any_case)
                 if name is not None:
-                    start, end = words[position].start, words[position + length - 1].end
+                    start, end = word.start, words[position + length - 1].end
                     found.append(Mention(start, end - start, name))
-                position += max(length, 1)
+                    after = position + length
         if self._substrings:
             found += [Mention(m.start(), len(m.group()), m.group()) for m in self._substrings.finditer(text)]
         return found
@@ -141,7 +146,8 @@ class Gazetteer:
     def _longest(self, words: list[_Word], position: int, any_case: bool) -> tuple[int, str | None]:
         node: dict[str, object] = self._trie  # type: ignore[assignment]
         best, name = 0, None
-        for depth, word in enumerate(words[position:], start=1):
+        for depth, place in enumerate(range(position, len(words)), start=1):
+            word = words[place]
             following = node.get(word.lower)
             if not isinstance(following, dict):
                 break
@@ -171,7 +177,8 @@ def _titles(text: str, title: str) -> list[Mention]:
     return [Mention(m.start(), len(m.group()), " ".join(m.group().split())) for m in pattern.finditer(text)]
 
 
-def _words(text: str, start: int = 0, end: int | None = None) -> Iterator[_Word]:
+def _words(text: str, start: int = 0, end: int | None = None) -> list[_Word]:
+    found: list[_Word] = []
     for match in _WORD.finditer(text, start, len(text) if end is None else end):
         token = match.group()
         if "'" in token or "’" in token:
@@ -182,7 +189,21 @@ def _words(text: str, start: int = 0, end: int | None = None) -> Iterator[_Word]
         capital = lower != token and (
             token[0].isupper() or token[1:2].isupper() or _ARABIC_ARTICLE(token) is not None
         )
-        yield _Word(offset, offset + len(token), token, lower, capital)
+        # past the constructor, which takes longer than all the rest
+        found.append(tuple.__new__(_Word, (offset, offset + len(token), token, lower, capital)))
+    return found
+
+
+def _lines(text: str, sentences: Sequence[Sentence], words: list[_Word]) -> list[list[_Word]]:
+    """The words of each sentence, which are read anew where it does not stand between white space."""
+    lines = []
+    for sentence in sentences:
+        start, end = sentence.offset, sentence.offset + sentence.length
+        if (start == 0 or text[start - 1].isspace()) and (end >= len(text) or text[end].isspace()):
+            lines.append(words[bisect_left(words, (start,)) : bisect_left(words, (end,))])
+        else:
+            lines.append(_words(text, start, end))
+    return lines
 
 
 def _has_capitals(text: str) -> bool:
@@ -228,18 +249,22 @@ def _latin_in_cjk(text: str) -> list[Mention]:
     ]
 
 
-def _capitalised(text: str, sentences: Sequence[Sentence], language: str, title: str | None) -> list[Mention]:
+def _capitalised(
+    text: str, lines: Sequence[Sequence[_Word]], language: str, title: str | None
+) -> list[Mention]:
     table = _table()
     if language == "de":
         table = table | {"inside": table["inside"] - table["german_not_inside"]}
     stop = stopwords(language)
     trusted = {word.lower for word in _words(title)} if title else set()
-    lines = [list(_words(text, s.offset, s.offset + s.length)) for s in sentences]
     inner = {word.lower for words in lines for word in words[1:] if word.capital}
     lower = {word.lower for words in lines for word in words if not word.capital}
     found: list[Mention] = []
     for words in lines:
-        shouting = sum(1 for word in words if word.capital and word.text.isupper()) * 2 > len(words) > 3
+        capitals = [word for word in words if word.capital]
+        if not capitals:
+            continue
+        shouting = sum(word.text.isupper() for word in capitals) * 2 > len(words) > 3
         for first, last in _runs(words, text, table):
             first_, last_ = _trim(words, first, last, stop, table)
             if first_ > last_ or (shouting and first_ == last_):

@@ -48,16 +48,27 @@ def reject_reason(
         return "too_long"
     if folded in _PLACEHOLDERS:
         return "placeholder"
-    letters = sum(1 for character in text if unicodedata.category(character)[0] in "LM")
+    letters, digits = _count(text)
     if letters == 0:
-        return "only_digits" if any(character.isdigit() for character in text) else "mostly_symbols"
+        return "only_digits" if digits else "mostly_symbols"
     if len(text) < min_length and not _CJK.search(text):
         return "too_short"
-    visible = sum(1 for character in text if not character.isspace())
-    digits = sum(1 for character in text if character.isdigit())
-    if (letters + digits) * 2 < visible:
+    if (letters + digits) * 2 < sum(map(len, text.split())):
         return "mostly_symbols"
     return "stop_word" if folded in all_stopwords() and not _is_acronym(text) else None
+
+
+def is_placeholder(name: str) -> bool:
+    """Whether a name is what is written where there is nothing to write."""
+    return fold(name) in _PLACEHOLDERS
+
+
+def _count(text: str) -> tuple[int, int]:
+    """Letters, with the marks that combine with them, and digits."""
+    digits = sum(map(str.isdigit, text))
+    if text.isascii():
+        return sum(map(str.isalpha, text)), digits
+    return sum(1 for character in text if unicodedata.category(character)[0] in "LM"), digits
 
 
 def _is_acronym(text: str) -> bool:

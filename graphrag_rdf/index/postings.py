@@ -34,7 +34,7 @@ class Entry:
 
 def framed(terms: Sequence[str]) -> str:
     """Terms with a blank before and after each, so that counting one is counting a substring."""
-    return "".join(f" {term} " for term in terms)
+    return f" {'  '.join(terms)} " if terms else ""
 
 
 def rounded(length: int) -> int:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
 
 _BATCH = 200
-_FLUSH_AT = 25  # chunks: what the index and the engine hold back until then is memory
+_FLUSH_AT = 50  # chunks: what the index and the engine hold back until then is memory
 
 
 class IndexFeed:

@@ -70,7 +70,25 @@ def load_litellm() -> ModuleType:
     vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
     for message in LITELLM_WARNINGS:
         warnings.filterwarnings("ignore", message=message, category=UserWarning)
+    _spare_futile_prices(litellm)
     return litellm
+
+
+def _spare_futile_prices(litellm: ModuleType) -> None:
+    """Have litellm price the answers only of models that its list of prices has.
+
+    It looks for others anew with each answer, in eleven ways: a third of what a call costs.
+    """
+    log = litellm.litellm_core_utils.litellm_logging.Logging
+    for name in ("response_cost_calculator", "_response_cost_calculator"):  # versions differ
+        price = getattr(log, name, None)
+        if price is not None:
+            setattr(log, name, functools.partialmethod(_if_priced, price))
+
+
+def _if_priced(log: Any, price: Callable[..., float | None], *args: Any, **values: Any) -> float | None:
+    model = values.get("litellm_model_name") or log.model
+    return price(log, *args, **values) if _has_price(model) else None
 
 
 class LlmGateway:
@@ -474,6 +492,11 @@ class LlmGateway:
 
     def _retried(self, send: Callable[[int], T]) -> T:
         return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
+
+
+@functools.lru_cache(maxsize=256)
+def _has_price(model: str) -> bool:
+    return _price(model, 1, 1) is not None
 
 
 def _price(model: str, in_tokens: int, out_tokens: int) -> float | None:

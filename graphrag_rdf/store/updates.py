@@ -81,8 +81,11 @@ def _canonical_literal(literal: Literal) -> Term:
 
 def placed(quads: Iterable[Quad], facts: NamedNode | None) -> Iterator[Quad]:
     """Quads with the facts in the graph that a store has them in; None for the default graph."""
+    if facts is None:
+        yield from quads
+        return
     for quad in quads:
-        if facts is not None and isinstance(quad.graph_name, DefaultGraph):
+        if isinstance(quad.graph_name, DefaultGraph):
             yield Quad(quad.subject, quad.predicate, quad.object, facts)
         else:
             yield quad

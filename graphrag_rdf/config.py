@@ -70,6 +70,13 @@ class LlmSection(Section):
     max_retries: int = Field(
         default=5, ge=0, description="of rate limits, time-outs, lost connections and server errors"
     )
+    jobs: int | None = Field(
+        default=None,
+        ge=1,
+        le=1024,
+        description="calls at once, of ingest and of questions together; none: as many as extract.jobs and "
+        "server.answers make",
+    )
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     seed: int | None = Field(default=None, description="passed to the model, where it takes one")
@@ -124,7 +131,9 @@ class ExtractSection(Section):
     namespace: Iri = Field(
         default="http://trustgraph.ai/", description="base IRI of entities, relations and types"
     )
-    jobs: int = Field(default=4, ge=1, le=256, description="chunks at the model at once")
+    jobs: int = Field(
+        default=4, ge=1, le=256, description="chunks at the model at once; questions have llm.jobs"
+    )
 
 
 class RelationSection(Section):

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.relate import RelationReport
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.run import Progress, Stop
+    from graphrag_rdf.ingest.work import Progress, Stop
     from graphrag_rdf.trace.traces import Traces
 
 log = logging.getLogger(__name__)

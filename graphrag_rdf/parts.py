@@ -41,7 +41,6 @@ _MADE_WITH: Mapping[str, tuple[str, ...]] = {
     "embedding": ("gateway", "embedder", "vectors", "indexer"),
     "rerank": ("gateway", "cross_encoder"),
     "cache": ("gateway", "response_cache"),
-    "extract": ("gateway",),
 }
 """Section of the settings → parts that are made with it."""
 
@@ -174,7 +173,7 @@ class Parts:
             max_tokens=llm.max_tokens,
             timeout=llm.timeout,
             max_retries=llm.max_retries,
-            jobs=self.settings.extract.jobs,
+            jobs=llm.jobs,
             requests_per_minute=llm.requests_per_minute,
             tokens_per_minute=llm.tokens_per_minute,
             seed=llm.seed,

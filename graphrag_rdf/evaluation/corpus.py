@@ -20,7 +20,8 @@ from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
 from graphrag_rdf.ingest.report import IngestReport
-from graphrag_rdf.ingest.run import Incoming, Ingest, IngestSettings, Progress
+from graphrag_rdf.ingest.run import Ingest
+from graphrag_rdf.ingest.work import Incoming, IngestSettings, Progress
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
 

@@ -143,7 +143,7 @@ class Gazetteer:
             found += [Mention(m.start(), len(m.group()), m.group()) for m in self._substrings.finditer(text)]
         return found
 
-    def _longest(self, words: list[_Word], position: int, any_case: bool) -> tuple[int, str | None]:
+    def _longest(self, words: Sequence[_Word], position: int, any_case: bool) -> tuple[int, str | None]:
         node: dict[str, object] = self._trie  # type: ignore[assignment]
         best, name = 0, None
         for depth, place in enumerate(range(position, len(words)), start=1):

@@ -61,6 +61,15 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """What of an extraction may become facts, and (reason, candidate) of what may not."""
+
+    entities: list[EntityCandidate] = field(default_factory=list)
+    relations: list[RelationCandidate] = field(default_factory=list)
+    rejected: list[tuple[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
 class Passage:
     """A chunk as evidence needs it: its IRI, its text, and its sentences."""
 
@@ -114,9 +123,13 @@ class FactWriter:
         sentences: Sequence[Sentence],
         mentions: Iterable[Mention],
         topics: Sequence[str] = (),
+        fit: Fit | None = None,
     ) -> tuple[Written, list[Quad]]:
         """The names that the mention layer contains, the sentences with what they mention, and what the
         chunk is about.
+
+        Args:
+            fit: what the extraction of the chunk gave, whose names are looked up in the same query.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -126,7 +139,7 @@ class FactWriter:
         nodes = {m.name: self._mint.entity(m.name) for m in kept}
         about = [topic for topic in topics if self._unfit(topic) is None]
         nodes |= {topic: self._mint.entity(topic) for topic in about}
-        self._names.load(nodes.values())
+        self._names.load([*nodes.values(), *self._named_by(fit or Fit())])
         by_sentence: dict[int, dict[str, NamedNode]] = {}
         position = 0
         for mention in sorted(kept, key=lambda m: m.offset):
@@ -144,31 +157,34 @@ class FactWriter:
         return out, sentence_quads
 
     def extraction(
-        self, subgraph: NamedNode, passage: Passage, found: Extraction, named: set[tuple[str, str]]
+        self, subgraph: NamedNode, passage: Passage, fit: Fit, named: set[tuple[str, str]]
     ) -> Written:
-        """The facts of one extraction.
+        """The facts of one extraction, after the mentions of its chunk.
 
         Args:
             subgraph: where they are contained.
             passage: the chunk, in which quotes are located.
-            found: what the extractor handed back.
+            fit: what the extraction gave; its names were looked up with the mentions.
             named: (IRI, name) pairs that the mention layer contains already.
         """
-        out = Written()
-        out.rejected += [(item.reason, item.item) for item in found.rejected]
+        out = Written(rejected=fit.rejected)
         named = set(named)
-        entities = self._fit_entities(found.entities, out)
-        relations = self._fit_relations(found.relations, out)
-        self._load(entities, relations)
-        for candidate in entities:
+        for candidate in fit.entities:
             self._entity(out, subgraph, passage, candidate, named)
-        for relation in relations:
+        for relation in fit.relations:
             self._relation(out, subgraph, passage, relation, named)
         for index, (reason, item) in enumerate(out.rejected):
             out.quads += prov.rejected(subgraph, index, reason, item)
         return out
 
     # --- what is fit -------------------------------------------------------------------------------
+
+    def fit(self, found: Extraction) -> Fit:
+        """What of an extraction may become facts."""
+        fit = Fit(rejected=[(item.reason, item.item) for item in found.rejected])
+        self._fit_entities(found.entities, fit)
+        self._fit_relations(found.relations, fit)
+        return fit
 
     def _unfit(self, name: str) -> str | None:
         if name not in self._reasons:
@@ -179,21 +195,16 @@ class FactWriter:
             )
         return self._reasons[name]
 
-    def _fit_entities(self, candidates: Iterable[EntityCandidate], out: Written) -> list[EntityCandidate]:
-        fit = []
+    def _fit_entities(self, candidates: Iterable[EntityCandidate], fit: Fit) -> None:
         for candidate in candidates:
             if reason := self._unfit(candidate.name):
-                out.rejected.append((reason, candidate.name))
+                fit.rejected.append((reason, candidate.name))
             elif candidate.type and not fold(candidate.type):
-                fit.append(replace(candidate, type=None))
+                fit.entities.append(replace(candidate, type=None))
             else:
-                fit.append(candidate)
-        return fit
+                fit.entities.append(candidate)
 
-    def _fit_relations(
-        self, candidates: Iterable[RelationCandidate], out: Written
-    ) -> list[RelationCandidate]:
-        fit = []
+    def _fit_relations(self, candidates: Iterable[RelationCandidate], fit: Fit) -> None:
         for candidate in candidates:
             ends = [candidate.subject, *([candidate.object] if candidate.object_is_entity else [])]
             reason = next((why for name in ends if (why := self._unfit(name))), None)
@@ -201,25 +212,21 @@ class FactWriter:
                 reason = "empty"
             if reason:
                 item = f"{candidate.subject} | {candidate.predicate} | {candidate.object}"
-                out.rejected.append((reason, item))
+                fit.rejected.append((reason, item))
             else:
-                fit.append(candidate)
-        return fit
+                fit.relations.append(candidate)
 
-    def _load(self, entities: list[EntityCandidate], relations: list[RelationCandidate]) -> None:
-        things: dict[str, NamedNode] = {}
-        for candidate in entities:
-            node = self._mint.entity(candidate.name)
-            things[node.value] = node
+    def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
+        """The things of which names will be asserted or contained."""
+        for candidate in fit.entities:
+            yield self._mint.entity(candidate.name)
             if candidate.type:
-                node = self._mint.type(candidate.type)
-                things[node.value] = node
-        for relation in relations:
-            nodes = [self._mint.entity(relation.subject), self._mint.relation(relation.predicate)]
+                yield self._mint.type(candidate.type)
+        for relation in fit.relations:
+            yield self._mint.entity(relation.subject)
+            yield self._mint.relation(relation.predicate)
             if relation.object_is_entity:
-                nodes.append(self._mint.entity(relation.object))
-            things.update((node.value, node) for node in nodes)
-        self._names.load(things.values())
+                yield self._mint.entity(relation.object)
 
     # --- quads -------------------------------------------------------------------------------------
 

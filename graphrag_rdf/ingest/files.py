@@ -25,8 +25,9 @@ from graphrag_rdf.ingest.plan import (
 )
 from graphrag_rdf.ingest.relate import refresh_relations, relation_names
 from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
-from graphrag_rdf.ingest.run import Ingest, IngestSettings, Progress, Stop, incoming
+from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.synonyms import apply_synonyms
+from graphrag_rdf.ingest.work import IngestSettings, Progress, Stop, incoming
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings

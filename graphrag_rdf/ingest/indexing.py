@@ -9,6 +9,7 @@ hashes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
 
-_BATCH = 200
-_FLUSH_AT = 50  # chunks: what the index and the engine hold back until then is memory
+_BATCH = 50  # things in a query
+_AT_ONCE = 1000  # records in memory
+_FLUSH_AT = 50  # chunks: what the engine holds back until then is memory, each commit of the indexes time
 
 
 class IndexFeed:
@@ -78,7 +80,7 @@ def _chunk(row: Row) -> Record:
 
 
 class StoreIndexer:
-    """See `ingest.run.Indexer`.
+    """See `ingest.work.Indexer`.
 
     Args:
         text: the text index.
@@ -121,12 +123,16 @@ class StoreIndexer:
         if not final and len(self._chunks) < _FLUSH_AT:
             return
         number = self._store.content_commit()
-        records = [*self._feed.chunks(self._chunks.values()), *self._feed.entities(self._entities.values())]
-        named = {record.iri for record in records}
+        chunks, entities = self._chunks.values(), self._entities.values()
+        named: set[str] = set()
+        for records in _batched_records(chain(self._feed.chunks(chunks), self._feed.entities(entities))):
+            named.update(record.iri for record in records)
+            self._text.apply(records)
+            self._embed(records, [])
         gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
-        if records or gone:
-            self._text.apply(records, gone)
-            self._embed(records, gone)
+        if gone:
+            self._text.apply([], gone)
+            self._embed([], gone)
         if purge or self._text.commit_number != number:
             self._store.flush()  # first: an index is never ahead, and the engine's buffers grow until then
             self._text.commit(number, purge=purge)
@@ -165,7 +171,7 @@ class StoreIndexer:
     def _embed(self, records: list[Record], gone: list[str]) -> None:
         if self._vectors is None or self._embedder is None:
             return
-        missing = self._vectors.missing(records)
+        missing = self._vectors.missing(records) if self.error is None else []
         try:
             vectors = self._embedder.embed([record.full_text for record in missing])
         except GraphRagError as error:
@@ -187,7 +193,7 @@ def _batched_records(records: Iterable[Record]) -> Iterator[list[Record]]:
     batch: list[Record] = []
     for record in records:
         batch.append(record)
-        if len(batch) == 1000:
+        if len(batch) == _AT_ONCE:
             yield batch
             batch = []
     if batch:

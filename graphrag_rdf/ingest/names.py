@@ -62,9 +62,11 @@ class KnownNames:
 
     def load(self, things: Iterable[NamedNode]) -> None:
         """Look up what is not known yet, in one query."""
-        unknown = [thing for thing in things if thing.value not in self._names]
-        for thing in unknown:
-            self._names[thing.value] = {}
+        unknown = []
+        for thing in things:
+            if thing.value not in self._names:
+                self._names[thing.value] = {}
+                unknown.append(thing)
         if unknown:
             for row in self._store.select("labels/known", things=unknown):
                 is_label = row["property"] == RDFS.label

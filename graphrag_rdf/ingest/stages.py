@@ -16,7 +16,7 @@ from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.files import begin, ended
 from graphrag_rdf.ingest.plan import DocumentPlan, Stored
 from graphrag_rdf.ingest.report import IngestReport
-from graphrag_rdf.ingest.run import Progress, Stop, incoming
+from graphrag_rdf.ingest.work import Progress, Stop, incoming
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Changes
 

@@ -118,7 +118,9 @@ class LlmGateway:
         self._sleep = sleep
         self._policy = RetryPolicy(settings.max_retries, settings.backoff_base, settings.backoff_cap)
         self._limiter = RateLimiter(settings.requests_per_minute, settings.tokens_per_minute, sleep=sleep)
-        self._places = threading.BoundedSemaphore(max(1, settings.jobs))
+        self._places: contextlib.AbstractContextManager[Any] = (
+            threading.BoundedSemaphore(settings.jobs) if settings.jobs else contextlib.nullcontext()
+        )
 
     @property
     def usage(self) -> LlmUsage:

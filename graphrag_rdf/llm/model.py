@@ -33,7 +33,7 @@ class LlmSettings:
         timeout: seconds to wait for a connection, and then for each further piece of an answer.
         max_retries: tries after the first.
         backoff_base, backoff_cap: seconds, see `retry.RetryPolicy`.
-        jobs: calls at the same time.
+        jobs: calls at the same time, whoever makes them; None for no limit.
         requests_per_minute, tokens_per_minute: None for no limit.
         seed: sent to models that take one.
     """
@@ -50,7 +50,7 @@ class LlmSettings:
     max_retries: int = 5
     backoff_base: float = 0.5
     backoff_cap: float = 30.0
-    jobs: int = 4
+    jobs: int | None = None
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     seed: int | None = None

@@ -15,7 +15,7 @@ from graphrag_rdf.server.service import Service
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.run import Progress
+    from graphrag_rdf.ingest.work import Progress
 
 Heard = Callable[[int, int | None, str], Awaitable[None]]
 """Told how many chunks are done, of how many that are known so far, and of which document."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,37 @@ def test_jobs_do_not_matter(two: Path, engine_of: MakeEngine, scripted_server: S
         stores.append(content(engine))
     assert_same(*stores)
     assert scripted_server.most_active > 1
+
+
+def test_calls_at_once_are_limited_apart(
+    two: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """`extract.jobs` is about chunks, `llm.jobs` about whoever calls a model."""
+    for number in range(8):
+        (two / f"more-{number}.txt").write_text(f"Town {number} lies near Grace Hopper.")
+    scripted_server.answer_with(lambda request: Reply(answer_of(request), delay=0.05))
+
+    def most_at_once(extract: int, llm: int | None) -> tuple[int, int]:
+        """Calls at once of an ingest, and of four questions at once."""
+        engine = engine_of(**by_model(scripted_server, extract__jobs=extract, llm__jobs=llm))
+        found = []
+        for work in (
+            lambda: engine.ingest([two]),
+            lambda: list(pool.map(lambda n: engine.gateway.chat(_ask(n), purpose="ask"), range(4))),
+        ):
+            scripted_server.reset()
+            scripted_server.answer_with(lambda request: Reply(answer_of(request), delay=0.05))
+            with ThreadPoolExecutor(4) as pool:
+                work()
+            found.append(scripted_server.most_active)
+        return found[0], found[1]
+
+    assert most_at_once(extract=1, llm=None) == (1, 4)
+    assert most_at_once(extract=6, llm=2) == (2, 2)
+
+
+def _ask(number: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"Question {number}"}]
 
 
 def test_report_numbers(two: Path, engine_of: MakeEngine) -> None:

@@ -1,0 +1,162 @@
+"""A chunk with its sentences, mentions and facts in the store: one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.extract.companions import with_companions
+from graphrag_rdf.extract.mentions import find_mentions
+from graphrag_rdf.extract.model import Mention
+from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.ingest.decisions import read_groups
+from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
+from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written
+from graphrag_rdf.ingest.failure_records import FailureRecords
+from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.names import KnownNames, unsettled
+from graphrag_rdf.ingest.report import FailureReport, IngestReport
+from graphrag_rdf.ingest.retract import retract_subgraphs
+from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.base import Changes, Store
+
+MENTIONS_COMPONENT = "graphrag-rdf-mentions"
+
+
+class ChunkWriter:
+    """Writes chunks with what an extractor found in them, or why it found nothing.
+
+    Args:
+        extractor: what found it.
+        report: where facts, entities and failures are counted.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        journal: Journal,
+        failures: FailureRecords,
+        indexer: Indexer | None,
+        extractor: ChunkExtractor,
+        settings: IngestSettings,
+        report: IngestReport,
+    ) -> None:
+        self._store = store
+        self._journal = journal
+        self._failures = failures
+        self._indexer = indexer
+        self._extractor = extractor
+        self._report = report
+        self._names = KnownNames(store)
+        self._writer = FactWriter(self._names, settings.facts, read_groups(store))
+        self._mentions_only = settings.mentions_only
+        self._agents_written = False
+
+    def write(self, task: Task, outcome: Extracted | LlmError) -> None:
+        """Write a chunk with its sentences, mentions and extraction: one transaction."""
+        placed, document = task.placed, task.incoming.plan.iri
+        chunk = placed.iri
+        changes = Changes()
+        if isinstance(outcome, LlmError):
+            self._failed(task, outcome, changes)
+            if task.stored:  # what an earlier extraction found stays
+                self._journal.commit(changes)
+                return
+        if task.stored:
+            changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
+            if not self._mentions_only:
+                changes.updates += self._failures.of_chunk(chunk)
+            retract_subgraphs(self._store, task.replaces, changes)
+        else:
+            if task.retired:
+                changes.updates.append(("ingest/retract-chunks", {"chunks": [chunk]}))
+            changes.add += prov.chunk(chunk, document, placed.chunk.text)
+            changes.add += place_quads(document, placed)
+        if not self._agents_written:
+            self._agents_written = True
+            changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
+            changes.add += prov.agent(self._extractor.component, self._extractor.version)
+        fit = None if isinstance(outcome, LlmError) else self._writer.fit(outcome.extraction)
+        layer = self._mention_layer(task, outcome, fit, changes)
+        if fit is not None and not isinstance(outcome, LlmError) and not self._mentions_only:
+            self._extraction(task, outcome, fit, layer, changes)
+        changes.add += unsettled(self._names.take_contested())
+        if self._indexer is not None:  # noted before: what is noted and not there does no harm
+            if task.stored:
+                rows = self._store.select("ingest/sentences-of", chunks=[chunk])
+                self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
+            self._indexer.changed(chunks=[chunk], entities=layer.entities)
+        self._journal.commit(changes)
+        if self._indexer is not None:
+            self._indexer.flush()
+
+    def _mention_layer(
+        self, task: Task, outcome: Extracted | LlmError, fit: Fit | None, changes: Changes
+    ) -> Written:
+        """The names in the sentences: those that this extraction and others of the chunk know, and more."""
+        chunk, text = task.placed.iri, task.placed.chunk.text
+        parsed = task.parsed
+        elsewhere: set[str] = set()
+        if task.stored:
+            # what an extractor named and said nothing about stands in the mention layer only
+            without = [] if self._mentions_only else task.replaces
+            rows = self._store.select("ingest/names-in-chunk", chunk=chunk, without=without)
+            elsewhere.update(text_of(row["name"]) for row in rows)
+        found: Sequence[Mention] = ()
+        known = set(elsewhere)
+        if not isinstance(outcome, LlmError):
+            found = outcome.extraction.mentions
+            for entity in outcome.extraction.entities:
+                known.update((entity.name, *entity.aliases))
+        if elsewhere or not found:
+            found = find_mentions(
+                text, task.sentences, language=parsed.language, names=sorted(known), title=parsed.title
+            )
+        subgraph = iris.subgraph(chunk, MENTIONS_KEY)
+        topics = topics_of(parsed.title, found, given=parsed.titled)
+        named = with_companions(found, topics[0] if topics else None)
+        layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
+        changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
+        changes.add += sentences
+        changes.add += layer.quads
+        self._report.entities += len(layer.new_entities)
+        return layer
+
+    def _extraction(
+        self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
+    ) -> None:
+        chunk = task.placed.iri
+        details = prov.ExtractionFacts(
+            chunk=chunk,
+            component=self._extractor.component,
+            extractor=self._extractor.key,
+            started=task.started,
+            model=self._extractor.model,
+            prompt_hash=extracted.prompt_hash,
+            in_tokens=extracted.in_tokens,
+            out_tokens=extracted.out_tokens,
+        )
+        changes.add += prov.extraction(details)
+        subgraph = iris.subgraph(chunk, self._extractor.key)
+        passage = Passage(chunk, task.placed.chunk.text, task.sentences)
+        written = self._writer.extraction(subgraph, passage, fit, layer.named)
+        changes.add += written.quads
+        layer.entities |= written.entities
+        self._report.facts += written.facts
+        self._report.entities += len(written.new_entities)
+        for reason, _ in written.rejected:
+            self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
+        if extracted.extraction.language_warning:
+            self._report.warn("language_without_tagger", extracted.extraction.language_warning)
+
+    def _failed(self, task: Task, error: LlmError, changes: Changes) -> None:
+        """Report the failure, and record it unless it is recorded already."""
+        path, chunk = task.incoming.plan.name, task.placed.iri
+        self._report.failures.append(FailureReport(path, chunk.value, "extract", error.message))
+        self._report.warn("extraction_failed", f"{path}: {error.message}")
+        self._failures.record(chunk, "extract", error.message, path, changes)

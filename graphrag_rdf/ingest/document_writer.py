@@ -1,0 +1,218 @@
+"""Documents in the store: described, brought up to date, and which of their chunks are left to extract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.documents.model import ParsedDocument
+from graphrag_rdf.ingest.failure_records import FailureRecords
+from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.plan import PlacedChunk, place_chunks
+from graphrag_rdf.ingest.report import IngestReport
+from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG
+from graphrag_rdf.rdf.terms import Term, datetime_, now, text_of
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.librarian import Librarian
+
+MENTIONS_KEY = "mentions/1"
+"""The key of the mention layer, as an extractor has one."""
+
+
+class DocumentWriter:
+    """Writes documents, in the order librarian, store.
+
+    Args:
+        extractor: the extractor's key.
+        report: where documents' pages and chunks are counted.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        librarian: Librarian,
+        journal: Journal,
+        failures: FailureRecords,
+        indexer: Indexer | None,
+        settings: IngestSettings,
+        extractor: str,
+        report: IngestReport,
+    ) -> None:
+        self._store = store
+        self._librarian = librarian
+        self._journal = journal
+        self._failures = failures
+        self._indexer = indexer
+        self._settings = settings
+        self._extractor = extractor
+        self._report = report
+
+    def write(self, document: Incoming, parsed: ParsedDocument) -> list[Task]:
+        """Write a document, its version, pages, and where its chunks stand; the chunks left to extract."""
+        plan = document.plan
+        placed = place_chunks(plan.iri, parsed, self._settings.chunks)
+        original = self._librarian.put(plan.data)
+        text = self._librarian.put(parsed.text)
+        facts = prov.DocumentFacts(
+            iri=plan.iri,
+            identity=plan.stored.identity if plan.stored else plan.source.identity,
+            location=plan.location,
+            title=parsed.title,
+            media_type=parsed.media_type,
+            content_hash=plan.content_hash,
+            byte_size=len(plan.data),
+            chunk_count=len(placed),
+            chunker=self._settings.chunks.key,
+            language=parsed.language,
+            encoding=parsed.encoding,
+            page_count=len(parsed.pages),
+            metadata=parsed.metadata,
+            original=original,
+            text=text,
+        )
+        wanted = list(prov.document(facts, now()))
+        for page in parsed.pages:
+            wanted += prov.page(plan.iri, page.number, page.offset, len(page.text), page.label)
+        if plan.replaces is not None:
+            wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
+        self._report.pages += len(parsed.pages)
+        if plan.stored is None and not self._store.ask("ingest/has-document", document=plan.iri):
+            self._journal.commit(Changes(updates=self._failures.of_document(plan), add=wanted))
+            self._report.chunks.added += len(placed)
+            return [Task(document, chunk, parsed) for chunk in placed]
+        return self._update_document(document, parsed, placed, wanted)
+
+    def _update_document(
+        self, document: Incoming, parsed: ParsedDocument, placed: list[PlacedChunk], wanted: list[Quad]
+    ) -> list[Task]:
+        iri = document.plan.iri
+        changes = Changes(updates=self._failures.of_document(document.plan))
+        old = self._document_quads(iri)
+        changes.remove, changes.add = _document_changes(iri, old, wanted)
+        stands = self._places(iri)
+        now_here = {chunk.iri.value for chunk in placed}
+        gone = [_node(quads[0].subject) for key, quads in stands.items() if key not in now_here]
+        sentences = self._store.select("ingest/sentences-of", chunks=gone) if gone else []
+        retract_chunks(self._store, gone, changes)
+        fresh = [chunk for chunk in placed if chunk.iri.value not in stands]
+        reused = [chunk for chunk in placed if chunk.iri.value in stands]
+        for chunk in reused:
+            _difference(stands[chunk.iri.value], list(place_quads(iri, chunk)), changes)
+        if reused and _context(old, iri) != _context(wanted, iri):
+            changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
+        if self._indexer is not None:
+            self._indexer.removed([*gone, *(_node(row["sentence"]) for row in sentences)])
+        self._journal.commit(changes)
+        self._report.chunks.added += len(fresh)
+        self._report.chunks.reused += len(reused)
+        self._report.chunks.removed += len(gone)
+        retired = {text_of(row["chunk"]) for row in self._store.select("ingest/tombstones", document=iri)}
+        return [
+            *(Task(document, chunk, parsed, retired=chunk.iri.value in retired) for chunk in fresh),
+            *self._unfinished(document, parsed, reused),
+        ]
+
+    def _unfinished(
+        self, document: Incoming, parsed: ParsedDocument, reused: list[PlacedChunk]
+    ) -> Iterator[Task]:
+        """Chunks that stand already and still need this extractor, with the subgraphs it replaces: its own,
+        the mention layer, what earlier versions of it found, and what has to be done anew anyway.
+        """
+        found: dict[str, dict[NamedNode, str | None]] = {}
+        for row in self._store.select("ingest/chunk-extractors", document=document.plan.iri):
+            key = text_of(row["extractor"]) if "extractor" in row else None
+            found.setdefault(text_of(row["chunk"]), {})[_node(row["subgraph"])] = key
+        family = _family(self._extractor)
+        for chunk in reused:
+            have = found.get(chunk.iri.value, {})
+            if self._extractor in have.values() and not self._settings.refresh:
+                continue
+            replaced = [
+                subgraph
+                for subgraph, key in have.items()
+                if key == MENTIONS_KEY
+                or (not self._settings.mentions_only and (key is None or _family(key) == family))
+            ]
+            yield Task(document, chunk, parsed, stored=True, replaces=sorted(replaced, key=str))
+
+    def _document_quads(self, document: NamedNode) -> list[Quad]:
+        in_source = self._store.select("ingest/document-quads", document=document)
+        in_facts = self._store.select("ingest/document-facts", document=document)
+        return [
+            *(prov.source(_node(row["s"]), _node(row["p"]), row["o"]) for row in in_source),
+            *(prov.fact(document, _node(row["p"]), row["o"]) for row in in_facts),  # type: ignore[arg-type]
+        ]
+
+    def _places(self, document: NamedNode) -> dict[str, list[Quad]]:
+        places: dict[str, list[Quad]] = {}
+        for row in self._store.select("ingest/chunk-places", document=document):
+            chunk = _node(row["chunk"])
+            quad = prov.source(chunk, _node(row["property"]), row["value"])
+            places.setdefault(chunk.value, []).append(quad)
+        return places
+
+
+def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
+    """Where a chunk stands."""
+    parents = [iris.page(document, page.number) for page in placed.pages] or [document]
+    return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents)
+
+
+def _difference(old: Sequence[Quad], new: Sequence[Quad], changes: Changes) -> None:
+    before, after = set(old), set(new)
+    changes.remove += [quad for quad in old if quad not in after]
+    changes.add += [quad for quad in new if quad not in before]
+
+
+def _document_changes(
+    document: NamedNode, old: list[Quad], wanted: list[Quad]
+) -> tuple[list[Quad], list[Quad]]:
+    """What to take out and to put in, so that a document is described as wanted.
+
+    Earlier versions stay; the one that was current is marked as superseded. A version that comes back (an
+    edit that is undone) keeps the time at which it came first. So does what says which document was moved
+    here.
+    """
+    current = next(quad.object for quad in wanted if quad.predicate == RAG.currentVersion)
+    before = next((quad.object for quad in old if quad.predicate == RAG.currentVersion), None)
+    versions = {quad.subject for quad in old if quad.predicate == PROV.specializationOf}
+    kept = {PROV.wasRevisionOf, PROV.generatedAtTime}
+
+    def stays(quad: Quad) -> bool:
+        if quad.subject == current:
+            return quad.predicate in kept
+        return quad.subject in versions or (quad.subject == document and quad.predicate == DCTERMS.replaces)
+
+    standing, target = set(old), set(wanted)
+    remove = [quad for quad in old if quad not in target and not stays(quad)]
+    add = [quad for quad in wanted if quad not in standing]
+    if current in versions:
+        add = [q for q in add if not (q.subject == current and q.predicate == PROV.generatedAtTime)]
+    if isinstance(before, NamedNode) and before != current:
+        add.append(prov.source(before, PROV.invalidatedAtTime, datetime_(now())))
+        if isinstance(current, NamedNode) and current not in versions:
+            add.append(prov.source(current, PROV.wasRevisionOf, before))
+    return remove, add
+
+
+def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode, Term]]:
+    """What the extraction of a chunk depends on beside its text: title and language of its document."""
+    return {
+        (quad.predicate, quad.object)
+        for quad in quads
+        if quad.subject == document and quad.predicate in (DC.title, DCTERMS.language)
+    }
+
+
+def _family(key: str) -> str:
+    """The kind of extractor: what newer versions, models and prompts replace."""
+    return key.split("/", 1)[0]
+
+
+def _node(term: Term) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

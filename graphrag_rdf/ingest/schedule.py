@@ -1,0 +1,128 @@
+"""Extraction of chunks one by one, or several at once when the extractor waits for a model; when to end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.ingest.extractors import Extracted
+from graphrag_rdf.ingest.work import Stop, Task
+
+_FATAL = frozenset({"auth", "model"})
+_MOST_LOST = 5  # calls in a row without a connection after which a server is taken to be gone
+_LISTEN = 0.2  # seconds between looks whether the run should stop
+
+
+class BudgetSpentError(Exception):
+    """The token or cost budget is used up: stop cleanly."""
+
+
+class Schedule:
+    """Has chunks extracted from and written; the thread that runs it alone writes.
+
+    Args:
+        extract: finds what is in a chunk; may wait for a model. Raises LlmError.
+        write: takes what was found, or why nothing was.
+        stop: see `Stop`.
+    """
+
+    def __init__(
+        self,
+        extract: Callable[[Task], Extracted],
+        write: Callable[[Task, Extracted | LlmError], None],
+        stop: Stop,
+    ) -> None:
+        self._extract = extract
+        self._write = write
+        self._stop = stop
+        self._answered = False
+        self._lost = 0
+
+    def run(self, tasks: Iterator[Task], jobs: int) -> None:
+        """Work through the tasks.
+
+        Args:
+            jobs: extractions at once.
+
+        Raises:
+            LlmError: when the model cannot be used at all.
+            BudgetSpentError: when it may not be used any more.
+        """
+        if jobs > 1:
+            self._in_threads(tasks, jobs)
+        else:
+            self._here(tasks)
+
+    def _here(self, tasks: Iterator[Task]) -> None:
+        for task in tasks:
+            try:
+                outcome: Extracted | LlmError = self._extract(task)
+            except LlmError as error:
+                outcome = error
+            self._finish(task, outcome)
+            if self._stop():
+                return
+
+    def _in_threads(self, tasks: Iterator[Task], jobs: int) -> None:
+        """Extract with several calls at once.
+
+        When the run has to end, calls that are under way are waited for and written: they are paid for.
+        """
+        running: dict[Future[Extracted], Task] = {}
+        ending: LlmError | BudgetSpentError | None = None
+        pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="extract")
+        try:
+            exhausted = False
+            while True:
+                if ending is not None or self._stop():
+                    exhausted = True
+                    running = {future: task for future, task in running.items() if not future.cancel()}
+                while not exhausted and len(running) < jobs * 2:
+                    task = next(tasks, None)
+                    if task is None:
+                        exhausted = True
+                        break
+                    running[pool.submit(self._extract, task)] = task
+                if not running:
+                    break
+                finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    task = running.pop(future)
+                    try:
+                        self._finish(task, _outcome(future))
+                    except (LlmError, BudgetSpentError) as error:
+                        ending = ending or error
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        if ending is not None:
+            raise ending
+
+    def _finish(self, task: Task, outcome: Extracted | LlmError) -> None:
+        self._judge(outcome)
+        self._write(task, outcome)
+
+    def _judge(self, outcome: Extracted | LlmError) -> None:
+        """End the run when no chunk can succeed any more; else the failure is that of a chunk.
+
+        A server that never answered, or is gone for several calls in a row, is no failure of chunks.
+        """
+        if not isinstance(outcome, LlmError):
+            self._answered, self._lost = True, 0
+        elif outcome.kind == "budget":
+            raise BudgetSpentError(outcome.message) from outcome
+        elif outcome.kind in _FATAL:
+            raise outcome
+        elif outcome.kind == "connection":
+            self._lost += 1
+            if not self._answered or self._lost >= _MOST_LOST:
+                raise outcome
+        elif outcome.kind != "timeout":
+            self._answered, self._lost = True, 0
+
+
+def _outcome(future: Future[Extracted]) -> Extracted | LlmError:
+    try:
+        return future.result()
+    except LlmError as error:
+        return error

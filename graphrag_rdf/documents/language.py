@@ -18,6 +18,7 @@ _SCRIPTS = (
     ("ta", re.compile(r"[\u0b80-\u0bff]"), 0.5),
     ("te", re.compile(r"[\u0c00-\u0c7f]"), 0.5),
 )
+_ASCII = re.compile(r"[\x00-\x7f]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 # a third of the words of English prose; of other languages' a tenth at most
@@ -68,9 +69,12 @@ def detect_language(text: str) -> str | None:
 
 def detect_script(text: str) -> str | None:
     """The language that all but owns the script of a text (zh, ja, ko, …); None where scripts are shared."""
+    beyond = _ASCII.sub("", text)
+    if not beyond:
+        return None
     letters = len(_LETTER.findall(text))
     for language, script, share in _SCRIPTS:
-        if letters and len(script.findall(text)) >= share * letters:
+        if letters and len(script.findall(beyond)) >= share * letters:
             return language
     return None
 

@@ -70,25 +70,40 @@ def load_litellm() -> ModuleType:
     vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
     for message in LITELLM_WARNINGS:
         warnings.filterwarnings("ignore", message=message, category=UserWarning)
-    _spare_futile_prices(litellm)
+    _spare_futile_work(litellm)
     return litellm
 
 
-def _spare_futile_prices(litellm: ModuleType) -> None:
-    """Have litellm price the answers only of models that its list of prices has.
+def _spare_futile_work(litellm: ModuleType) -> None:
+    """Have litellm leave out, in our calls, what comes to nothing: a third of what a call costs.
 
-    It looks for others anew with each answer, in eleven ways: a third of what a call costs.
+    It looks for the price of a model that its list does not have with each answer anew, in eleven ways; and
+    it prepares each answer, in another thread, for callbacks that `no-log` then keeps it from. Calls of
+    others in this process, which are not marked so, stay as they are.
     """
     log = litellm.litellm_core_utils.litellm_logging.Logging
-    for name in ("response_cost_calculator", "_response_cost_calculator"):  # versions differ
-        price = getattr(log, name, None)
-        if price is not None:
-            setattr(log, name, functools.partialmethod(_if_priced, price))
+    replacements = {
+        "response_cost_calculator": _if_priced,
+        "_response_cost_calculator": _if_priced,  # as versions before call it
+        "success_handler": _if_logged,
+    }
+    for name, replacement in replacements.items():
+        if original := getattr(log, name, None):
+            setattr(log, name, functools.partialmethod(replacement, original))
+
+
+def _is_ours(log: Any) -> bool:
+    return bool((getattr(log, "litellm_params", None) or {}).get("no-log"))
 
 
 def _if_priced(log: Any, price: Callable[..., float | None], *args: Any, **values: Any) -> float | None:
     model = values.get("litellm_model_name") or log.model
-    return price(log, *args, **values) if _has_price(model) else None
+    return None if _is_ours(log) and not _has_price(model) else price(log, *args, **values)
+
+
+def _if_logged(log: Any, tell: Callable[..., object], *args: Any, **values: Any) -> None:
+    if not _is_ours(log):
+        tell(log, *args, **values)
 
 
 class LlmGateway:

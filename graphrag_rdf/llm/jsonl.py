@@ -292,8 +292,7 @@ def _once(items: Sequence[Any]) -> list[Any]:
     return list(first.values())
 
 
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+_canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False).encode  # `dumps` makes one with each call
 
 
 def _shown(text: str) -> str:

@@ -133,6 +133,18 @@ class TextIndex:
                 removed += self._remove(kind, sorted(gone))
         return SyncReport(added, removed, unchanged)
 
+    def settle(self) -> None:
+        """Writes to disk what was applied, and lets go of the memory that held it.
+
+        The index counts as it was before until the next `commit` gives it a number.
+        """
+        with self._guard():
+            for kind in KINDS:
+                if self._pending[kind]:
+                    self._shelves[kind].commit()
+                    self._pending[kind] = {}
+        _give_back_memory()
+
     def commit(self, number: int, *, purge: bool = False) -> None:
         """Makes everything applied durable and findable.
 

@@ -9,7 +9,6 @@ hashes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
@@ -26,8 +25,10 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
 
 _BATCH = 50  # things in a query
-_AT_ONCE = 1000  # records in memory
-_FLUSH_AT = 50  # chunks: what the engine holds back until then is memory, each commit of the indexes time
+_AT_ONCE = 500  # records in memory
+# chunks: what the engine and the index hold back until then is memory; but each time the engine writes all that
+# it has anew, and an index costs as much as many records
+_FLUSH_AT = 100
 
 
 class IndexFeed:
@@ -125,10 +126,12 @@ class StoreIndexer:
         number = self._store.content_commit()
         chunks, entities = self._chunks.values(), self._entities.values()
         named: set[str] = set()
-        for records in _batched_records(chain(self._feed.chunks(chunks), self._feed.entities(entities))):
-            named.update(record.iri for record in records)
-            self._text.apply(records)
-            self._embed(records, [])
+        for part in (self._feed.chunks(chunks), self._feed.entities(entities)):
+            for records in _batched_records(part):
+                named.update(record.iri for record in records)
+                self._text.apply(records)
+                self._embed(records, [])
+            self._text.settle()  # the writers of one part do not hold memory while those of the next work
         gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
         if gone:
             self._text.apply([], gone)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 _BATCH = 50  # things in a query
 _AT_ONCE = 500  # records in memory
-# chunks: what the engine and the index hold back until then is memory; but each time the engine writes all that
-# it has anew, and an index costs as much as many records
+# chunks: what engine and indexes hold back until then is memory; but each second time the engine merges much
+# of what it has, and each time the indexes cost as much as many records
 _FLUSH_AT = 100
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
@@ -36,6 +37,7 @@ def string(text: str) -> Literal:
     return Literal(text)
 
 
+@lru_cache(maxsize=8192)  # offsets, lengths and numbers of things are made over and over
 def integer(number: int) -> Literal:
     """An xsd:integer."""
     return Literal(str(number), datatype=_INTEGER)

@@ -200,6 +200,7 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
         raise UsageError(f"{source} cannot be read: {error}") from error
     plain = (quad for quad in quads if not isinstance(quad.object, Triple))
     lines = "".join(f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in plain)
+    del quads, plain  # not left to a frame that outlives us: the engine's iterators belong to this thread
     data = Graph().parse(data=lines, format="nt")
     conforms, results, _ = pyshacl.validate(data, shacl_graph=shapes_graph)
     if conforms:

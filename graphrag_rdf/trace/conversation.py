@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
 
@@ -37,17 +37,22 @@ def read_turns(store: Store, librarian: Librarian, session: NamedNode, limit: in
     Args:
         limit: how many, at most; the newest.
     """
-    found = store.select("trace/conversation", session=session, limit=limit) if limit else ()
+    found = store.select("trace/conversation", session=session, limit=limit) if limit else []
+    asked = {
+        rows.must(row, "session").rpartition(":")[2]: rows.must(row, "question") for row in reversed(found)
+    }
+    steps = [iris.trace_step("synthesis", run) for run in asked]
+    texts = {
+        rows.must(row, "step").rpartition(":")[2]: rows.text(row, "text") or _kept(librarian, row)
+        for row in (store.select("trace/answer-texts", steps=steps) if steps else ())
+    }
     return tuple(
-        Turn(
-            iris.question(rows.must(row, "session").rpartition(":")[2]),
-            rows.must(row, "question"),
-            _MARKERS.sub("", rows.text(row, "text") or _kept(librarian, rows.text(row, "stored")))[:_LONGEST],
-        )
-        for row in reversed(found)
+        Turn(iris.question(run), question, _MARKERS.sub("", texts.get(run, ""))[:_LONGEST])
+        for run, question in asked.items()
     )
 
 
-def _kept(librarian: Librarian, iri: str | None) -> str:
-    """A long text; empty when it was forgotten."""
-    return (librarian.text(iri) if iri else None) or ""
+def _kept(librarian: Librarian, row: Row) -> str:
+    """A long text; empty when there is none, or it was forgotten."""
+    stored = rows.text(row, "stored")
+    return (librarian.text(stored) if stored else None) or ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -146,7 +147,11 @@ def test_report_numbers(two: Path, engine_of: MakeEngine) -> None:
     assert report["documents"]["added"] == 2
     assert report["chunks"]["added"] == len(chunks(engine))
     assert report["entities"] == len(entities)
-    assert report["quads"] == len(quads) - before
+    counted = len(quads) - before
+    if isinstance(engine.store, Sized):
+        assert report["quads"] == counted
+    else:  # of a store that would have to count, what was sent is told; some of it was there already
+        assert counted <= report["quads"] <= counted + 5
     assert report["seconds"] > 0
     assert report["failures"] == []
 

@@ -24,6 +24,7 @@ from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.ingest.resolution import undo
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import to_python
+from tests.support.stores import open_engine
 
 TEXTS = {
     "right": "Charles Babbage built the Difference Engine. Charles Babbage lived in London.",
@@ -40,7 +41,7 @@ def engine(tmp_path: Path) -> Iterator[Engine]:
     docs.mkdir()
     for name, text in TEXTS.items():
         (docs / f"{name}.txt").write_text(text + "\n")
-    with Engine.open(tmp_path / "store", config=Settings()) as opened:
+    with open_engine(tmp_path / "store", config=Settings()) as opened:
         opened.ingest([docs])
         yield opened
 

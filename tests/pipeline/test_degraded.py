@@ -211,13 +211,13 @@ def damaged_words(place: Path, server: ScriptedServer) -> Settings:
 def missing_vectors(place: Path, server: ScriptedServer) -> Settings:
     """An index of vectors that another model made: no vector of this one's can be compared with it."""
     made = by_meaning(server, "openai/other-embedding")
-    with Engine.open(place, config=made) as engine:
+    with open_engine(place, config=made) as engine:
         engine.rebuild_indexes()
     return by_meaning(server, "openai/test-embedding")
 
 
 def failing_embeddings(place: Path, server: ScriptedServer) -> Settings:
-    with Engine.open(place, config=by_meaning(server, "openai/test-embedding")) as engine:
+    with open_engine(place, config=by_meaning(server, "openai/test-embedding")) as engine:
         engine.rebuild_indexes()
     server.script(Reply(status=500, text="out of order"))
     return by_meaning(server, "openai/test-embedding")
@@ -225,7 +225,7 @@ def failing_embeddings(place: Path, server: ScriptedServer) -> Settings:
 
 def unreadable_relations(place: Path, server: ScriptedServer) -> Settings:
     server.answer_with(lambda _: Reply("The first passage surely causes the second."))
-    with Engine.open(place, config=settings(server)) as engine:
+    with open_engine(place, config=settings(server)) as engine:
         assert engine.refresh_relations().warnings
     return Settings()
 
@@ -259,7 +259,7 @@ def by_meaning(server: ScriptedServer, model: str) -> Settings:
 def test_each_degraded_mode_is_named(
     place: Path, scripted_server: ScriptedServer, degrade: Degrade, kind: str, lasts: bool
 ) -> None:
-    with Engine.open(place, config=degrade(place, scripted_server)) as engine:
+    with open_engine(place, config=degrade(place, scripted_server)) as engine:
         answer = final(engine, settings={"exploration.use": "hybrid"})
         assert kinds(answer).count(kind) == 1
         assert answer["citations"], "it still works"
@@ -275,10 +275,10 @@ def test_nothing_is_named_that_is_not_degraded(place: Path, scripted_server: Scr
     scripted_server.answer_with(
         lambda request: Reply('{"relations": []}') if "<first>" in request.prompt else None
     )
-    with Engine.open(place, config=settings(scripted_server)) as engine:
+    with open_engine(place, config=settings(scripted_server)) as engine:
         assert engine.refresh_relations().warnings == []
         engine.rebuild_indexes()
-    with Engine.open(place, config=by_meaning(scripted_server, "openai/test-embedding")) as engine:
+    with open_engine(place, config=by_meaning(scripted_server, "openai/test-embedding")) as engine:
         engine.rebuild_indexes()
         answer = final(engine, settings={"exploration.use": "hybrid"})
         assert kinds(answer) == ["no_llm"]

@@ -22,6 +22,7 @@ from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_message, render_trace
 from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 FILTER = {"focus.filter": "llm", "focus.use": "rank", "synthesis.use": "extractive", "grounding.use": "rules"}
@@ -40,7 +41,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
         "llm.max_retries": 0,
         "rerank.model": "lexical",
     }
-    with Engine.open(folder, config=load_settings(overrides=overrides).settings) as opened:
+    with open_engine(folder, config=load_settings(overrides=overrides).settings) as opened:
         yield opened
 
 

@@ -20,6 +20,7 @@ from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
+from tests.support.stores import open_engine
 
 QUESTION = "What caused the failure of Gate 4?"
 WORDS_ONLY = {
@@ -46,7 +47,7 @@ def related_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory
     """The sample store with derived relations."""
     folder = tmp_path_factory.mktemp("related") / "store"
     shutil.copytree(sample_folder, folder)
-    with Engine.open(folder, config=Settings()) as engine:
+    with open_engine(folder, config=Settings()) as engine:
         engine.refresh_relations()
     return folder
 
@@ -55,7 +56,7 @@ def related_folder(sample_folder: Path, tmp_path_factory: pytest.TempPathFactory
 def engine(related_folder: Path, tmp_path: Path) -> Iterator[Engine]:
     folder = tmp_path / "store"
     shutil.copytree(related_folder, folder)
-    with Engine.open(folder, config=Settings()) as opened:
+    with open_engine(folder, config=Settings()) as opened:
         yield opened
 
 

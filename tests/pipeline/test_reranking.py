@@ -19,6 +19,7 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from tests.support.cross_encoder import write_cross_encoder
 from tests.support.scripted_server import Reply, ScriptedServer
+from tests.support.stores import open_engine
 
 QUESTION = "What caused the failure of Gate 4?"
 
@@ -34,7 +35,7 @@ def open_samples(sample_folder: Path, tmp_path: Path) -> Iterator[Open]:
 
     def open_with(**settings: Any) -> Engine:
         overrides = {name.replace("__", "."): value for name, value in settings.items()}
-        opened.append(Engine.open(folder, config=load_settings(overrides=overrides).settings))
+        opened.append(open_engine(folder, config=load_settings(overrides=overrides).settings))
         return opened[-1]
 
     yield open_with

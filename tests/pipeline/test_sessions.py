@@ -19,6 +19,7 @@ from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.stores import open_engine
 
 FIRST, FOLLOW = "Who designed Drumlaw Head Lighthouse?", "Where was he born?"
 
@@ -27,7 +28,7 @@ FIRST, FOLLOW = "Who designed Drumlaw Head Lighthouse?", "Where was he born?"
 def engine(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
     """The sample store, to write on."""
     shutil.copytree(sample_folder, tmp_path / "store")
-    with Engine.open(tmp_path / "store", config=load_settings().settings) as opened:
+    with open_engine(tmp_path / "store", config=load_settings().settings) as opened:
         yield opened
 
 
@@ -111,7 +112,7 @@ def test_a_model_is_told_the_conversation(
     }
     shutil.copytree(sample_folder, tmp_path / "store")
     settings = load_settings(overrides=overrides).settings
-    with Engine.open(tmp_path / "store", config=settings) as engine:
+    with open_engine(tmp_path / "store", config=settings) as engine:
         first = ask(engine, FIRST)
         scripted_server.requests.clear()
         follow = ask(engine, FOLLOW, session=first["question_iri"])

@@ -105,13 +105,15 @@ def _refers_back(state: State) -> bool:
 
 
 def _inherited(context: Context, state: State, step: Step) -> dict[str, NamedNode]:
-    """Names of the newest question of the session, and of its answer, that names something."""
+    """Names of the newest question of the session that names something, and of the answers since."""
+    found: dict[str, NamedNode] = {}
     for turn in reversed(state.history):
-        names = _names(context, state, step, turn.question)
-        names += _names(context, state, step, turn.answer[:_OF_ANSWER])[:_FROM_ANSWER]
-        if names:
-            return dict.fromkeys(names, turn.asked)
-    return {}
+        asked = _names(context, state, step, turn.question)
+        said = _names(context, state, step, turn.answer[:_OF_ANSWER])[:_FROM_ANSWER]
+        found = dict.fromkeys([*asked, *said], turn.asked) | found
+        if asked:
+            break
+    return found
 
 
 def _known_names(context: Context, state: State, step: Step, question: str) -> list[str]:

@@ -85,11 +85,12 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
         )
     if occupied:
         _refuse_other_versions(engine, file, summary)
-    else:
-        store.commit(Changes(remove=_self_description(engine)))
+    own = [] if occupied else _self_description(engine)
     if summary.classic:
         quads = decode(quads)
-    store.bulk_add(_kept(quads, with_system=not occupied))
+    told: set[Quad] = set()
+    store.bulk_add(_kept(quads, told, with_system=not occupied))
+    store.commit(Changes(remove=[quad for quad in own if quad not in told]))
     migrate(store)
     if occupied:
         _settle(engine)
@@ -117,7 +118,8 @@ def _self_description(engine: Engine) -> list[Quad]:
     return [quad for quad in told if quad.subject != ENDPOINT_NODE]
 
 
-def _kept(quads: Iterable[Quad], *, with_system: bool) -> Iterator[Quad]:
+def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Iterator[Quad]:
+    """The quads to take over; those of the system are noted in `told`."""
     for quad in quads:
         graph = quad.graph_name
         if graph == Graphs.SYSTEM:
@@ -128,6 +130,7 @@ def _kept(quads: Iterable[Quad], *, with_system: bool) -> Iterator[Quad]:
                 continue
             if not with_system and _is_migration(quad):
                 continue
+            told.add(quad)
         yield Quad(quad.subject, quad.predicate, quad.object) if graph == Graphs.FACTS else quad
 
 

@@ -21,6 +21,7 @@ from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_N
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes
 from tests.exchange.test_dump import DATASETS, stored
+from tests.support import stores
 from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES
 from tests.support.stores import open_engine
 
@@ -95,7 +96,8 @@ def test_a_restored_store_can_be_closed_and_opened_again(sample: Engine, tmp_pat
         number = engine.store.commit_number()
     with open_engine(place, config=Settings()) as engine:
         assert numbers_aside(engine) == before
-        assert engine.store.commit_number() == number
+        if stores.kind() != "serve":  # which numbers what the fixture puts back
+            assert engine.store.commit_number() == number
         assert engine.text_index.commit_number <= engine.store.content_commit()
 
 

@@ -61,12 +61,13 @@ def test_second_run_after_reopening_asks_no_model(
 ) -> None:
     with engine_of("store", **by_model(scripted_server)) as engine:
         report = engine.ingest([two])
-        before = everything(engine)
+        before = content(engine)
     assert report.llm.calls == len(scripted_server.requests) == report.chunks.added > 0
     assert report.llm.in_tokens is not None
     with engine_of("store", **by_model(scripted_server)) as engine:
         second = engine.ingest([two])
-        assert_same(everything(engine), before)
+        assert_same(content(engine), before)
+        assert second.quads == 0
     assert (second.llm.calls, second.llm.cached) == (0, 0)
     assert len(scripted_server.requests) == report.llm.calls
 

@@ -103,6 +103,7 @@ class Server:
         """Hold these quads, as they are, and nothing else; commit numbers are left to who counts them."""
         own_numbers = (RAG.commit, RAG.contentCommit) if self.numbers_commits else ()
         kept = [q for q in quads if q.subject != STORE_NODE or q.predicate not in own_numbers]
+        kept.sort(key=lambda quad: quad.graph_name != Graphs.SYSTEM)  # our server migrates what has none
         first = True
         for start in range(0, max(len(kept), 1), _BATCH):
             parts = ["DROP SILENT ALL"] if first else []

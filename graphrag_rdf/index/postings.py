@@ -18,6 +18,8 @@ B = 0.75
 _HEAP = 15_000_000  # bytes; the least that Tantivy takes
 _LENGTH_LOSS = 9 / 8  # `rounded` takes off less than a ninth
 _FLOAT32 = 1 + 1e-4  # more than enough for the rounding of a sum of 32-bit floats
+_KEPT = 2000
+"""Documents of a view that are kept as read: some megabytes."""
 _LOCK_BUSY = "LockBusy"
 
 
@@ -115,6 +117,32 @@ class Weights:
         return score
 
 
+class View:
+    """The documents of one commit; a search that began with it ends with it, whatever is written meanwhile.
+
+    Args:
+        searcher: of that commit.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self.searcher = searcher
+        self._read: dict[tuple[int, int], Entry] = {}
+
+    def hits(self, query: tantivy.Query, limit: int) -> list[tuple[Any, tantivy.DocAddress]]:
+        """The best documents; without counting, Tantivy skips what cannot reach the first `limit`."""
+        return self.searcher.search(query, max(limit, 1), count=False).hits
+
+    def entry(self, address: tantivy.DocAddress) -> Entry:
+        """A document; a question meets the same ones again, and reading them is most of a search."""
+        place = (address.segment_ord, address.doc)
+        entry = self._read.get(place)
+        if entry is None:
+            if len(self._read) >= _KEPT:
+                self._read.clear()
+            entry = self._read[place] = _entry(self.searcher.doc(address))
+        return entry
+
+
 class Shelf:
     """The documents of one kind.
 
@@ -196,10 +224,14 @@ class Shelf:
     def refresh(self) -> None:
         """Sees the last commit."""
         self._index.reload()
-        self._searcher = self._index.searcher()
+        self._view = View(self._index.searcher())
         self._indexed = self._searcher.doc_freq("all", "1")
         self._means: dict[str, float] | None = None
         self._languages: list[str] | None = None
+
+    @property
+    def _searcher(self) -> tantivy.Searcher:
+        return self._view.searcher
 
     @property
     def count(self) -> int:
@@ -212,25 +244,29 @@ class Shelf:
 
     def entries(self) -> Iterator[Entry]:
         """All documents."""
-        for _, address in self._hits(self._tantivy.Query.all_query(), self.count):
-            yield _entry(self._searcher.doc(address))
+        view = self._view
+        for _, address in view.hits(self._tantivy.Query.all_query(), self.count):
+            yield _entry(view.searcher.doc(address))
 
     def iris(self) -> Iterator[str]:
-        for _, address in self._hits(self._tantivy.Query.all_query(), self.count):
-            yield self._searcher.doc(address)["iri"][0]
+        view = self._view
+        for _, address in view.hits(self._tantivy.Query.all_query(), self.count):
+            yield view.searcher.doc(address)["iri"][0]
 
     def find(self, field: str, values: Sequence[str]) -> Iterator[Entry]:
         """Documents with one of the values in a keyword field."""
         if values and self.count:
+            view = self._view
             query = self._tantivy.Query.term_set_query(self._schema, field, list(values))
-            for _, address in self._hits(query, self.count):
-                yield _entry(self._searcher.doc(address))
+            for _, address in view.hits(query, self.count):
+                yield view.entry(address)
 
     def hashes(self, iris: Sequence[str]) -> dict[str, str]:
         if not iris or not self.count:
             return {}
         query = self._tantivy.Query.term_set_query(self._schema, "iri", list(iris))
-        documents = (self._searcher.doc(address) for _, address in self._hits(query, len(iris)))
+        view = self._view
+        documents = (view.searcher.doc(address) for _, address in view.hits(query, len(iris)))
         return {document["iri"][0]: document["content"][0] for document in documents}
 
     def languages(self) -> list[str]:
@@ -260,16 +296,17 @@ class Shelf:
         """
         if not weights.terms or k < 1:
             return []
+        view = self._view
         query, slack = self._candidates(weights)
         score = weights.scorer()
         scored: dict[tuple[int, int], tuple[float, Entry]] = {}
         limit = k + 32
         while True:
-            hits = self._hits(query, limit)
+            hits = view.hits(query, limit)
             for _, address in hits:
                 place = (address.segment_ord, address.doc)
                 if place not in scored:
-                    entry = _entry(self._searcher.doc(address))
+                    entry = view.entry(address)
                     scored[place] = (score(entry), entry)
             best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1].iri))
             if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
@@ -290,10 +327,6 @@ class Shelf:
             parts.append((should, query.boost_query(self._term(field, term), weight / idf)))
         slack = 1.0 if self.exact_lengths else _LENGTH_LOSS * self._indexed / self.count
         return query.boolean_query(parts), slack * _FLOAT32
-
-    def _hits(self, query: tantivy.Query, limit: int) -> list[tuple[Any, tantivy.DocAddress]]:
-        # without counting, Tantivy skips what cannot reach the first `limit`
-        return self._searcher.search(query, max(limit, 1), count=False).hits
 
     def _term(self, field: str, term: str) -> tantivy.Query:
         option = "freq" if field in FIELDS else "basic"

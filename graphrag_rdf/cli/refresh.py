@@ -9,6 +9,7 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.failures import DONE
 from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.output import format_option, pairs
 from graphrag_rdf.cli.session import open_engine
@@ -82,6 +83,7 @@ def refresh_command() -> None:
     metavar="X",
     help="Leave out relations that the model is less sure of (default: 0.5).",
 )
+@click.option("--dry-run", is_flag=True, help="Say what a model would be asked and what it would cost.")
 @click.option("--again", is_flag=True, help="Have the model read also the pairs that it has read before.")
 @click.option(
     "--sentence-window",
@@ -100,6 +102,7 @@ def relations(
     window: int | None,
     truncate: int | None,
     min_confidence: float | None,
+    dry_run: bool,
     again: bool,
     sentence_window: int | None,
     min_count: int | None,
@@ -125,6 +128,9 @@ def relations(
         "relations.sentence_window": sentence_window,
         "relations.min_count": min_count,
     }
+    if dry_run:
+        _estimate(overrides, sources, again=again, form=form)
+        return DONE
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.cli.signals import stop_requests
 
@@ -141,6 +147,23 @@ def relations(
     else:
         _show(report)
     return outcome(report.read.stopped, failed=bool(report.read.failures))
+
+
+def _estimate(overrides: dict[str, Any], sources: Sequence[str], *, again: bool, form: str) -> None:
+    from graphrag_rdf.ingest.relate import estimate_relations
+
+    with open_engine(overrides, read_only=True) as engine:
+        found = estimate_relations(engine, _documents(engine, sources), again=again)
+    if form == "json":
+        output.write_json(found.as_json())
+        return
+    llm = found.llm
+    cost = "price unknown" if llm.cost_usd is None else f"{llm.cost_usd:.2f} USD"
+    tokens = f"about {llm.in_tokens or 0:,} + {llm.out_tokens or 0:,} tokens"
+    output.say("Nothing was written. This would be done:")
+    rows = [("pairs of passages", counts(found.pairs) or "none")]
+    rows.append(("model", f"{llm.calls:,} calls, {tokens}, {cost}"))
+    pairs(rows, indent="  ")
 
 
 def _show(report: RelationReport) -> None:

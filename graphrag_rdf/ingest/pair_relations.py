@@ -168,6 +168,17 @@ def plan_pairs(
     return PairPlan(todo, kept, sorted((call for left in calls.values() for call in left), key=str))
 
 
+def texts_of_pairs(store: Store, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str]]]:
+    """Pairs with the texts of their chunks, of which a few hundred at a time are in memory."""
+    for start in range(0, len(pairs), _BATCH):
+        batch = pairs[start : start + _BATCH]
+        chunks = sorted({chunk for pair in batch for chunk in (pair.first, pair.second)}, key=str)
+        rows = store.select("relations/passages", chunks=chunks)
+        texts = {_node(row["chunk"]): text_of(row["text"]) for row in rows}
+        for pair in batch:
+            yield pair, (texts[pair.first], texts[pair.second])
+
+
 def relate_pairs(
     store: Store,
     reader: RelationReader,
@@ -218,7 +229,10 @@ class _Run:
         self._drop(plan, everything=not documents)
         report.pairs.kept, report.pairs.removed = plan.kept, len(plan.gone)
         self._agent = list(prov.agent(COMPONENT, RELATIONS_VERSION)) if plan.todo else []
-        self._read(self._tasks(plan.todo), len(plan.todo))
+        tasks = (
+            _Task(pair, texts, plan.todo[pair]) for pair, texts in texts_of_pairs(store, list(plan.todo))
+        )
+        self._read(tasks, len(plan.todo))
         if report.stopped is None and self._stop():
             report.stopped = "interrupted"
         return report
@@ -232,17 +246,6 @@ class _Run:
         if everything and (past := sorted(self._failed.keys() - standing, key=str)):
             changes.updates.append(("relations/clear-failures", {"failures": past}))
         self._store.commit(changes)
-
-    def _tasks(self, todo: dict[Pair, list[NamedNode]]) -> Iterator[_Task]:
-        """The pairs with their texts; those of one run of neighbours at a time are in memory."""
-        pairs = list(todo)
-        for start in range(0, len(pairs), _BATCH):
-            batch = pairs[start : start + _BATCH]
-            chunks = sorted({chunk for pair in batch for chunk in (pair.first, pair.second)}, key=str)
-            rows = self._store.select("relations/passages", chunks=chunks)
-            texts = {_node(row["chunk"]): text_of(row["text"]) for row in rows}
-            for pair in batch:
-                yield _Task(pair, (texts[pair.first], texts[pair.second]), todo[pair])
 
     def _ask(self, task: _Task) -> PairAnswer:
         task.started = now()

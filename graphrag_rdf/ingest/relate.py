@@ -10,15 +10,24 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.choice import choose_relation_reader
-from graphrag_rdf.ingest.pair_relations import PairReport, PairSettings, relate_pairs
+from graphrag_rdf.ingest.pair_relations import (
+    PairCounts,
+    PairReport,
+    PairSettings,
+    plan_pairs,
+    relate_pairs,
+    texts_of_pairs,
+)
 from graphrag_rdf.ingest.relations import Built, RelationSettings, build_relations, built, relation_counts
 from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.rdf.namespaces import prefixed
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
 
+_OUT_TOKENS = 120  # of an answer: a relation with two quotes; a rule of thumb
 NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
 
 
@@ -104,6 +113,41 @@ def refresh_relations(
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)
     return report
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEstimate:
+    """What a model would be asked: pairs; calls and tokens at most, as answers in the cache cost nothing."""
+
+    pairs: PairCounts
+    llm: LlmCounts
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `refresh relations --dry-run --format json`."""
+        return {"dry_run": True, "pairs": asdict(self.pairs), "llm": asdict(self.llm)}
+
+
+def estimate_relations(
+    engine: Engine, documents: Sequence[NamedNode] = (), *, again: bool = False
+) -> RelationEstimate:
+    """Find out what `refresh_relations` would ask a model. Nothing is asked or written.
+
+    Raises:
+        ConfigError: when a model is asked for and none is set.
+    """
+    reader = choose_relation_reader(engine.settings)
+    if reader is None:
+        return RelationEstimate(PairCounts(), LlmCounts(0, 0, 0, 0, 0.0))
+    plan = plan_pairs(engine.store, reader.key, pair_settings(engine.settings, again=again), documents)
+    pairs = list(plan.todo)
+    read = sum(
+        estimate_tokens([{"role": "user", "content": reader.prompt(*texts)}])
+        for _, texts in texts_of_pairs(engine.store, pairs)
+    )
+    written = len(pairs) * _OUT_TOKENS
+    cost = engine.gateway.price(read, written) if pairs else 0.0
+    counts = PairCounts(asked=len(pairs), kept=plan.kept, removed=len(plan.gone))
+    return RelationEstimate(counts, LlmCounts(len(pairs), 0, read, written, cost))
 
 
 def fallback(failed: int, reason: str) -> str:

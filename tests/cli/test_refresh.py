@@ -84,11 +84,17 @@ def test_relations_by_a_model(
     monkeypatch.setenv("GRAPHRAG_RDF_DOCUMENTS__CHUNK_SIZE", "60")
     assert run("refresh", "facts").code == 0
     wanted = ("refresh", "relations", "--model", "openai/scripted", "--window", "1")
+    planned = run(*wanted, "--dry-run", "--format", "json").json
+    assert planned["pairs"]["asked"] == planned["llm"]["calls"] > 1
+    assert planned["llm"]["in_tokens"] > 100 * planned["llm"]["calls"]
+    assert "calls" in run(*wanted, "--dry-run").out
+    assert scripted_server.requests == []
     scripted_server.answer_with(lambda _: Reply("surely so"))
     failed = run(*wanted, "--format", "json")
     assert failed.code == 3
     assert failed.json["pairs"]["failed"] == len(failed.json["failures"]) > 1
     assert failed.json["pairs"]["asked"] == 0
+    assert failed.json["pairs"]["failed"] == planned["pairs"]["asked"]
     assert [warning["type"] for warning in failed.json["warnings"]] == ["relation_parse_fallback"]
     assert "relation_parse_fallback" in run("doctor").err
 

@@ -7,7 +7,6 @@ Unknown keys are errors. Where each value comes from is kept, for `doctor`.
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.errors import ConfigError, without_credentials
 
 CONFIG_FILE = "graphrag.toml"
 ENV_PREFIX = "GRAPHRAG_RDF_"
@@ -31,7 +30,6 @@ _LISTS = frozenset(
     }
 )
 """Settings that the environment gives as a list with commas."""
-_CREDENTIALS = re.compile(r"(\w://)[^/@\s]+@")
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
     *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
@@ -357,7 +355,7 @@ def flat_values(settings: Settings) -> dict[str, Any]:
     """Dotted key → value as JSON has it. A secret shows as asterisks, also one inside an address."""
     values = _flat(settings.model_dump(mode="json"))
     return {
-        key: _CREDENTIALS.sub(r"\1**********@", value) if isinstance(value, str) else value
+        key: without_credentials(value) if isinstance(value, str) else value
         for key, value in values.items()
     }
 
@@ -409,7 +407,7 @@ def check_stored(key: str, value: Any) -> Any:
         near = difflib.get_close_matches(key, known, n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
         raise ConfigError("there is no such setting", hint=hint)
-    if _is_secret(key) or (isinstance(value, str) and _CREDENTIALS.search(value)):
+    if _is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError("a store never holds a secret", hint="give it by a variable of the environment")
     if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
         raise ConfigError("this is not for a store to say", hint=f"set it in {CONFIG_FILE}")

@@ -6,12 +6,23 @@ Every error that reaches a user is one of these: a message that names the thing 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
 LlmErrorKind = Literal[
     "auth", "model", "rate_limit", "timeout", "connection", "server", "bad_request", "budget", "unparsable"
 ]
+
+_USER = re.compile(r"(\w://)[^/?#\s]*@")
+_KEY = re.compile(
+    r"([?&][\w.-]*(?:key|token|secret|password|sig)[\w.-]*=)[^&#\s\"'<>]+", re.ASCII | re.IGNORECASE
+)
+
+
+def without_credentials(text: str) -> str:
+    """A text with asterisks for the users, passwords and keys in its addresses."""
+    return _KEY.sub(r"\1**********", _USER.sub(r"\1**********@", text))
 
 
 class GraphRagError(Exception):

@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from graphrag_rdf.errors import LlmError, LlmErrorKind
+from graphrag_rdf.errors import LlmError, LlmErrorKind, without_credentials
 from graphrag_rdf.llm.retry import parse_retry_after
 
 _STATUS: dict[int, LlmErrorKind] = {
@@ -86,12 +86,14 @@ class Target:
 
 
 def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> str:
-    """Take every key out of a text: those given, those in the environment, and what looks like one."""
+    """Take every key out of a text: those given, those in the environment, those in addresses, and what
+    looks like one.
+    """
     named = os.environ if environment is None else environment
     known = [*secrets, *(value for name, value in named.items() if _SECRET_NAME.search(name.upper()))]
     for secret in sorted({value for value in known if len(value) >= 4}, key=len, reverse=True):
         text = text.replace(secret, "[key]")
-    return _SECRET_FORM.sub("[key]", text)
+    return without_credentials(_SECRET_FORM.sub("[key]", text))
 
 
 def explain(error: BaseException, target: Target) -> LlmError:

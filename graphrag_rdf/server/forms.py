@@ -8,11 +8,9 @@ from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.body import read_body
 from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.parameters import Parameters
-from graphrag_rdf.server.problems import Problem
 
 FORM = "application/x-www-form-urlencoded"
 _BODY = 1 << 16
-_FOREIGN = ("cross-site", "same-site")
 
 
 def is_form(request: Request) -> bool:
@@ -24,10 +22,8 @@ async def read_form(request: Request) -> Parameters:
     """The fields of a form; a `token` among them counts as that of the request.
 
     Raises:
-        Problem: 403 when a page of another site sent it, 401 for a token that is not known.
+        Problem: 401 for a token that is not known.
     """
-    if request.headers.get("sec-fetch-site") in _FOREIGN:  # the guard lets people follow links, not this
-        raise Problem(403, "forms of other sites may not ask this server")
     form = Parameters.of_form(await read_body(request, _BODY))
     if token := form.one("token"):
         access: Access = request.app.state.access

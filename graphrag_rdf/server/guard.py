@@ -20,6 +20,7 @@ from graphrag_rdf.server.throttle import Rate
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _FOREIGN = (b"cross-site", b"same-site")
+_READING = ("GET", "HEAD")
 
 
 class Gate:
@@ -49,16 +50,21 @@ class Gate:
         known = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
             raise Problem(400, "a request names one host")
-        self._check_place(*map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode")))
+        reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
+        place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
+        self._check_place(*place, reads)
         address = scope["client"][0] if scope.get("client") else "local"
         self._rate.take(address)  # also before the token: guessing is slow
         role, token = self._access.identify(known.get(b"authorization"))
         scope["state"].update(role=role, token=token, client=token or address)
 
     def _place(
-        self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None
+        self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None, reads: bool
     ) -> None:
-        """Whether a request comes by a name of ours, and from no page of another site."""
+        """Whether a request comes by a name of ours, and from no page of another site.
+
+        Who follows a link of such a page only reads; a form of it is no link, and names its Origin.
+        """
         name = (host or b"").decode("latin-1")
         if host_name(name) is None:
             raise Problem(400, "a request names one host")
@@ -73,7 +79,7 @@ class Gate:
             own = page in (f"http://{name}", f"https://{name}")
             if not own and page not in self._origins and "*" not in self._origins:
                 raise Problem(403, f"pages of {page} may not ask this server", hint="see serve --cors")
-        elif site in _FOREIGN and mode != b"navigate" and not self._origins:
+        elif site in _FOREIGN and not (reads and (mode == b"navigate" or self._origins)):
             raise Problem(403, "pages of other sites may not ask this server")
 
 

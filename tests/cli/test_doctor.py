@@ -56,6 +56,15 @@ def test_secrets_are_never_shown(
     assert "*****" in found.out
 
 
+def test_keys_in_addresses_are_never_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", "https://m.example/v1?version=2&api_key=sk-planted#x")
+    monkeypatch.setenv("GRAPHRAG_RDF_RERANK__API_BASE", "https://me:sk-pl@nted@m.example/v1")
+    found = run("config", "list")
+    assert "version=2&api_key=*****" in found.out
+    assert "sk-pl" not in found.out
+    assert "nted" not in found.out
+
+
 def test_without_a_store(run: Run, folder: Path) -> None:
     found = run("doctor")
     assert found.code == 0

@@ -231,6 +231,15 @@ def test_no_key_in_any_message(make_gateway, scripted_server, monkeypatch, caplo
     assert out + err == ""
 
 
+def test_no_credentials_of_an_address_in_any_message(make_gateway):
+    place = "http://me:planted-pw@127.0.0.1:9/v1?api-key=planted-key&v=2"
+    with pytest.raises(LlmError) as caught:
+        make_gateway(max_retries=0, api_base=place).chat(HELLO, purpose="test")
+    told = f"{caught.value.message} {caught.value.hint}"
+    assert "127.0.0.1:9" in told
+    assert "planted" not in told
+
+
 # --- streams
 
 

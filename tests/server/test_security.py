@@ -69,6 +69,15 @@ def test_cors_is_off_by_default(answering: Endpoint) -> None:
         assert client.get("/sparql?query=ASK%7B%7D", headers=followed).status_code == 200
 
 
+@pytest.mark.parametrize("path", ["/documents", "/update", "/ask", "/mcp", "/store?default", "/sparql"])
+def test_what_a_page_of_another_site_sends_is_no_link(path: str, guarded: Endpoint) -> None:
+    """Also from a server that lets some pages ask: those name their Origin."""
+    with guarded.client(ADMIN) as client:
+        for mode in ("navigate", "no-cors"):
+            sent = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": mode}
+            assert client.post(path, data=UPDATE, headers=sent).status_code == 403
+
+
 @pytest.mark.parametrize("hosts", [b"", b"Host: \r\n", b"Host: HOST\r\nHost: HOST\r\n", b"Host: a@HOST\r\n"])
 def test_a_request_names_one_host(hosts: bytes, answering: Endpoint) -> None:
     request = b"GET /health HTTP/1.1\r\n" + hosts + b"Connection: close\r\n\r\n"

@@ -355,8 +355,7 @@ def flat_values(settings: Settings) -> dict[str, Any]:
     """Dotted key → value as JSON has it. A secret shows as asterisks, also one inside an address."""
     values = _flat(settings.model_dump(mode="json"))
     return {
-        key: without_credentials(value) if isinstance(value, str) else value
-        for key, value in values.items()
+        key: without_credentials(value) if isinstance(value, str) else value for key, value in values.items()
     }
 
 

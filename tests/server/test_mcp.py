@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -255,22 +256,37 @@ def test_a_stranger_to_a_closed_server_has_no_tools(store: Path) -> None:
         assert talk(over_http(endpoint, READ), names) == READING
 
 
-def test_a_session_is_its_owners(guarded: Endpoint) -> None:
+def say(client: httpx.Client, method: str, token: str, session: str | None = None) -> httpx.Response:
+    """One message of the protocol as a raw request."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    headers = {"Accept": "application/json, text/event-stream"}
+    body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": hello}
+    headers = {"Accept": "application/json, text/event-stream", **bearer(token)}
+    return client.post("/mcp", json=body, headers=headers | ({"Mcp-Session-Id": session} if session else {}))
+
+
+def test_a_session_is_its_owners(guarded: Endpoint) -> None:
     with guarded.client() as client:
-
-        def post(method: str, token: str, session: str | None = None) -> httpx.Response:
-            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": hello}
-            more = {**bearer(token), **({"Mcp-Session-Id": session} if session else {})}
-            return client.post("/mcp", json=body, headers={**headers, **more})
-
+        post = partial(say, client)
         session = post("initialize", READ).headers["mcp-session-id"]
         assert post("tools/list", READ, session).status_code == 200
         assert post("tools/list", WRITE, session).status_code == 404
         gone = client.delete("/mcp", headers={**bearer(READ), "Mcp-Session-Id": session})
         assert gone.status_code in (200, 204)
         assert post("tools/list", READ, session).status_code == 404
+
+
+def test_one_client_does_not_take_all_sessions(guarded: Endpoint) -> None:
+    """Who opens more and more loses its own: those in use last are kept, and others still get one."""
+    with guarded.client() as client:
+        post = partial(say, client)
+        first, second = (post("initialize", READ).headers["mcp-session-id"] for _ in range(2))
+        others = post("initialize", WRITE).headers["mcp-session-id"]
+        for _ in range(290):
+            assert post("tools/list", READ, first).status_code == 200
+            assert post("initialize", READ).status_code == 200
+        assert post("tools/list", READ, second).status_code == 404
+        assert post("tools/list", WRITE, others).status_code == 200
+        assert post("initialize", WRITE).status_code == 200
 
 
 # --- ingest -------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from graphrag_rdf.server.access import require
 from graphrag_rdf.server.body import read_body
 from graphrag_rdf.server.mcp import protocol
 from graphrag_rdf.server.mcp.calls import Caller
+from graphrag_rdf.server.mcp.sessions import Sessions
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import Service
 
@@ -25,7 +26,9 @@ if TYPE_CHECKING:
 
 METHODS = ["POST", "DELETE"]
 _BODY = 1 << 18
-_SESSIONS = 256
+_SESSIONS, _SHARE = 256, 32
+"""Sessions of all clients, and of one: who opens more loses the one used longest ago."""
+_SESSION = b"mcp-session-id"
 _IDLE = 600.0
 """Seconds after which a session that nobody uses is forgotten."""
 
@@ -47,6 +50,7 @@ class McpTools:
         self._manager: asyncio.Future[StreamableHTTPSessionManager] | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._end = asyncio.Event()
+        self._sessions = Sessions(_SESSIONS, _SHARE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -58,8 +62,23 @@ class McpTools:
             manager = await self._started()
         except UsageError as missing:
             raise Problem(501, missing.message, hint=missing.hint) from None
-        scope["user"] = _owner(scope["state"]["client"])
-        await manager.handle_request(scope, receive, send)
+        client: str = scope["state"]["client"]
+        scope["user"] = _owner(client)
+        named = request.headers.get(_SESSION.decode())
+        over: list[str] = []
+
+        async def watched(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] < 400:
+                opened = dict(message.get("headers", ())).get(_SESSION)
+                if named is None and opened is not None:
+                    over.extend(self._sessions.opened(opened.decode(), client))
+                elif named is not None:
+                    self._sessions.used(named, client)
+            await send(message)
+
+        await manager.handle_request(scope, receive, watched)
+        for session in over:
+            await manager.handle_request(_goodbye(scope, session), _nothing, _nobody)
 
     async def stop(self) -> None:
         """Cancel what is under way, forget all sessions."""
@@ -104,6 +123,19 @@ def _owner(client: str) -> Any:
     from mcp.server.auth.provider import AccessToken
 
     return AuthenticatedUser(AccessToken(token="", client_id=client, scopes=[]))
+
+
+def _goodbye(scope: Scope, session: str) -> Scope:
+    """The request that ends a session of the same client."""
+    return {**scope, "method": "DELETE", "headers": [(_SESSION, session.encode())]}
+
+
+async def _nothing() -> Message:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
+async def _nobody(message: Message) -> None:
+    del message
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

@@ -11,7 +11,6 @@ up for it: that the second stands after the first is known from the document.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import groupby
@@ -22,6 +21,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.passage_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
 
 COMPONENT = "graphrag-rdf-relations"
-_FATAL = frozenset({"auth", "model"})
-_MOST_LOST = 5  # calls in a row without a connection after which a server is taken to be gone
-_LISTEN = 0.2  # seconds between looks whether the run should stop
 _BATCH = 500
 
 
@@ -217,8 +214,7 @@ class _Run:
     ) -> None:
         self._store, self._reader, self._gateway = store, reader, gateway
         self._settings, self._progress, self._stop = settings, progress, stop
-        self._answered = False
-        self._lost = 0
+        self._done = self._total = 0
         self.report = PairReport()
 
     def run(self, documents: Sequence[NamedNode]) -> PairReport:
@@ -232,7 +228,11 @@ class _Run:
         tasks = (
             _Task(pair, texts, plan.todo[pair]) for pair, texts in texts_of_pairs(store, list(plan.todo))
         )
-        self._read(tasks, len(plan.todo))
+        self._total = len(plan.todo)
+        try:
+            Schedule(self._ask, self._write, self._stop).run(tasks, self._settings.jobs)
+        except BudgetSpentError:
+            report.stopped = "budget"
         if report.stopped is None and self._stop():
             report.stopped = "interrupted"
         return report
@@ -253,53 +253,17 @@ class _Run:
             *task.texts, self._gateway, use_cache=not self._settings.reads_again(task.pair)
         )
 
-    def _read(self, tasks: Iterator[_Task], total: int) -> None:
-        """Ask with several calls at once; this thread alone writes. Calls under way are waited for."""
-        jobs = max(1, self._settings.jobs)
-        running: dict[Future[PairAnswer], _Task] = {}
-        ending: LlmError | None = None
-        done, more = 0, True
-        pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="relate")
-        try:
-            while True:
-                if ending is not None or self._stop():
-                    more = False
-                    running = {future: task for future, task in running.items() if not future.cancel()}
-                while more and len(running) < jobs * 2:
-                    task = next(tasks, None)
-                    if task is None:
-                        more = False
-                        break
-                    running[pool.submit(self._ask, task)] = task
-                if not running:
-                    break
-                finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    task = running.pop(future)
-                    try:
-                        self._write(task, future)
-                    except LlmError as error:
-                        ending = ending or error
-                    else:
-                        done += 1
-                        if self._progress is not None:
-                            self._progress(done, total, task.pair.document.value)
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-        if ending is not None and ending.kind == "budget":
-            self.report.stopped = "budget"
-        elif ending is not None:
-            raise ending
+    def _write(self, task: _Task, answer: PairAnswer | LlmError) -> None:
+        """Write what was found of a pair, in one transaction, or why nothing was."""
+        if isinstance(answer, LlmError):
+            self._fail(task, answer)
+        else:
+            self._state(task, answer)
+        self._done += 1
+        if self._progress is not None:
+            self._progress(self._done, self._total, task.pair.document.value)
 
-    def _write(self, task: _Task, future: Future[PairAnswer]) -> None:
-        """Write what was found of a pair, in one transaction. Raises LlmError when the run has to end."""
-        try:
-            answer = future.result()
-        except LlmError as error:
-            self._judge(error)
-            self._fail(task, error)
-            return
-        self._answered, self._lost = True, 0
+    def _state(self, task: _Task, answer: PairAnswer) -> None:
         completion = answer.completion
         facts = build.PairFacts(
             task.pair.first,
@@ -333,17 +297,6 @@ class _Run:
         self._store.commit(changes)
         self.report.pairs.asked += 1
         self.report.found += len(answer.relations)
-
-    def _judge(self, error: LlmError) -> None:
-        """Let the error end the run when no pair can succeed any more."""
-        if error.kind in _FATAL or error.kind == "budget":
-            raise error
-        if error.kind == "connection":
-            self._lost += 1
-            if not self._answered or self._lost >= _MOST_LOST:
-                raise error
-        elif error.kind != "timeout":
-            self._answered, self._lost = True, 0
 
     def _fail(self, task: _Task, error: LlmError) -> None:
         """Report that a pair failed, and record it unless it is recorded already; what it had stays."""

@@ -1,13 +1,17 @@
-"""Extraction of chunks one by one, or several at once when the extractor waits for a model; when to end."""
+"""Work that may wait for a model: task by task, or several at once; and when to end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import Generic, TypeVar
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.ingest.extractors import Extracted
-from graphrag_rdf.ingest.work import Stop, Task
+from graphrag_rdf.ingest.work import Stop
+
+T = TypeVar("T")
+F = TypeVar("F")
 
 _FATAL = frozenset({"auth", "model"})
 _MOST_LOST = 5  # calls in a row without a connection after which a server is taken to be gone
@@ -18,32 +22,32 @@ class BudgetSpentError(Exception):
     """The token or cost budget is used up: stop cleanly."""
 
 
-class Schedule:
-    """Has chunks extracted from and written; the thread that runs it alone writes.
+class Schedule(Generic[T, F]):
+    """Has something found for each task and written; the thread that runs it alone writes.
 
     Args:
-        extract: finds what is in a chunk; may wait for a model. Raises LlmError.
+        find: works on a task, as a rule by waiting for a model. Raises LlmError.
         write: takes what was found, or why nothing was.
         stop: see `Stop`.
     """
 
     def __init__(
         self,
-        extract: Callable[[Task], Extracted],
-        write: Callable[[Task, Extracted | LlmError], None],
+        find: Callable[[T], F],
+        write: Callable[[T, F | LlmError], None],
         stop: Stop,
     ) -> None:
-        self._extract = extract
+        self._find = find
         self._write = write
         self._stop = stop
         self._answered = False
         self._lost = 0
 
-    def run(self, tasks: Iterator[Task], jobs: int) -> None:
+    def run(self, tasks: Iterator[T], jobs: int) -> None:
         """Work through the tasks.
 
         Args:
-            jobs: extractions at once.
+            jobs: tasks at once.
 
         Raises:
             LlmError: when the model cannot be used at all.
@@ -54,24 +58,20 @@ class Schedule:
         else:
             self._here(tasks)
 
-    def _here(self, tasks: Iterator[Task]) -> None:
+    def _here(self, tasks: Iterator[T]) -> None:
         for task in tasks:
-            try:
-                outcome: Extracted | LlmError = self._extract(task)
-            except LlmError as error:
-                outcome = error
-            self._finish(task, outcome)
+            self._finish(task, _outcome(partial(self._find, task)))
             if self._stop():
                 return
 
-    def _in_threads(self, tasks: Iterator[Task], jobs: int) -> None:
-        """Extract with several calls at once.
+    def _in_threads(self, tasks: Iterator[T], jobs: int) -> None:
+        """Several calls at once.
 
         When the run has to end, calls that are under way are waited for and written: they are paid for.
         """
-        running: dict[Future[Extracted], Task] = {}
+        running: dict[Future[F], T] = {}
         ending: LlmError | BudgetSpentError | None = None
-        pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="extract")
+        pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="model")
         try:
             exhausted = False
             while True:
@@ -83,14 +83,14 @@ class Schedule:
                     if task is None:
                         exhausted = True
                         break
-                    running[pool.submit(self._extract, task)] = task
+                    running[pool.submit(self._find, task)] = task
                 if not running:
                     break
                 finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
                 for future in finished:
                     task = running.pop(future)
                     try:
-                        self._finish(task, _outcome(future))
+                        self._finish(task, _outcome(future.result))
                     except (LlmError, BudgetSpentError) as error:
                         ending = ending or error
         finally:
@@ -98,14 +98,14 @@ class Schedule:
         if ending is not None:
             raise ending
 
-    def _finish(self, task: Task, outcome: Extracted | LlmError) -> None:
+    def _finish(self, task: T, outcome: F | LlmError) -> None:
         self._judge(outcome)
         self._write(task, outcome)
 
-    def _judge(self, outcome: Extracted | LlmError) -> None:
-        """End the run when no chunk can succeed any more; else the failure is that of a chunk.
+    def _judge(self, outcome: F | LlmError) -> None:
+        """End the run when no task can succeed any more; else the failure is that of a task.
 
-        A server that never answered, or is gone for several calls in a row, is no failure of chunks.
+        A server that never answered, or is gone for several calls in a row, is no failure of tasks.
         """
         if not isinstance(outcome, LlmError):
             self._answered, self._lost = True, 0
@@ -121,8 +121,8 @@ class Schedule:
             self._answered, self._lost = True, 0
 
 
-def _outcome(future: Future[Extracted]) -> Extracted | LlmError:
+def _outcome(find: Callable[[], F]) -> F | LlmError:
     try:
-        return future.result()
+        return find()
     except LlmError as error:
         return error

@@ -35,11 +35,12 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "fastembed": ("fastembed",),
     "usearch": ("usearch",),
     "shacl": ("pyshacl",),
+    "ppr": ("igraph",),
 }
 """Extra of this package → the modules it brings."""
 
 _RELATIONS = 50
-_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning))\Z")
+_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|ppr))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:

@@ -97,6 +97,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "passage_carrier": WEIGHT,
         "passage_words": WEIGHT,
         "passage_meaning": WEIGHT,
+        "passage_ppr": WEIGHT,
         "rerank_weight": SHARE,
         "rerank_limit": SOME,
         "relation_hops": HOPS,

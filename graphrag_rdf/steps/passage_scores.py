@@ -8,6 +8,7 @@
     carrier   the most that one of its sentences passed on: activation × similarity / round
     words     BM25 of the passage itself, the best 1 and the last 0
     meaning   with embeddings, its cosine as a share of the best
+    ppr       where it has a weight, its personalised PageRank as a share of the best (`pagerank`)
 
 Added, never fused by rank: fusion destroys what the graph gains. A share is what a path or signal adds to the
 score, so the shares of a passage add up to its score, and `trace/passage-scores` computes it again.
@@ -16,7 +17,8 @@ score, so the shares of a passage add up to its score, and `trace/passage-scores
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
@@ -24,6 +26,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, to_python
 from graphrag_rdf.steps.mentions import chunk_of
+from graphrag_rdf.steps.pagerank import rank_by_pagerank
 from graphrag_rdf.steps.search import QuestionSearch, node_of
 from graphrag_rdf.steps.state import (
     Activated,
@@ -35,7 +38,12 @@ from graphrag_rdf.steps.state import (
 )
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
-SIGNALS = ("entities", "carrier", "words", "meaning")
+PPR = "ppr"
+SIGNALS = ("entities", "carrier", "words", "meaning", PPR)
+Extents: TypeAlias = dict[str, dict[str, tuple[int, int]]]
+"""Entity → chunk → how many of its sentences mention the entity, and 1 if it is about it, else 0."""
+
+_OPTIONAL = ("meaning", PPR)  # where there is none of it, its weight does not count
 _WITH_HUBS = 2  # times the passages that are wanted: so many of the best get what hubs add
 
 
@@ -59,6 +67,9 @@ def score_passages(
 
     Returns:
         best first, ties by IRI.
+
+    Raises:
+        UsageError: when `passage_ppr` is above 0 and igraph is not installed.
     """
     signals: dict[str, dict[str, float]] = {name: {} for name in SIGNALS}
     signals["words"].update(words)
@@ -66,16 +77,24 @@ def score_passages(
     best = _best_carriers(active, carriers)
     signals["carrier"] = {iri: path.value for iri, path in best.items()}
     signals["entities"] = {iri: value / (1 + value) for iri, value in _activations(active).items()}
-    weights = _weights(parameters, meaning=bool(signals["meaning"]))
+    known = {iri for scored in signals.values() for iri in scored}
+    of_hubs: Extents | None = None
+    if parameters[f"passage_{PPR}"]:
+        of_hubs = _extents_of_hubs(search, active, known, parameters["hub_limit"])
+        signals[PPR] = _pageranks(active, of_hubs)
+    weights = _weights(parameters, there={name for name in SIGNALS if name not in _OPTIONAL or signals[name]})
     found = [
         PassageHit(
             NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights}, weights=weights
         )
-        for iri in {iri for scored in signals.values() for iri in scored}
+        for iri in known
     ]
     _rank(found, weights)
     with_hubs = found[: explained * _WITH_HUBS]
-    _add_entities(search, active, with_hubs, weights["entities"], parameters["hub_limit"])
+    if of_hubs is None:
+        chunks = {hit.chunk.value for hit in with_hubs}
+        of_hubs = _extents_of_hubs(search, active, chunks, parameters["hub_limit"])
+    _add_entities(active, of_hubs, with_hubs, weights["entities"])
     _rank(found, weights)
     for hit in found[:explained]:
         if hit.chunk.value in best:
@@ -99,9 +118,9 @@ def _rank(found: list[PassageHit], weights: Mapping[str, float]) -> None:
     found.sort(key=lambda hit: (-hit.score, hit.chunk.value))
 
 
-def _weights(parameters: Parameters, *, meaning: bool) -> dict[str, float]:
+def _weights(parameters: Parameters, there: Container[str]) -> dict[str, float]:
     """The weight of each signal that there is, as shares of 1."""
-    given = {name: parameters[f"passage_{name}"] for name in SIGNALS if meaning or name != "meaning"}
+    given = {name: parameters[f"passage_{name}"] for name in SIGNALS if name in there}
     total = sum(given.values())
     return {name: weight / total if total else 0.0 for name, weight in given.items()}
 
@@ -143,25 +162,38 @@ def _entity_weight(entity: Activated) -> float:
     return 1 / ((entity.round + 1) * (1 + math.log(entity.passages)))
 
 
+def _extents_of_hubs(
+    search: QuestionSearch, active: Mapping[str, Activated], chunks: Iterable[str], hub_limit: int
+) -> Extents:
+    """Of active entities that are hubs, how much they are a matter of some chunks."""
+    found: Extents = {}
+    hubs = [entity.entity for _, entity in sorted(active.items()) if entity.passages > hub_limit]
+    nodes = [NamedNode(iri) for iri in sorted(chunks)]
+    if hubs and nodes:
+        for row in search.rows("retrieval/passage-entities", chunks=nodes, entities=hubs):
+            n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
+            found.setdefault(node_of(row["entity"]).value, {})[node_of(row["chunk"]).value] = n, topics
+    return found
+
+
+def _pageranks(active: Mapping[str, Activated], of_hubs: Extents) -> dict[str, float]:
+    """Chunk → its personalised PageRank among the active entities and the chunks that mention them."""
+    links = {
+        iri: {chunk: extent(*known) for chunk, known in (entity.extents or of_hubs.get(iri, {})).items()}
+        for iri, entity in active.items()
+    }
+    return rank_by_pagerank(links, {iri: entity.value for iri, entity in active.items()})
+
+
 def _add_entities(
-    search: QuestionSearch,
-    active: Mapping[str, Activated],
-    hits: Sequence[PassageHit],
-    weight: float,
-    hub_limit: int,
+    active: Mapping[str, Activated], of_hubs: Extents, hits: Sequence[PassageHit], weight: float
 ) -> None:
     """Give passages the paths of all entities that they mention, hubs too, with their shares of the score."""
     by_chunk = {hit.chunk.value: hit for hit in hits}
-    for entity in active.values():
-        for chunk in entity.extents.keys() & by_chunk.keys():
-            by_chunk[chunk].paths.append(_path(entity, *entity.extents[chunk]))
-    hubs = [entity.entity for _, entity in sorted(active.items()) if entity.passages > hub_limit]
-    if hubs and hits:
-        chunks = [hit.chunk for hit in hits]
-        for row in search.rows("retrieval/passage-entities", chunks=chunks, entities=hubs):
-            n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
-            path = _path(active[node_of(row["entity"]).value], n, topics)
-            by_chunk[node_of(row["chunk"]).value].paths.append(path)
+    for iri, entity in active.items():
+        extents = entity.extents or of_hubs.get(iri, {})
+        for chunk in extents.keys() & by_chunk.keys():
+            by_chunk[chunk].paths.append(_path(entity, *extents[chunk]))
     for hit in hits:
         hit.paths.sort(key=lambda path: str(path.entity))  # sums do not depend on the store's order
         total = sum(path.value for path in hit.paths)

@@ -59,7 +59,7 @@ class Passage:
         recomputed: the same score, computed again from the paths.
         signals: what the score is the sum of, by the name of the signal.
         relations: of a composite score, the largest share first.
-        others: what no path gives: the share of the passage's own words, and of a reranker.
+        others: what no path gives: the share of the passage's own words, of PageRank, and of a reranker.
         rerank_score: what a reranker gave it, on its own scale; None where none was asked.
         rank_before, score_before: before reranking; None without it.
     """
@@ -88,6 +88,11 @@ class Passage:
     def others(self) -> float:
         """What is left of the score beside the paths."""
         return self.score - sum(share.share for share in self.shares)
+
+    @property
+    def pagerank(self) -> float:
+        """What personalised PageRank adds to the score of an activation; 0 without it."""
+        return self.signals.get("ppr", 0.0)
 
 
 def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.evaluation.metrics import confidence95, mean, recall
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
-from graphrag_rdf.steps.passage_scores import SIGNALS
+from graphrag_rdf.steps.passage_scores import PPR, SIGNALS
 from graphrag_rdf.tuning.placing import Example, Grades, Progress, placing, search
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ def weights_in_force(engine: Engine, pipeline: str) -> Weights:
     for step in definition.steps:
         if step.step == "explore" and step.use in _WEIGHTS:
             values = {name: float(step.parameters[key]) for name, key in _WEIGHTS[step.use].items()}
+            if not values.get(PPR):  # learning does not make a library needed that was not
+                values.pop(PPR, None)
             beside = {f"{s.name}.use": "rules" for s in definition.steps if s.step == "ground"}
             beside |= {f"{step.name}.use": step.use, f"{step.name}.rerank_weight": "0"}
             return Weights(pipeline, step.name, step.use, values, beside)

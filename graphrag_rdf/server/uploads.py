@@ -46,7 +46,10 @@ async def upload(request: Request) -> Response:
 
 
 async def forget(request: Request) -> Response:
-    """Forget a document, as `forget --format json`; `id` is an IRI or the end of one of ours."""
+    """Forget a document, as `forget --format json`; `id` is an IRI or the end of one of ours.
+
+    An ingest that is under way ends first: between two chunks of a document it would leave the rest behind.
+    """
     require(request, "write")
     service = service_of(request)
     service.require_writable()
@@ -59,7 +62,7 @@ async def forget(request: Request) -> Response:
             raise Problem(404, f"there is no document {iri}")
         return forget_documents(engine, find_documents(engine.store, [iri])).as_json()
 
-    found = await service.writes.run(work)
+    found = await service.writes.run(work, long=True)
     service.wrote(request, service.engine.store.commit_number())
     return JSONResponse(found, headers=_headers(service))
 
@@ -107,23 +110,24 @@ class _Run:
     async def lines(self) -> AsyncIterator[str]:
         """Its progress and its report as server-sent events."""
         done = asyncio.ensure_future(self._service.writes.run(self._work, long=True))
+        heard = asyncio.ensure_future(self._news.get())
         try:
             while True:
-                heard = asyncio.ensure_future(self._news.get())
                 await asyncio.wait([done, heard], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
                 if heard.done():
-                    yield event("progress", heard.result())
-                    continue
-                heard.cancel()
-                if done.done():
+                    news, heard = heard.result(), asyncio.ensure_future(self._news.get())
+                    yield event("progress", news)
+                elif done.done():
                     break
-                yield ALIVE
+                else:
+                    yield ALIVE
             yield event("report", await done)
         except (GraphRagError, Problem) as error:
             problem = error if isinstance(error, Problem) else problem_of(error)
             yield event("error", problem.document())
         finally:
             self._left.set()
+            heard.cancel()
 
 
 def _headers(service: Service) -> dict[str, str]:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +172,37 @@ def test_other_writes_do_not_wait_for_its_end(slow: Endpoint, scripted_server: S
         assert reports[0]["documents"]["added"] == 4
     with Engine.open(config=Settings(store=str(_stopped(slow)))) as engine:
         assert engine.text_index.commit_number == engine.store.content_commit()
+
+
+@pytest.mark.slow
+def test_a_document_is_forgotten_whole_while_it_is_read(
+    slow: Endpoint, scripted_server: ScriptedServer
+) -> None:
+    gate = threading.Semaphore(1)
+
+    def answer(request: Request) -> Reply | None:
+        gate.acquire()
+        return None  # what a diligent model finds
+
+    scripted_server.answer_with(answer)
+    long = "\n\n".join(f"Mona Kell wrote Almanac {number} in Tarnay." for number in range(200))
+    with (
+        slow.client() as sender,
+        slow.client() as other,
+        slow.client() as watcher,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        sent = threads.submit(sender.post, "/documents", files=files(long=long))
+        eventually(lambda: len(scripted_server.requests) >= 3, seconds=60)
+        gone = threads.submit(other.delete, "/documents/documents/long.txt")
+        eventually(lambda: "writes_waiting 2" in watcher.get("/metrics").text, seconds=20)
+        for _ in range(50):
+            gate.release()
+        assert sent.result(60).json()["chunks"]["added"] > 3
+        assert gone.result(60).json()["removed"]["chunks"] > 3
+    with Engine.open(config=Settings(store=str(_stopped(slow)))) as engine:
+        assert run_checks(engine.store, engine.librarian) == []
+        assert engine.store.select("ingest/documents") == []
 
 
 @pytest.mark.slow

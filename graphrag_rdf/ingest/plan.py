@@ -77,14 +77,19 @@ class DocumentPlan:
     replaces: Stored | None = None
 
     @property
+    def is_here(self) -> bool:
+        """Whether it is a file of this computer, not something that was sent."""
+        return self.source.path != Path()
+
+    @property
     def name(self) -> str:
         """What people know the document by: its path; its identity where it is no file here."""
-        return str(self.source.path) if self.source.path != Path() else self.source.identity
+        return str(self.source.path) if self.is_here else self.source.identity
 
     @property
     def location(self) -> str:
         """The file's IRI; the document's own where it is no file here."""
-        return self.source.path.resolve().as_uri() if self.source.path != Path() else self.iri.value
+        return self.source.path.resolve().as_uri() if self.is_here else self.iri.value
 
 
 def stored_documents(store: Store) -> dict[str, Stored]:

@@ -159,7 +159,7 @@ class Ingest:
             try:
                 parsed = document.parse()
             except DocumentError as error:
-                self._document_failed(error)
+                self._document_failed(error, here=plan.is_here)
                 continue
             tasks = self._documents.write(document, parsed)
             if self._settings.refresh and not self._settings.mentions_only:
@@ -176,11 +176,15 @@ class Ingest:
                 counts.unchanged += 1
             yield from tasks
 
-    def _document_failed(self, error: DocumentError) -> None:
-        """Report the failure, and record it once: of the document, or of the file if there is none yet."""
+    def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
+        """Report the failure, and record it once: of the document, or of the file if there is none yet.
+
+        Args:
+            here: its path is one of this computer; the name of what was sent says nothing of files.
+        """
         self.report.documents.failed += 1
         self.report.failures.append(FailureReport(error.path, None, "read", error.reason))
-        if not os.path.lexists(error.path):  # nothing is there that another run could read
+        if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
             return
         location = Path(error.path).resolve().as_uri()
         about = self._by_location.get(location) or iris.document(location)

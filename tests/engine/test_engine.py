@@ -77,3 +77,14 @@ def test_documents_that_were_sent(tmp_path: Path) -> None:
         answer = list(engine.ask("Who wrote the Almanac?"))[-1].answer
         assert answer is not None
         assert answer["sources"][0]["uri"] == "https://trustgraph.ai/doc/notes/kell.txt"
+
+
+def test_what_is_sent_is_no_file_of_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from graphrag_rdf.ingest.files import Upload
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "kell.docx").write_bytes(b"nothing that can be read")
+    with Engine.open(config=Settings(store=str(tmp_path / "store"))) as engine:
+        report = engine.ingest_uploads([Upload("kell.docx", b"nothing that can be read")])
+        assert [failure.path for failure in report.failures] == ["kell.docx"]
+        assert not [quad for quad in engine.store.quads() if tmp_path.as_uri() in str(quad)]

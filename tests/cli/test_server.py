@@ -133,6 +133,17 @@ def test_documents_are_sent_and_found_by_their_names(run: Run, folder: Path, tmp
         assert "--refresh is for the server to choose" in refused.err
 
 
+def test_more_files_than_a_request_holds_are_sent_in_several(run: Run, tmp_path: Path) -> None:
+    places = tmp_path / "places"
+    places.mkdir()
+    for number in range(1005):
+        (places / f"n{number}.txt").touch()
+    (places / "last.txt").write_text("Mona Kell wrote the Almanac in 1905.\n")
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint:
+        report = run("ingest", "--server", endpoint.url, places, "--format", "json").json
+    assert (report["documents"]["added"], report["documents"]["failed"]) == (1, 1005)
+
+
 def test_who_may_not_write_is_told(run: Run, folder: Path, served: Endpoint, token: Path) -> None:
     (folder / "a.txt").write_text("Ada Venn built Orrin Bridge.\n")
     refused = run("ingest", "--server", served.url, "--token-file", token, folder / "a.txt")

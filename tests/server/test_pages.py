@@ -90,8 +90,8 @@ def test_a_relation(client: httpx.Client) -> None:
 
 def test_every_link_leads_somewhere(client: httpx.Client, asked: str) -> None:
     """And every page on the way is in order: landmarks, labels, ids, nothing from elsewhere."""
-    pages = crawl(client, "/")
-    assert asked in pages
+    pages = crawl(client, asked)
+    assert "/" in pages
     assert len(pages) > 50
 
 

@@ -13,7 +13,7 @@ HippoRAG 2 (arXiv 2502.14802), which walks over the whole graph.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from graphrag_rdf.errors import UsageError
 
@@ -21,6 +21,22 @@ Links: TypeAlias = Mapping[str, Mapping[str, float]]
 """Entity IRI → passage IRI → weight of the link, above 0."""
 
 _DAMPING = 0.5  # as in HippoRAG: far from where it starts, the neighbourhood says little of the question
+
+
+def load_igraph() -> Any:
+    """The library that computes it.
+
+    Raises:
+        UsageError: when it is not installed.
+    """
+    try:
+        import igraph
+    except ImportError as error:
+        raise UsageError(
+            "exploration.passage_ppr needs igraph, which is not installed",
+            hint="pip install 'graphrag-rdf[ppr]', or set exploration.passage_ppr to 0",
+        ) from error
+    return igraph
 
 
 def rank_by_pagerank(links: Links, activation: Mapping[str, float]) -> dict[str, float]:
@@ -36,13 +52,7 @@ def rank_by_pagerank(links: Links, activation: Mapping[str, float]) -> dict[str,
     Raises:
         UsageError: when igraph is not installed.
     """
-    try:
-        import igraph
-    except ImportError as error:
-        raise UsageError(
-            "exploration.passage_ppr needs igraph, which is not installed",
-            hint="pip install 'graphrag-rdf[ppr]', or set exploration.passage_ppr to 0",
-        ) from error
+    igraph = load_igraph()
     entities = sorted(entity for entity, passages in links.items() if passages and activation[entity] > 0)
     passages = sorted({passage for entity in entities for passage in links[entity]})
     if not passages:

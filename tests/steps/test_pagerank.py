@@ -161,15 +161,20 @@ def without_igraph(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("without_igraph")
-def test_a_missing_library_is_named_where_there_is_a_weight(samples: Engine) -> None:
+def test_a_missing_library_is_named_before_anything_runs(samples: Engine) -> None:
+    quads = samples.store.count()
     with pytest.raises(UsageError, match=r"exploration\.passage_ppr needs igraph") as refused:
-        samples.retrieve(QUESTIONS[0], settings=ON)
+        list(samples.ask(QUESTIONS[0], settings=ON))
     assert "pip install 'graphrag-rdf[ppr]'" in str(refused.value.hint)
+    assert samples.store.count() == quads
+    with pytest.raises(UsageError):
+        samples.retrieve(QUESTIONS[0], settings=ON)
 
 
 @pytest.mark.usefixtures("without_igraph")
-def test_without_a_weight_it_is_not_needed(samples: Engine) -> None:
+def test_it_is_not_needed_where_nothing_uses_it(samples: Engine) -> None:
     assert samples.retrieve(QUESTIONS[0])["results"]
+    assert list(samples.ask(QUESTIONS[0], settings=ON | {"exploration.use": "hops"}))[-1].answer
 
 
 def test_its_weight_is_learned_where_it_has_one(sample_folder: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import socket
 import ssl
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,8 @@ class Client:
         try:
             connection.connect()
             connection.sock.settimeout(_SILENCE)
-            connection.request(method, self._path + path, body, headers)
+            with suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent: it says why
+                connection.request(method, self._path + path, body, headers)
             return connection, connection.getresponse()
         except (OSError, http.client.HTTPException, ValueError) as error:
             connection.close()

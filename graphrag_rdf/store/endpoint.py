@@ -25,6 +25,7 @@ _ANYTHING = "*/*"
 
 _PASSING = frozenset({429, 502, 503, 504})
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _RDF4J = re.compile(r"/repositories/[^/]+\Z")
 
 
@@ -119,6 +120,8 @@ class Endpoint:
     def __init__(self, addresses: Addresses, settings: RemoteSettings | None = None) -> None:
         self.addresses = addresses
         self.settings = settings or RemoteSettings()
+        if self.settings.token is not None or self.settings.password is not None:
+            _warn_of_listeners(addresses)
 
     def query(self, sparql: str, accept: str = RESULTS) -> Reply:
         """The answer to a query.
@@ -184,6 +187,14 @@ class Endpoint:
             f"{url} did not answer within {self.settings.timeout:g} seconds",
             hint="set remote.timeout higher; what was committed before is intact",
         )
+
+
+def _warn_of_listeners(addresses: Addresses) -> None:
+    """Say so when whoever is on the way can read who asks."""
+    parts = map(urlsplit, (addresses.query, addresses.update))
+    for host in dict.fromkeys(part.hostname for part in parts if part.scheme == "http"):
+        if host not in _LOOPBACK:
+            log.warning("user, password or token are sent to %s without encryption; use https", host)
 
 
 def _unreachable(url: str, error: Exception) -> StoreError:

@@ -144,6 +144,18 @@ def test_more_files_than_a_request_holds_are_sent_in_several(run: Run, tmp_path:
     assert (report["documents"]["added"], report["documents"]["failed"]) == (1, 1005)
 
 
+def test_a_file_that_the_server_does_not_take_is_told(run: Run, tmp_path: Path) -> None:
+    """Also when it refuses before all of it was sent."""
+    file = tmp_path / "large.txt"
+    file.write_bytes(b"a" * (30 << 20))
+    with Endpoint.start(
+        tmp_path / "store", "--anonymous", "write", GRAPHRAG_RDF_SERVER__MAX_BODY_MB="1"
+    ) as endpoint:
+        refused = run("ingest", "--server", endpoint.url, file)
+    assert refused.code == 1
+    assert "larger than 1,048,576 bytes" in refused.err
+
+
 def test_who_may_not_write_is_told(run: Run, folder: Path, served: Endpoint, token: Path) -> None:
     (folder / "a.txt").write_text("Ada Venn built Orrin Bridge.\n")
     refused = run("ingest", "--server", served.url, "--token-file", token, folder / "a.txt")

@@ -61,6 +61,20 @@ def test_a_password_in_an_address_is_refused_and_not_shown() -> None:
     assert "hunter2" not in str(caught.value) + (caught.value.hint or "")
 
 
+@pytest.mark.parametrize(
+    ("url", "warned"),
+    [("http://h/sparql", 1), ("https://h/sparql", 0), ("http://localhost:1", 0), ("http://[::1]:1", 0)],
+)
+def test_credentials_without_encryption_are_warned_of(
+    url: str, warned: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    Endpoint(Addresses.of(url))
+    assert not caplog.records
+    Endpoint(Addresses.of(url), RemoteSettings(token="planted"))
+    assert len(caplog.records) == warned
+    assert "planted" not in caplog.text
+
+
 def test_queries_are_sent_in_a_form_and_updates_directly() -> None:
     gateway, endpoint = talk(in_turn(YES))
     with gateway:

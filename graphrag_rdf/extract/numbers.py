@@ -66,20 +66,6 @@ def find_literals(text: str, language: str | None = None) -> tuple[LiteralSpan, 
     return tuple(found)
 
 
-def parse_literal(text: str, language: str | None = None) -> LiteralSpan | None:
-    """The literal that a whole phrase is, or None.
-
-    Args:
-        text: an object phrase, such as `3 May 1871` or `1,200`.
-        language: BCP 47, as in `find_literals`.
-    """
-    stripped = text.strip()
-    spans = find_literals(stripped, language)
-    if len(spans) == 1 and spans[0].length == len(stripped):
-        return spans[0]
-    return None
-
-
 _DIGIT = re.compile(r"\d")
 
 

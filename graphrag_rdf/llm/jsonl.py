@@ -59,29 +59,6 @@ class Section:
     fields: tuple[str, ...]
 
 
-def parse_json(text: str) -> Any:
-    """The JSON value of an answer that should hold one.
-
-    Args:
-        text: the answer.
-
-    Returns:
-        an object or array, the largest if there are several; numbers that JSON does not have (NaN,
-        infinities) are None.
-
-    Raises:
-        LlmError: of kind `unparsable`, when there is none.
-    """
-    values, _ = _read(text)
-    if not values:
-        raise LlmError(
-            f"the model's answer is not JSON: {_shown(text) or 'it is empty'}",
-            "unparsable",
-            "use a model that follows instructions better, or ask again without the cache",
-        )
-    return max(values, key=lambda value: len(_canonical(value)))
-
-
 def parse_items(text: str) -> tuple[list[Any], list[Bad]]:
     """The items of an answer: members of arrays, and objects that stand alone or on lines. Never raises.
 

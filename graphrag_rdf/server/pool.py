@@ -215,11 +215,6 @@ class ReaderPool:
         self._stopping = False
 
     @property
-    def pids(self) -> list[int]:
-        """The processes."""
-        return [reader.pid for reader in self._readers]
-
-    @property
     def queued(self) -> int:
         """Queries that wait for a reader."""
         return len(self._waiting)

@@ -130,20 +130,6 @@ class Librarian:
         for key in keys:
             yield iris.stored_object(key)
 
-    def erase_containing(self, texts: Iterable[str]) -> int:
-        """Erase every object in which one of the texts stands; how many were erased.
-
-        Args:
-            texts: what was forgotten (chunk texts, quotes); blank ones are ignored.
-        """
-        needles = [text.encode() for text in texts if text.strip()]
-        erased = 0
-        for iri in list(self.objects()):
-            data = self.get(iri)
-            if data is not None and any(needle in data for needle in needles):
-                erased += self.delete(iri)
-        return erased
-
     def _temporary(self) -> str:
         """A name that no other librarian or thread takes, without asking the folder."""
         return f".new-{self._own}-{next(self._numbers)}"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.llm.jsonl import Bad, Section, parse_items, parse_json, parse_sections
+from graphrag_rdf.llm.jsonl import Bad, Section, parse_items, parse_sections
 
 SECTIONS = {
     "entities": Section(("entities",), ("name",)),
@@ -107,24 +107,11 @@ def test_no_section_at_all(text):
     assert caught.value.kind == "unparsable"
 
 
-def test_parse_json_takes_the_largest():
-    assert parse_json('Draft: {"a": 1}. Final: {"a": 1, "b": [1, 2, 3]}') == {"a": 1, "b": [1, 2, 3]}
-
-
-def test_parse_json_without_json():
-    with pytest.raises(LlmError, match="not JSON: Sorry"):
-        parse_json("Sorry!")
-
-
 @given(st.text(st.sampled_from('{}[]":, \n\\antrue0.e-“”`<>') | st.characters()))
 def test_never_raises(text):
     items, bad = parse_items(text)
     json.dumps(items)
     assert all(piece.text for piece in bad)
-    try:
-        parse_json(text)
-    except LlmError as error:
-        assert error.kind == "unparsable"  # noqa: PT017
 
 
 @given(

@@ -89,16 +89,6 @@ def test_an_object_is_erased_once(librarian: Librarian) -> None:
     assert librarian.get(iri) is None
 
 
-def test_every_object_that_holds_a_text_is_erased(librarian: Librarian) -> None:
-    kept = librarian.put("nothing of it")
-    for text in ("it says secret words here", "secret words", "prompt: “other words”"):
-        librarian.put(text)
-    assert librarian.erase_containing(["secret words", "other words", "", "  "]) == 3
-    assert list(librarian.objects()) == [kept]
-    assert librarian.erase_containing(["absent"]) == 0
-    assert librarian.erase_containing([" ", ""]) == 0
-
-
 def test_a_write_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     librarian = Librarian(tmp_path)
 

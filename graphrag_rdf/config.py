@@ -101,6 +101,13 @@ class RerankSection(Section):
     )
     api_base: str | None = Field(default=None, description="address of its server; none: that of the model")
 
+    @property
+    def calls_provider(self) -> bool:
+        """Whether reranking calls a model over litellm, not one of this computer's own."""
+        return self.model is not None and not (
+            self.model in ("lexical", "vector") or self.model.startswith("local:")
+        )
+
 
 class DocumentSection(Section):
     """[documents] - reading and cutting."""

@@ -144,13 +144,15 @@ def _allowed(connection: HTTPConnection) -> Service:
 
 
 def role_to_ask(service: Service, *, known: bool) -> Role:
-    """The role that it takes to ask. A model costs money, so with one it takes a token or, without a token,
-    whoever is trusted to write.
+    """The role that it takes to ask. A model that answers or reranks costs money, so with one it takes a
+    token or, without a token, whoever is trusted to write.
 
     Args:
         known: whether the client has a token.
     """
-    return "read" if known or service.engine.settings.llm.model is None else "write"
+    settings = service.engine.settings
+    costs = settings.llm.model is not None or settings.rerank.calls_provider
+    return "write" if costs and not known else "read"
 
 
 async def _json(request: Request) -> bytes:

@@ -189,16 +189,21 @@ def test_empty_and_foreign_forms(client: httpx.Client) -> None:
     assert client.post("/ask", data={"question": QUESTION}, headers=navigated).status_code == 403
 
 
-def test_with_a_model_the_form_takes_a_token(documents_store: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("setting", ["LLM__MODEL", "RERANK__MODEL"])
+def test_with_a_model_the_form_takes_a_token(setting: str, documents_store: Path, tmp_path: Path) -> None:
     shutil.copytree(documents_store, tmp_path / "store")
     with (
-        Endpoint.start(tmp_path / "store", **TOKENS, GRAPHRAG_RDF_LLM__MODEL="openai/none") as endpoint,
+        Endpoint.start(
+            tmp_path / "store", **TOKENS, **{f"GRAPHRAG_RDF_{setting}": "openai/none"}
+        ) as endpoint,
         browser(endpoint) as client,
     ):
         assert "token" in get(client, "/ask").ids
         refused = client.post("/ask", data={"question": QUESTION})
         assert refused.status_code == 401
         assert "token" in refused.text
+        for path in ("/ask", "/retrieve"):
+            assert client.post(path, json={"question": QUESTION}).status_code == 401
 
 
 def test_read_only_answers_on_the_page(documents_store: Path, tmp_path: Path) -> None:

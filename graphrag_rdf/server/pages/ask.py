@@ -45,8 +45,7 @@ async def submit(request: Request) -> Response:
 
 def needs_token(connection: HTTPConnection) -> bool:
     """Whether a client without a token may not ask."""
-    model = service_of(connection).engine.settings.llm.model
-    return lacks(connection, "read" if model is None else "write")
+    return lacks(connection, protocol.role_to_ask(service_of(connection), known=False))
 
 
 def lacks(connection: HTTPConnection, needed: Role) -> bool:

@@ -130,8 +130,7 @@ def forget_documents(
     words = _words(engine, documents, found)
     objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
     if found.traces:
-        linked = store.select("forget/trace-objects", traces=found.traces)
-        objects += [text_of(row["object"]) for row in linked]
+        objects += _objects_of(store, found.traces)
         changes.updates.append(("forget/erase-traces", {"traces": found.traces}))
     retract_chunks(store, found.chunks, changes, erase=True)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
@@ -219,6 +218,19 @@ def _words(engine: Engine, documents: Sequence[NamedNode], found: _Found) -> lis
             (text_of(row["quote"]), None) for row in store.select("forget/quotes", chunks=found.chunks)
         )
     return [text for text in words if len(text) >= _TELLING]
+
+
+def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
+    """What only these traces have in the librarian: "I don't know" is the answer of many."""
+    objects = [_node(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
+    others = {
+        _node(row["object"])
+        for start in range(0, len(objects), _BATCH)
+        for row in store.select(
+            "forget/objects-of-others", objects=objects[start : start + _BATCH], traces=traces
+        )
+    }
+    return [found.value for found in objects if found not in others]
 
 
 def _erase_objects(engine: Engine, objects: Iterable[str], words: Sequence[str]) -> int:

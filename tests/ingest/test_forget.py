@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
@@ -180,3 +181,15 @@ def test_forgetting_reaches_tombstones(two: Path, tmp_path: Path, engine_of: Mak
         engine.ingest([two])
         forget_documents(engine, find_documents(engine.store, ["docs/secret.txt"]))
     assert places(tmp_path / "store", SECRET) == []
+
+
+def test_traces_of_others_keep_what_they_share_with_erased_ones(two: Path, engine_of: MakeEngine) -> None:
+    engine = engine_of("store")
+    engine.ingest([two])
+    for question in ("Who is king?", "Whom did Zebedee Quillfeather meet?"):
+        list(engine.ask(question))
+    erased, kept = engine.traces.list()
+    forget_documents(engine, find_documents(engine.store, ["docs/secret.txt"]))
+    assert all(check.ok for check in engine.traces.verify(kept.iri))
+    assert engine.traces[erased.iri].answer is None
+    assert run_checks(engine.store, engine.librarian) == []

@@ -46,7 +46,7 @@ def common_options() -> list[click.Option]:
             **keep,
         ),
         click.Option(["-v", "--verbose"], count=True, help="Say more; -vv also shows tracebacks.", **keep),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Say errors only.", **keep),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Say results and errors only.", **keep),
     ]
 
 

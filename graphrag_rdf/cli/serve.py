@@ -88,6 +88,8 @@ def serve_command(
 
     _warn_of_writers(load(overrides).settings.server, read_only=read_only)
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
+        if not engine.store.ask("system/has-content"):
+            output.note("the store is empty; send documents with: graphrag-rdf ingest --server URL …")
         serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; Ctrl-C ends it"))
 
 

@@ -9,6 +9,7 @@ import json
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
 
 from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.prepare import MAX_QUESTION
@@ -77,7 +78,16 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}" for fault in error.errors()[:10]
-        ]
-        raise Problem(422, "; ".join(faults)) from None
+        raise Problem(422, "; ".join(map(_in_words, error.errors()[:10]))) from None
+
+
+_SAID = {
+    ("session", "string_pattern_mismatch"): "give the question_iri of an answer, or its UUID",
+    ("question", "string_too_short"): "it is empty",
+}
+"""(field, kind of fault) → what people are told instead of pydantic's words."""
+
+
+def _in_words(fault: ErrorDetails) -> str:
+    field = ".".join(map(str, fault["loc"])) or "body"
+    return f"{field}: {_SAID.get((field, fault['type']), fault['msg'])}"

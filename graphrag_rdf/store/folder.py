@@ -157,14 +157,14 @@ class StoreFolder:
         note = self._noted()
         known = {"pid", "command", "since"} <= note.keys()
         who = (
-            f"process {note['pid']} ({note['command']}, since {note['since']})"
+            f"process {note['pid']} ({note['command']}, since {str(note['since'])[:19]})"
             if known
             else "another process"
         )
         url = note.get("url")
         server = url if isinstance(url, str) else None
-        ask = f'ask it with: graphrag-rdf ask --server {server} "…"'
-        hint = ask if server else "wait until it ends, or stop it"
+        served = f"it is served at {server}: ask --server and ingest --server reach it, and a browser"
+        hint = served if server else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
 
 

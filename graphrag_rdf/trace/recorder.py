@@ -281,6 +281,7 @@ class TraceRecorder:
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
         explained = self.finish(step)
+        hint = getattr(error, "hint", None)
         self.end("failed")  # before anything is seen, so that nobody who leaves now leaves it open
         yield explained
         yield GraphRagResponse(
@@ -289,7 +290,7 @@ class TraceRecorder:
             message_id=self._number(),
             end_of_stream=True,
             end_of_session=True,
-            error={"type": "graph-rag-error", "message": str(error)},
+            error={"type": "graph-rag-error", "message": str(error), **({"hint": hint} if hint else {})},
         )
 
     def text_chunk(self, text: str) -> GraphRagResponse:

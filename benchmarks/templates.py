@@ -47,6 +47,9 @@ BOUNDS: Mapping[str, float] = {
     "index/all-entities": 4_000,
     "ingest/documents": 2_000,
     "ingest/extracted": 5_000,
+    # what the store describes itself by: in the background, seldom
+    "server/graph-statistics": 10_000,
+    "server/property-partitions": 10_000,
     # all facts of entities with thousands of them
     "cookbook/neighbours": 2_000,
 }
@@ -56,6 +59,7 @@ FOLDER_BOUNDS: Mapping[str, float] = {
     "cookbook": 60_000,
     "derived": 20_000,
     "exchange": 20_000,
+    "remote": 20_000,
     "system": 10_000,
 }
 """Milliseconds at 200,000 facts where the default does not fit: by template, else by folder."""

@@ -25,6 +25,7 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
 
+_GONE = "its document was taken out or changed by somebody else meanwhile; ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 
 
@@ -52,16 +53,27 @@ class ChunkWriter:
         self._indexer = indexer
         self._extractor = extractor
         self._report = report
-        self._names = KnownNames(store)
-        self._writer = FactWriter(self._names, settings.facts, read_groups(store))
+        self._facts = settings.facts
         self._mentions_only = settings.mentions_only
+        self._others = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Know nothing of the store but what it says now."""
+        self._names = KnownNames(self._store)
+        self._writer = FactWriter(self._names, self._facts, read_groups(self._store))
         self._agents_written = False
 
     def write(self, task: Task, outcome: Extracted | LlmError) -> None:
-        """Write a chunk with its sentences, mentions and extraction: one transaction."""
+        """Write a chunk with its sentences, mentions and extraction: one transaction.
+
+        Where somebody else wrote meanwhile, only if its document is still there.
+        """
         placed, document = task.placed, task.incoming.plan.iri
         chunk = placed.iri
         changes = Changes()
+        if (others := self._journal.others()) and not self._stands(task, others):
+            return
         if isinstance(outcome, LlmError):
             self._failed(task, outcome, changes)
             if task.stored:  # what an earlier extraction found stays
@@ -94,6 +106,16 @@ class ChunkWriter:
         self._journal.commit(changes)
         if self._indexer is not None:
             self._indexer.flush()
+
+    def _stands(self, task: Task, others: int) -> bool:
+        if others != self._others:
+            self._others = others
+            self._begin()
+        plan = task.incoming.plan
+        stands = self._store.ask("ingest/document-stands", document=plan.iri, hash=plan.content_hash)
+        if not stands:
+            self._report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
+        return stands
 
     def _mention_layer(
         self, task: Task, outcome: Extracted | LlmError, fit: Fit | None, changes: Changes

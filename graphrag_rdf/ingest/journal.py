@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
-
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
@@ -14,6 +12,9 @@ from graphrag_rdf.store.base import Changes, Store
 
 class Journal:
     """Commits what a run changes. A run that changes nothing leaves no trace of itself.
+
+    Attributes:
+        quads: how many were put in, less those taken out. The store is not counted: that reads all of it.
 
     Args:
         extractor: the extractor's key.
@@ -29,34 +30,38 @@ class Journal:
         ]
         if version is not None:
             self._says.append((RAG.settings, version))
-        self._begun = False
-        self._quads_before = 0
-        self._written = 0
+        self._started: Literal | None = None
+        self._newest = store.content_commit()
+        self.quads = 0
+        self._others = 0
+
+    def others(self) -> int:
+        """How often somebody else was seen to have changed the content, as clients of a server may between
+        two chunks; 0 when the run was alone."""
+        newest = self._store.content_commit()
+        if newest != self._newest:
+            self._newest = newest
+            self._others += 1
+        return self._others
 
     def commit(self, changes: Changes) -> None:
         """Commit, if there is anything to."""
         if not changes:
             return
-        if not self._begun:
-            self._begun = True
-            self._quads_before = self._quads()
-            changes.add += [self._of_run(p, o) for p, o in self._says]
-            changes.add.append(self._of_run(PROV.startedAtTime, datetime_(now())))
+        self.others()  # before our own commit hides it
+        if self._started is None:
+            self._started = datetime_(now())
+            changes.add += self._of_run()
         self._store.commit(changes)
-        self._written += len(changes.add) - len(changes.remove)
+        self._newest = self._store.content_commit()
+        self.quads += len(changes.add) - len(changes.remove)
 
     def end(self) -> None:
         """Say that the run ended, if it began."""
-        if self._begun:
-            self._store.commit(Changes(add=[self._of_run(PROV.endedAtTime, datetime_(now()))]))
+        if self._started is not None:
+            ended = Quad(self._run, PROV.endedAtTime, datetime_(now()), Graphs.SYSTEM)
+            self._store.commit(Changes(add=[*self._of_run(), ended]))  # DROP ALL may have taken the beginning
 
-    @property
-    def new_quads(self) -> int:
-        """By how many quads the store has grown; where it would have to count them, how many were written."""
-        return self._quads() - self._quads_before if self._begun else 0
-
-    def _of_run(self, p: NamedNode, o: NamedNode | Literal) -> Quad:
-        return Quad(self._run, p, o, Graphs.SYSTEM)
-
-    def _quads(self) -> int:
-        return len(self._store) if isinstance(self._store, Sized) else self._written
+    def _of_run(self) -> list[Quad]:
+        says = [*self._says, (PROV.startedAtTime, self._started)]
+        return [Quad(self._run, p, o, Graphs.SYSTEM) for p, o in says if o is not None]

@@ -26,7 +26,7 @@ from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import settle
-from graphrag_rdf.ingest.plan import Planner, stored_documents
+from graphrag_rdf.ingest.plan import DocumentPlan, Planner, stored_documents
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Schedule
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress, Stop, Task
@@ -128,7 +128,7 @@ class Ingest:
             self.report.warn("budget_spent", str(spent))
         finally:
             self._finish()
-            self.report.quads = self._journal.new_quads
+            self.report.quads = self._journal.quads
             self.report.seconds = round(time.perf_counter() - begun, 3)
         return self.report
 
@@ -149,7 +149,7 @@ class Ingest:
                 self._document_failed(document)
                 continue
             plan = document.plan
-            if plan.fate == "unchanged" and not self._settings.refresh:
+            if plan.fate == "unchanged" and not self._settings.refresh and self._still_stands(plan):
                 counts.unchanged += 1
                 self._journal.commit(
                     Changes(updates=self._failures.of_document(plan))
@@ -175,6 +175,12 @@ class Ingest:
             else:
                 counts.unchanged += 1
             yield from tasks
+
+    def _still_stands(self, plan: DocumentPlan) -> bool:
+        """Whether a document is as it was when it was planned for; asked if somebody else wrote meanwhile."""
+        return not self._journal.others() or self._store.ask(
+            "ingest/document-stands", document=plan.iri, hash=plan.content_hash
+        )
 
     def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.

@@ -206,6 +206,36 @@ def test_a_document_is_forgotten_whole_while_it_is_read(
 
 
 @pytest.mark.slow
+def test_what_others_take_out_meanwhile_leaves_nothing_behind(
+    slow: Endpoint, scripted_server: ScriptedServer
+) -> None:
+    gate = threading.Semaphore(1)
+
+    def answer(request: Request) -> Reply | None:
+        gate.acquire()
+        return None  # what a diligent model finds
+
+    scripted_server.answer_with(answer)
+    reports: list[Any] = []
+    with slow.client() as sender, slow.client() as other:
+        sending = threading.Thread(
+            target=lambda: reports.append(sender.post("/documents", files=files(**texts(6))).json())
+        )
+        sending.start()
+        eventually(lambda: len(scripted_server.requests) >= 2, seconds=60)
+        assert other.post("/update", data={"update": "DROP ALL"}).status_code == 204
+        for _ in range(12):
+            gate.release()
+        sending.join(60)
+        assert {failure["stage"] for failure in reports[0]["failures"]} == {"write"}
+        again = sender.post("/documents", files=files(**texts(6)), timeout=60).json()
+        assert again["failures"] == []
+    with Engine.open(config=Settings(store=str(_stopped(slow)))) as engine:
+        assert run_checks(engine.store, engine.librarian) == []
+        assert len(engine.store.select("ingest/documents")) == 6
+
+
+@pytest.mark.slow
 def test_who_hangs_up_stops_it_and_sending_again_goes_on(
     slow: Endpoint, scripted_server: ScriptedServer
 ) -> None:

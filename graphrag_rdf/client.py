@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,6 @@ _SILENCE = 120.0
 """Seconds without a byte after which the server counts as gone; it says every 15 s that it is alive."""
 _LONGEST = 1 << 20
 """Bytes of a problem document that are read."""
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class ServerError(GraphRagError):
@@ -91,7 +91,7 @@ class Client:
         self._secure = parts.scheme == "https"
         self._host, self._port, self._path = host, port, parts.path
         self._token = token
-        if token and not self._secure and host not in _LOOPBACK:
+        if token and not self._secure and not is_loopback(host):
             log.warning("the token is sent to %s without encryption; use https", host)
 
     def ask(self, question: Question) -> Generator[GraphRagResponse, None, None]:

@@ -1,62 +1,97 @@
-"""A generator that works in a thread of its own, read asynchronously."""
+"""A generator that works in a thread, read asynchronously."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable, Generator
-from typing import TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
 
-async def from_thread(begin: Callable[[], Generator[T, None, None]]) -> AsyncGenerator[T, None]:
-    """What a generator yields. All of it, its end included, happens in one thread.
-
-    Closing this iterator, or cancelling the task that reads it, closes the generator at its next item.
+class ThreadRun(Generic[T]):
+    """One run of a generator. All of it, its end included, happens in the thread that calls `work`.
 
     Args:
-        begin: makes the generator, in the thread.
+        begin: makes the generator, in that thread.
+        ended: called in the event loop when it is over.
+    """
+
+    def __init__(
+        self,
+        begin: Callable[[], Generator[T, None, None]],
+        ended: Callable[[ThreadRun[T]], None] = lambda _: None,
+    ) -> None:
+        self._begin = begin
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self._news: asyncio.Queue[tuple[bool, T | BaseException | None]] = asyncio.Queue()
+        self._stop = threading.Event()
+
+    def work(self) -> None:
+        """The run, in its thread."""
+        error: BaseException | None = None
+        try:
+            if not self._stop.is_set():
+                self._read(self._begin())
+        except BaseException as found:  # noqa: BLE001 - raised again where it is waited for
+            error = found
+        self._soon(lambda: self._news.put_nowait((False, error)))
+        self._soon(lambda: self._ended(self))
+
+    def _read(self, items: Generator[T, None, None]) -> None:
+        try:
+            for item in items:
+                self._soon(lambda item=item: self._news.put_nowait((True, item)))  # type: ignore[misc]
+                if self._stop.is_set():
+                    return
+        finally:
+            items.close()  # closes a trace as cancelled, unless it is at its end
+
+    def close(self) -> None:
+        """Nobody listens any more: the run ends at its next item."""
+        self._stop.set()
+
+    async def items(self, patience: float | None = None) -> AsyncIterator[T | None]:
+        """The items as they come; None when for so many seconds there was none.
+
+        Raises:
+            Exception: what the generator raises.
+        """
+        while True:
+            try:
+                async with asyncio.timeout(patience):
+                    more, item = await self._news.get()
+            except TimeoutError:
+                yield None
+                continue
+            if isinstance(item, BaseException):
+                raise item
+            if not more:
+                return
+            yield item
+
+    def _soon(self, call: Callable[[], None]) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call)
+
+
+async def from_thread(begin: Callable[[], Generator[T, None, None]]) -> AsyncGenerator[T, None]:
+    """What a generator yields, from a thread of its own.
+
+    Closing this iterator, or cancelling the task that reads it, closes the generator at its next item.
 
     Raises:
         Exception: what the generator raises.
     """
-    loop, left = asyncio.get_running_loop(), threading.Event()
-    news: asyncio.Queue[tuple[bool, T | BaseException | None]] = asyncio.Queue()
-
-    def tell(more: bool, item: T | BaseException | None) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(news.put_nowait, (more, item))
-
-    def work() -> None:
-        error: BaseException | None = None
-        try:
-            items = begin()
-            try:
-                for item in items:
-                    tell(True, item)
-                    if left.is_set():
-                        break
-            finally:
-                items.close()
-        except BaseException as found:  # noqa: BLE001 - raised again where it is waited for
-            error = found
-        tell(False, error)
-
-    thread = threading.Thread(target=work, name="run", daemon=True)
+    run = ThreadRun(begin)
+    thread = threading.Thread(target=run.work, name="run", daemon=True)
     thread.start()
-    ended = False
     try:
-        while True:
-            more, item = await news.get()
-            if more:
-                yield item  # type: ignore[misc]
-                continue
-            ended = True
-            if isinstance(item, BaseException):
-                raise item
-            return
+        async for item in run.items():
+            assert item is not None  # noqa: S101 - patience has no end here
+            yield item
     finally:
-        left.set()
-        if not ended:  # its trace is closed before we go on
-            await asyncio.shield(asyncio.to_thread(thread.join))
+        run.close()
+        await asyncio.shield(asyncio.to_thread(thread.join))  # its trace is closed before we go on

@@ -12,6 +12,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
 from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import ServerSection
@@ -95,18 +96,9 @@ def serve_command(
 
 def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:
     """Say so when whoever reaches this computer may change the store."""
-    if server.anonymous not in ("write", "admin") or read_only or _is_this_computer(server.host):
+    if server.anonymous not in ("write", "admin") or read_only or is_loopback(server.host):
         return
     output.warn(
         f"whoever can reach {server.host} may change and erase the store without a token: "
         "server.anonymous is " + server.anonymous
     )
-
-
-def _is_this_computer(host: str) -> bool:
-    from ipaddress import ip_address
-
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:  # a name
-        return host == "localhost"

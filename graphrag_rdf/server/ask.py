@@ -114,7 +114,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
         run = service.runs.start(lambda: begin(service, asked))
         heard = asyncio.ensure_future(socket.receive())
         try:
-            async for message in run.messages(_LOOK):
+            async for message in run.items(_LOOK):
                 if heard.done():
                     if heard.result()["type"] == "websocket.disconnect":
                         raise WebSocketDisconnect
@@ -211,7 +211,7 @@ async def _first(run: Run, request: Request) -> GraphRagResponse:
     Raises:
         GraphRagError: of the run.
     """
-    async for message in run.messages(_LOOK):
+    async for message in run.items(_LOOK):
         if message is not None:
             return message
         if await request.is_disconnected():
@@ -221,7 +221,7 @@ async def _first(run: Run, request: Request) -> GraphRagResponse:
 
 async def _last(run: Run, request: Request) -> GraphRagResponse:
     last = None
-    async for message in run.messages(_LOOK):
+    async for message in run.items(_LOOK):
         if message is not None:
             last = message
         if await request.is_disconnected():
@@ -260,7 +260,7 @@ class _Events(StreamingResponse):
         _seen(request)
         yield _event(first)
         try:
-            async for message in run.messages(BEAT):
+            async for message in run.items(BEAT):
                 _seen(request)
                 yield ALIVE if message is None else _event(message)
         except GraphRagError as error:

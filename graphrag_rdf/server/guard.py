@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from graphrag_rdf import loopback
 from graphrag_rdf.server.access import Access
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.throttle import Rate
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
 _FOREIGN = (b"cross-site", b"same-site")
 _READING = ("GET", "HEAD")
@@ -125,7 +125,7 @@ def known_hosts(listening: str, allowed: Iterable[str]) -> frozenset[str]:
 
     On all addresses it may be called by any *address* only when it is named here: an open port is no licence.
     """
-    names = {*_LOOPBACK, *(name.lower().rstrip(".") for name in allowed)}
+    names = {*loopback.NAMES, *(name.lower().rstrip(".") for name in allowed)}
     if listening not in _ANY_ADDRESS:
         names.add(_plain(listening))
     return frozenset(names)

@@ -1,4 +1,4 @@
-"""Ingests of documents in the one folder that clients may have read."""
+"""Ingests for clients, in the queue of writes; and of documents in the one folder that they may have read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphrag_rdf.server.service import Service
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.work import Progress
+    from graphrag_rdf.ingest.work import Progress, Stop
 
 Heard = Callable[[int, int | None, str], Awaitable[None]]
 """Told how many chunks are done, of how many that are known so far, and of which document."""
@@ -24,6 +24,27 @@ Heard = Callable[[int, int | None, str], Awaitable[None]]
 def may_read(service: Service) -> bool:
     """Whether there is such a folder, and a store that may be written."""
     return service.settings.ingest_folder is not None and not service.read_only
+
+
+async def run_ingest(service: Service, work: Callable[[Stop], IngestReport]) -> IngestReport:
+    """Run an ingest after the writes that were sent before. Other writes have their turn between its chunks.
+
+    Cancelling this ends it after the chunk in hand.
+
+    Args:
+        work: the ingest, in the thread of writes; asks between chunks whether to stop.
+
+    Raises:
+        Problem: 503 when too many writes are waiting.
+        GraphRagError: of the ingest.
+    """
+    gone = threading.Event()
+    try:
+        return await service.writes.run(
+            lambda: work(lambda: service.between_chunks() or gone.is_set()), long=True
+        )
+    finally:
+        gone.set()
 
 
 async def ingest_named(service: Service, names: Sequence[str], heard: Heard) -> IngestReport:
@@ -40,20 +61,13 @@ async def ingest_named(service: Service, names: Sequence[str], heard: Heard) -> 
     if folder is None:
         raise Problem(403, "no documents are read for clients here", hint="--allow-ingest DIR lets them")
     service.require_writable()
-    root, loop, gone = folder.resolve(), asyncio.get_running_loop(), threading.Event()
+    root, loop = folder.resolve(), asyncio.get_running_loop()
 
-    def work() -> IngestReport:
-        return service.engine.ingest(
-            [within(root, name) for name in names],
-            progress=_telling(loop, heard, root),
-            stop=lambda: service.between_chunks() or gone.is_set(),
-            root=root,
-        )
+    def work(stop: Stop) -> IngestReport:
+        places = [within(root, name) for name in names]
+        return service.engine.ingest(places, progress=_telling(loop, heard, root), stop=stop, root=root)
 
-    try:
-        return await service.writes.run(work, long=True)
-    finally:
-        gone.set()
+    return await run_ingest(service, work)
 
 
 def within(root: Path, name: str) -> Path:

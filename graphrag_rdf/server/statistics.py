@@ -10,7 +10,6 @@ import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from pyoxigraph import NamedNode
 
@@ -78,6 +77,7 @@ class Counter:
         self._lock = threading.Lock()
         self._found: Counts | None = None
         self._next = 0.0
+        self._content: tuple[int, dict[str, int]] | None = None
 
     def counts(self) -> Counts:
         """The numbers; others wait while one counts."""
@@ -86,41 +86,29 @@ class Counter:
             start = time.monotonic()
             if self._found is not None and (self._found.commit == commit or start < self._next):
                 return self._found
-            self._found = _count(self._store, commit)
+            self._found = self._count(commit)
             end = time.monotonic()
             self._next = end + max(_EVERY, _SHARE * (end - start))
             return self._found
 
+    def things(self) -> dict[str, int]:
+        """How many documents, entities, facts and traces there are now.
 
-def count_things(store: Store) -> dict[str, int]:
-    """How many documents, entities, facts and traces there are now.
+        All facts are read only when the content has changed, which a question does not do.
+        """
+        commit, kept = self._store.content_commit(), self._content
+        if kept is None or kept[0] != commit:
+            row = self._store.select("server/counts")[0]
+            kept = commit, {name: rows.whole(row, name) or 0 for name in ("documents", "entities", "facts")}
+            self._content = kept
+        row = self._store.select("server/trace-count")[0]
+        return {**kept[1], "traces": rows.whole(row, "traces") or 0}
 
-    All facts are read only when the content has changed: a question, which adds a trace, changes none of it.
-    """
-    row = store.select("server/trace-count")[0]
-    content = _content(store, store.content_commit())  # type: ignore[arg-type]  # a store is hashable
-    return {**content, "traces": rows.whole(row, "traces") or 0}
-
-
-@lru_cache(maxsize=4)
-def _content(store: Store, content_commit: int) -> dict[str, int]:
-    del content_commit
-    row = store.select("server/counts")[0]
-    return {name: rows.whole(row, name) or 0 for name in ("documents", "entities", "facts")}
-
-
-def _count(store: Store, commit: int) -> Counts:
-    found = [_count_graph(store, None)]
-    for row in store.select("server/graphs", limit=_GRAPHS):
-        graph = rows.node(row, "graph")
-        if graph != Graphs.SYSTEM:
-            found.append(_count_graph(store, graph))
-    return Counts(
-        commit,
-        datetime.now(UTC),
-        count_things(store),
-        tuple(found),
-    )
+    def _count(self, commit: int) -> Counts:
+        graphs: list[NamedNode | None] = [None]
+        graphs += [rows.node(row, "graph") for row in self._store.select("server/graphs", limit=_GRAPHS)]
+        counted = tuple(_count_graph(self._store, graph) for graph in graphs if graph != Graphs.SYSTEM)
+        return Counts(commit, datetime.now(UTC), self.things(), counted)
 
 
 def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import unicodedata
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
@@ -20,9 +19,14 @@ from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.access import require
 from graphrag_rdf.server.body import read_body
 from graphrag_rdf.server.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.ingests import run_ingest
 from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.service import COMMIT, Service, service_of
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.report import IngestReport
+    from graphrag_rdf.ingest.work import Stop
 
 _FILES = 1000
 _LONGEST = 1000
@@ -68,7 +72,7 @@ async def forget(request: Request) -> Response:
 
 
 class _Run:
-    """An ingest in the thread of writes, heard from a route; who does not listen to its end stops it."""
+    """An ingest of what was sent, heard from a route; who does not listen to its end stops it."""
 
     def __init__(self, request: Request, uploads: list[Upload]) -> None:
         self._request = request
@@ -76,16 +80,15 @@ class _Run:
         self._uploads = uploads
         self._loop = asyncio.get_running_loop()
         self._news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self._left = threading.Event()
 
-    def _work(self) -> dict[str, Any]:
+    def _start(self) -> asyncio.Future[IngestReport]:
+        return asyncio.ensure_future(run_ingest(self._service, self._work))
+
+    def _work(self, stop: Stop) -> IngestReport:
         engine = self._service.engine
-        report = engine.ingest_uploads(self._uploads, progress=self._tell, stop=self._between)
+        report = engine.ingest_uploads(self._uploads, progress=self._tell, stop=stop)
         self._service.wrote(self._request, engine.store.commit_number())
-        return report.as_json()
-
-    def _between(self) -> bool:
-        return self._service.between_chunks() or self._left.is_set()
+        return report
 
     def _tell(self, done: int, total: int, path: str) -> None:
         news = {"done": done, "total": max(done, total), "path": path}
@@ -98,19 +101,18 @@ class _Run:
             Problem: when the client left.
             GraphRagError: of the run.
         """
-        done = asyncio.ensure_future(self._service.writes.run(self._work, long=True))
+        done = self._start()
         try:
             while not (await asyncio.wait([done], timeout=_LOOK))[0]:
                 if await self._request.is_disconnected():
                     raise Problem(CLIENT_LEFT, "the client left")
-            return await done
+            return (await done).as_json()
         finally:
-            self._left.set()
+            done.cancel()
 
     async def lines(self) -> AsyncIterator[str]:
         """Its progress and its report as server-sent events."""
-        done = asyncio.ensure_future(self._service.writes.run(self._work, long=True))
-        heard = asyncio.ensure_future(self._news.get())
+        done, heard = self._start(), asyncio.ensure_future(self._news.get())
         try:
             while True:
                 await asyncio.wait([done, heard], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
@@ -121,12 +123,12 @@ class _Run:
                     break
                 else:
                     yield ALIVE
-            yield event("report", await done)
+            yield event("report", (await done).as_json())
         except (GraphRagError, Problem) as error:
             problem = error if isinstance(error, Problem) else problem_of(error)
             yield event("error", problem.document())
         finally:
-            self._left.set()
+            done.cancel()
             heard.cancel()
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from graphrag_rdf.errors import StoreError, UsageError
+from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
     from graphrag_rdf.store.wrapper import Reply
@@ -25,7 +26,6 @@ _ANYTHING = "*/*"
 
 _PASSING = frozenset({429, 502, 503, 504})
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _RDF4J = re.compile(r"/repositories/[^/]+\Z")
 
 
@@ -192,8 +192,8 @@ class Endpoint:
 def _warn_of_listeners(addresses: Addresses) -> None:
     """Say so when whoever is on the way can read who asks."""
     parts = map(urlsplit, (addresses.query, addresses.update))
-    for host in dict.fromkeys(part.hostname for part in parts if part.scheme == "http"):
-        if host not in _LOOPBACK:
+    for host in dict.fromkeys(part.hostname or "" for part in parts if part.scheme == "http"):
+        if not is_loopback(host):
             log.warning("user, password or token are sent to %s without encryption; use https", host)
 
 

@@ -7,7 +7,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.statistics import count_things
+from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore
@@ -17,7 +17,7 @@ def test_facts_are_read_again_when_they_changed_and_not_after_questions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     store = EmbeddedStore(TemplateLibrary(folder("queries")))
-    asked: list[str] = []
+    counter, asked = Counter(store), list[str]()
     select = store.select
     monkeypatch.setattr(store, "select", lambda name, /, **v: asked.append(name) or select(name, **v))
 
@@ -32,6 +32,6 @@ def test_facts_are_read_again_when_they_changed_and_not_after_questions(
         store.commit(fact(number))
         for other in (1, 2):
             store.commit(trace(10 * number + other))
-            counts = count_things(store)
+            counts = counter.things()
             assert (counts["facts"], counts["traces"]) == (number, 2 * (number - 1) + other)
     assert asked.count("server/counts") == 2

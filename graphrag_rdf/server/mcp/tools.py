@@ -110,7 +110,7 @@ async def _ask(call: Call, asked: AskRequest) -> Outcome:
     run = service.runs.start(lambda: ask.begin(service, asked))
     session, last, done = "", None, 0
     try:
-        async for message in run.messages():
+        async for message in run.items():
             if message is None:
                 continue
             last = message

@@ -10,7 +10,6 @@ from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, represent
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.server.statistics import count_things
 from graphrag_rdf.trace.catalogue import list_traces
 
 _RECENT = 10
@@ -21,7 +20,7 @@ async def home(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         store = service.store
-        counts = count_things(store)
+        counts = service.counter.things()
         return Forms(
             json=lambda: {"counts": counts},
             html=lambda: render(

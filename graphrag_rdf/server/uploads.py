@@ -112,7 +112,8 @@ class _Run:
 
     async def lines(self) -> AsyncIterator[str]:
         """Its progress and its report as server-sent events."""
-        done, heard = self._start(), asyncio.ensure_future(self._news.get())
+        done: asyncio.Future[Any] = self._start()
+        heard: asyncio.Future[Any] = asyncio.ensure_future(self._news.get())
         try:
             while True:
                 await asyncio.wait([done, heard], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)

@@ -17,8 +17,8 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout."""
-DATA_VARIABLE = "GRAPHRAG_RDF_BENCH_DATA"
-MINILM_VARIABLE = "GRAPHRAG_RDF_BENCH_MINILM"
+DATA_VARIABLE = "BENCH_DATA"
+MINILM_VARIABLE = "BENCH_MINILM"
 _DATA_BESIDE = ROOT / ".." / "shared" / "data"
 
 

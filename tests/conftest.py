@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-from graphrag_rdf.llm.gateway import LITELLM_WARNINGS
+from graphrag_rdf.llm.library import LITELLM_WARNINGS
 from tests.support import stores
 from tests.support.endpoints import KINDS
 from tests.support.scripted_server import ScriptedServer

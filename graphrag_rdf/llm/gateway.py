@@ -5,17 +5,12 @@ from __future__ import annotations
 import base64
 import contextlib
 import functools
-import gc
 import hashlib
 import json
-import logging
-import os
 import threading
 import time
-import warnings
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from graphrag_rdf.errors import LlmError
@@ -23,6 +18,7 @@ from graphrag_rdf.llm.budget import Budget, LlmUsage
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, answer_text, told_tokens
 from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
+from graphrag_rdf.llm.library import load_litellm, price_of
 from graphrag_rdf.llm.limits import RateLimiter
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
 from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries
@@ -34,76 +30,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
-"""Warnings of pydantic's about litellm's own types: with the first stream, and with packed vectors."""
-
 EMBED_BATCH = 96
 """Texts in one embedding request: the least that a provider of litellm's allows."""
 EMBED_BATCH_CHARS = 200_000
 """Characters in one embedding request."""
-
-
-@functools.cache
-def load_litellm() -> ModuleType:
-    """Import litellm, quiet and offline: no price list, headers or tokenizers from the network, no prints.
-
-    Takes about 2 s and 200 MB, so it waits for the first call.
-    """
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
-    gc.disable()  # looking through what the import makes, again and again, takes a fifth of its time
-    try:
-        import litellm
-    finally:
-        gc.enable()
-    gc.freeze()  # it stays for good: each full collection would take a quarter of a second longer
-    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    litellm.disable_streaming_logging = True
-    litellm.disable_hf_tokenizer_download = True
-    # it would make up counts where a server tells none
-    litellm.disable_token_counter = True
-    litellm.num_retries = None
-    # embedding calls take max_retries=0 for "not set" and use this
-    vars(litellm)["DEFAULT_MAX_RETRIES"] = 0
-    for message in LITELLM_WARNINGS:
-        warnings.filterwarnings("ignore", message=message, category=UserWarning)
-    _spare_futile_work(litellm)
-    return litellm
-
-
-def _spare_futile_work(litellm: ModuleType) -> None:
-    """Have litellm leave out, in our calls, what comes to nothing: a third of what a call costs.
-
-    It looks for the price of a model that its list does not have with each answer anew, in eleven ways; and
-    it prepares each answer, in another thread, for callbacks that `no-log` then keeps it from. Calls of
-    others in this process, which are not marked so, stay as they are.
-    """
-    log = litellm.litellm_core_utils.litellm_logging.Logging
-    replacements = {
-        "response_cost_calculator": _if_priced,
-        "_response_cost_calculator": _if_priced,  # as versions before call it
-        "success_handler": _if_logged,
-    }
-    for name, replacement in replacements.items():
-        if original := getattr(log, name, None):
-            setattr(log, name, functools.partialmethod(replacement, original))
-
-
-def _is_ours(log: Any) -> bool:
-    return bool((getattr(log, "litellm_params", None) or {}).get("no-log"))
-
-
-def _if_priced(log: Any, price: Callable[..., float | None], *args: Any, **values: Any) -> float | None:
-    model = values.get("litellm_model_name") or log.model
-    return None if _is_ours(log) and not _has_price(model) else price(log, *args, **values)
-
-
-def _if_logged(log: Any, tell: Callable[..., object], *args: Any, **values: Any) -> None:
-    if not _is_ours(log):
-        tell(log, *args, **values)
 
 
 class LlmGateway:
@@ -352,7 +282,7 @@ class LlmGateway:
             lambda: litellm.completion(
                 **self._arguments(asked), stream=True, stream_options={"include_usage": True}
             ),
-            functools.partial(_price, asked.model),
+            functools.partial(price_of, asked.model),
             self._target(asked.model),
             attempt,
         )
@@ -486,12 +416,12 @@ class LlmGateway:
 
     def price(self, in_tokens: int, out_tokens: int) -> float | None:
         """What so many tokens of the model cost in USD; None when its price is not known."""
-        return _price(self._model(self.settings.model, "model"), in_tokens, out_tokens)
+        return price_of(self._model(self.settings.model, "model"), in_tokens, out_tokens)
 
     def _expected_cost(self, model: str, in_tokens: int, out_tokens: int) -> float:
         if self.budget.max_cost_usd is None:
             return 0.0
-        cost = _price(model, in_tokens, out_tokens)
+        cost = price_of(model, in_tokens, out_tokens)
         if cost is None:
             raise LlmError(
                 f"the price of {model} is not known, so a cost limit cannot be kept",
@@ -509,20 +439,6 @@ class LlmGateway:
 
     def _retried(self, send: Callable[[int], T]) -> T:
         return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
-
-
-@functools.lru_cache(maxsize=256)
-def _has_price(model: str) -> bool:
-    return _price(model, 1, 1) is not None
-
-
-def _price(model: str, in_tokens: int, out_tokens: int) -> float | None:
-    """Cost in USD by litellm's list of prices, None for a model that is not in it."""
-    try:
-        parts = load_litellm().cost_per_token(model, prompt_tokens=in_tokens, completion_tokens=out_tokens)
-    except Exception:  # noqa: BLE001  # it raises plain Exception for what it does not know
-        return None
-    return float(sum(parts))
 
 
 def _vector(embedding: str | list[float]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index import embedder_for
 
-MINILM = os.environ.get("GRAPHRAG_RDF_TEST_MINILM")
+MINILM = os.environ.get("TEST_MINILM")
 TEXTS = [
     "A cat.",
     "The quick brown fox jumps over the lazy dog near the river bank.",
@@ -145,9 +145,7 @@ def test_a_gateway_that_miscounts_is_refused() -> None:
         embedder.embed(["a", "b"])
 
 
-@pytest.mark.skipif(
-    not MINILM, reason="GRAPHRAG_RDF_TEST_MINILM names no folder with all-MiniLM-L6-v2 as ONNX"
-)
+@pytest.mark.skipif(not MINILM, reason="TEST_MINILM names no folder with all-MiniLM-L6-v2 as ONNX")
 def test_minilm_is_right_and_the_same_to_the_digit_in_any_company() -> None:
     embedder = embedder_for(f"local:{MINILM}")
     assert embedder

@@ -1,0 +1,53 @@
+"""Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > settings in
+the store (see `live_settings`) > defaults.
+
+Unknown keys are errors. Where each value comes from is kept, for `doctor`.
+"""
+
+from graphrag_rdf.config.commented import commented_toml
+from graphrag_rdf.config.loading import (
+    CONFIG_FILE,
+    Loaded,
+    Origin,
+    flat_values,
+    given_settings,
+    load_settings,
+)
+from graphrag_rdf.config.sections import (
+    ENV_PREFIX,
+    ClientSection,
+    DocumentSection,
+    EmbeddingSection,
+    ExtractSection,
+    LlmSection,
+    RelationSection,
+    RemoteSection,
+    Role,
+    ServerSection,
+    Settings,
+)
+from graphrag_rdf.config.stored import check_stored, is_setting, with_stored
+
+__all__ = [
+    "CONFIG_FILE",
+    "ENV_PREFIX",
+    "ClientSection",
+    "DocumentSection",
+    "EmbeddingSection",
+    "ExtractSection",
+    "LlmSection",
+    "Loaded",
+    "Origin",
+    "RelationSection",
+    "RemoteSection",
+    "Role",
+    "ServerSection",
+    "Settings",
+    "check_stored",
+    "commented_toml",
+    "flat_values",
+    "given_settings",
+    "is_setting",
+    "load_settings",
+    "with_stored",
+]

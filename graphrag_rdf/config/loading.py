@@ -1,0 +1,164 @@
+"""Settings from command line, environment and file, and where each came from."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
+from graphrag_rdf.errors import ConfigError, without_credentials
+
+CONFIG_FILE = "graphrag.toml"
+LISTS = frozenset(
+    {
+        "extract.entity_types",
+        "server.allow_hosts",
+        "server.cors",
+        "server.allow_service",
+        "server.trusted_proxies",
+    }
+)
+"""Settings that the environment gives as a list with commas."""
+Origin = Literal["command line", "program", "environment", "file", "store", "default"]
+"""Where a setting comes from; `program`: whoever opened the store by the Python API gave it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings with where each came from.
+
+    Attributes:
+        origins: dotted key → origin.
+        file: the settings file that was read, None without one.
+    """
+
+    settings: Settings
+    origins: Mapping[str, Origin]
+    file: Path | None
+
+
+def given_settings(settings: Settings) -> Loaded:
+    """Settings that a program made itself."""
+    origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
+    origins.update(dict.fromkeys(explicit_values(settings), "program"))
+    return Loaded(settings, origins, None)
+
+
+def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Loaded:
+    """Read all settings.
+
+    Args:
+        file: a settings file; None reads `graphrag.toml` in the current folder if there is one.
+        overrides: dotted key → value, from the command line; None values do not count.
+
+    Raises:
+        ConfigError: for a missing or malformed file, an unknown key, or an impossible value.
+    """
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
+    from_file = flat(_read(path)) if path else {}
+    from_env = _environment()
+    merged = {**from_file, **from_env, **given}
+    try:
+        settings = Settings(**nested(merged))
+    except ValidationError as error:
+        raise ConfigError(_explain(error, given, from_env, path)) from error
+    origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
+    for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
+        origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
+    return Loaded(settings, origins, path)
+
+
+def flat_values(settings: Settings) -> dict[str, Any]:
+    """Dotted key → value as JSON has it. A secret shows as asterisks, also one inside an address."""
+    values = flat(settings.model_dump(mode="json"))
+    return {
+        key: without_credentials(value) if isinstance(value, str) else value for key, value in values.items()
+    }
+
+
+def explicit_values(settings: Settings) -> dict[str, Any]:
+    """Dotted key → value of those settings that were given, not left at their default."""
+    found: dict[str, Any] = {}
+    for name in settings.model_fields_set:
+        value = getattr(settings, name)
+        if isinstance(value, Section):
+            found |= {f"{name}.{key}": getattr(value, key) for key in value.model_fields_set}
+        else:
+            found[name] = value
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+
+
+def _environment() -> dict[str, Any]:
+    found = {}
+    for name, value in os.environ.items():
+        if name.upper().startswith(ENV_PREFIX) and value:
+            key = name[len(ENV_PREFIX) :].lower().replace("__", ".")
+            found[key] = listed(value) if key in LISTS else value
+    return found
+
+
+def listed(value: str) -> list[str]:
+    return [item.strip() for item in value.split(",") if item.strip()]
+
+
+def flat(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            out |= flat(value, f"{prefix}{key}.")
+        else:
+            out[prefix + key] = value
+    return out
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for key, value in flat.items():
+        *parents, last = key.split(".")
+        table = out
+        for parent in parents:
+            table = table.setdefault(parent, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"setting {key}: {parent} is not a table")
+        table[last] = _none(value)
+    return out
+
+
+def _none(value: Any) -> Any:
+    return None if isinstance(value, str) and value.lower() == "none" else value
+
+
+WHAT = {"extra_forbidden": "unknown setting", "string_pattern_mismatch": "not an absolute IRI"}
+
+
+def _explain(
+    error: ValidationError, given: Mapping[str, Any], env: Mapping[str, Any], path: Path | None
+) -> str:
+    lines = []
+    for problem in error.errors():
+        key = ".".join(str(part) for part in problem["loc"])
+        if key in given:
+            place = "command line"
+        elif key in env:
+            place = ENV_PREFIX + key.replace(".", "__").upper()
+        else:
+            place = str(path) if path else "settings"
+        what = WHAT.get(problem["type"], problem["msg"])
+        lines.append(f"{place}: {key}: {what}")
+    return "; ".join(lines)

@@ -1,0 +1,73 @@
+"""Settings that a store keeps (see `live_settings`): which may be kept, and what they change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from graphrag_rdf.config.loading import CONFIG_FILE, LISTS, WHAT, explicit_values, flat_values, listed, nested
+from graphrag_rdf.config.sections import Section, Settings
+from graphrag_rdf.errors import ConfigError, without_credentials
+
+_NOT_IN_A_STORE = (
+    *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
+    *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
+)
+"""Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
+write to a store does not decide that."""
+
+
+def with_stored(settings: Settings, stored: Mapping[str, Any]) -> Settings:
+    """Settings with those of the store in place of defaults; what was given wins.
+
+    Args:
+        stored: dotted key → value, each fit for `check_stored`.
+    """
+    return Settings(**nested({**stored, **explicit_values(settings)})) if stored else settings
+
+
+def is_setting(key: str) -> bool:
+    """Whether there is a setting, or a section, of this name."""
+    return key in flat_values(Settings.model_construct()) or key in Settings.model_fields
+
+
+def check_stored(key: str, value: Any) -> Any:
+    """A setting for the store.
+
+    Args:
+        key: dotted.
+        value: as JSON has it, or as text.
+
+    Returns:
+        its value as JSON has it.
+
+    Raises:
+        ConfigError: when it is unknown, a secret or otherwise not for a store, or the value is impossible;
+            the message says nothing of the value.
+    """
+    known = flat_values(Settings.model_construct())
+    if key not in known:
+        import difflib
+
+        near = difflib.get_close_matches(key, known, n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
+        raise ConfigError("there is no such setting", hint=hint)
+    if _is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
+        raise ConfigError("a store never holds a secret", hint="give it by a variable of the environment")
+    if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
+        raise ConfigError("this is not for a store to say", hint=f"set it in {CONFIG_FILE}")
+    given = listed(value) if key in LISTS and isinstance(value, str) else value
+    try:
+        return flat_values(Settings(**nested({key: given})))[key]
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise ConfigError(WHAT.get(problem["type"], problem["msg"])) from None
+
+
+def _is_secret(key: str) -> bool:
+    section, _, name = key.partition(".")
+    part = getattr(Settings.model_construct(), section, None)
+    field = type(part).model_fields.get(name) if isinstance(part, Section) else None
+    return field is not None and "SecretStr" in str(field.annotation)

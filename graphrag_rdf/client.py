@@ -304,7 +304,7 @@ def read_token(path: Path) -> str:
     try:
         lines = path.read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}") from error
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     words = next((found for line in lines if (found := line.partition("#")[0].split())), [])
     if len(words) not in (1, 2) or not words[-1].isascii():
         raise UsageError(f"{path} holds no token", hint="one line: TOKEN, or: read TOKEN")

@@ -58,7 +58,7 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
 
 def _text(query: str | None, file: Path | None) -> str:
     if (query is None) == (file is None):
-        raise UsageError("give a query or -f FILE", hint='graphrag-rdf sparql "ASK { ?s ?p ?o }"')
+        raise UsageError("give either a query or -f FILE", hint='graphrag-rdf sparql "ASK { ?s ?p ?o }"')
     if query == "-" or str(file) == "-":
         return output.read_stdin()
     if query is not None:

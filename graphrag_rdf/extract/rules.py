@@ -103,8 +103,8 @@ class RuleExtractor:
         mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
         tagger = tagger_for(language)
         if tagger is None:
-            shown = language or "unknown"
-            warning = f"no grammar for language '{shown}': names only, no statements"
+            why = f"no grammar for language '{language}'" if language else "a language was not recognised"
+            warning = f"{why}: names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
         return _Work(text, sentences, tagger, mentions, canonical, self.settings).run(title, topic)
 

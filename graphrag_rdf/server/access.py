@@ -127,7 +127,7 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
         if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             log.warning("%s can be read by others: chmod 600 it", path)
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+        raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     found: list[tuple[Role, SecretStr]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         words = line.partition("#")[0].split()

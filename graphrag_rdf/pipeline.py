@@ -6,9 +6,11 @@ one still run, which says so. Read pipelines/graph_rag/pipeline.yaml and you kno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -24,6 +26,7 @@ from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.parameters import PARAMETERS, check_parameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
 
 StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
@@ -131,9 +134,10 @@ class Pipeline:
         steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
         ended = False
         try:
-            yield from self._begin(context, state, steps, model)
-            yield from (
-                self._steps(context, state, steps) if kept is None else give_again(context, state, kept)
+            yield from _as_stored(
+                recorder,
+                self._begin(context, state, steps, model),
+                self._steps(context, state, steps) if kept is None else give_again(context, state, kept),
             )
             recorder.end()
             ended = True
@@ -206,15 +210,41 @@ class Pipeline:
 
     def _steps(
         self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]]
-    ) -> Iterator[GraphRagResponse]:
+    ) -> Iterator[GraphRagResponse | None]:
         stopped = False
         for number, (step, use) in enumerate(steps):
             last = number == len(steps) - 1
             if stopped and not last:
                 continue
+            if context.gateway is not None or context.reranker is not None:
+                yield None
             function = STEPS[step.step][use]
             yield from function(_for_step(context, step), state, step.parameters)
             stopped = stopped or (step.stop_when_empty and state.empty)
+
+
+def _as_stored(
+    recorder: TraceRecorder, *runs: Iterable[GraphRagResponse | None]
+) -> Iterator[GraphRagResponse]:
+    """Messages in their order, each once what it tells is stored; what comes next is worked out meanwhile.
+
+    Args:
+        runs: a None among the messages says that a wait may come, before which all must be told.
+    """
+    held: deque[GraphRagResponse] = deque()
+    try:
+        for message in chain.from_iterable(runs):
+            if message is not None:
+                held.append(message)
+            patient = message is not None and message.message_type == "explain"
+            while held and (not patient or recorder.is_written(held[0])):
+                yield recorder.written(held.popleft())
+    except Exception:
+        while held:
+            yield recorder.written(held.popleft())
+        raise
+    while held:
+        yield recorder.written(held.popleft())
 
 
 def hash_of_folder(folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""The recorder: writes each step of a run to the store, then says so.
+"""The recorder: writes each step of a run to the store, and says so once it is there (`written`).
 
 A run is a `prov:Activity` (the session); the question and the steps are entities that it generated,
 derived one from another. A step that fails ends the trace with a `tg:Error` node, never a dangling one.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,9 +20,10 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
-from graphrag_rdf.store.base import Changes, QueryRun, Store
+from graphrag_rdf.store.base import QueryRun, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.writing import TraceWriter
 
 _AGENT = iris.agent("graphrag-rdf")
 INLINE_LIMIT = 4096
@@ -89,17 +91,17 @@ class TraceRecorder:
         continues: NamedNode | None = None,
     ) -> None:
         self._store = store
-        self._librarian = librarian
+        self._writer = TraceWriter(store, librarian) if stored else None
         self._graph = graph
         self._detail = detail
-        self._stored = stored
         self._settings = settings
         self._continues = continues
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
         self.question = iris.question(self.run)
         self._last: NamedNode = self.question
-        self._held: list[NamedNode] = []
+        self._texts: list[str] = []  # named by what is to be written next
+        self._unwritten: dict[str, Future[None]] = {}  # by the number of the message that tells of it
         self._messages = 0
         self._calls = 0
         self._clock = time.perf_counter()
@@ -155,12 +157,16 @@ class TraceRecorder:
             self.quad(self.question, PROV.wasGeneratedBy, self.session),
         ]
         self.steps.append({"iri": self.question.value, "type": "question", "started": started.isoformat()})
-        self._write([*quads, *asked])
-        yield self._message("session", self.session, quads)
-        yield self._message("question", self.question, asked)
+        writing = self._write([*quads, *asked])
+        yield self._message("session", self.session, quads, writing)
+        yield self._message("question", self.question, asked, writing)
 
     def end(self, outcome: str = "completed") -> None:
-        """Close the session: `completed`, `failed` or `cancelled`."""
+        """Close the session: `completed`, `failed` or `cancelled`; all of the trace is stored then.
+
+        Raises:
+            StoreError: when the store refuses; the session is still open.
+        """
         quads = [
             self.quad(self.session, PROV.endedAtTime, datetime_(now())),
             self.quad(self.session, RAG.outcome, Literal(outcome)),
@@ -168,7 +174,11 @@ class TraceRecorder:
         ]
         if self.cost_usd is not None:
             quads.append(self.quad(self.session, RAG.costUsd, double(self.cost_usd)))
-        self._write(quads)
+        if self._writer is not None:
+            if outcome != "completed":
+                self._writer.recover()
+            self._writer.write(quads, ()).result()
+            self._writer.close()
 
     def milliseconds(self) -> int:
         """Wall time of the run so far."""
@@ -248,7 +258,7 @@ class TraceRecorder:
         self._call(step, facts)
 
     def finish(self, step: Step) -> GraphRagResponse:
-        """Write a step to the store and make its explain message."""
+        """Begin to write a step to the store, and make its explain message (see `written`)."""
         ended = now()
         self.say(step, PROV.generatedAtTime, datetime_(ended))
         self.say(step, RAG.durationMs, integer(round((time.perf_counter() - step.clock) * 1000)))
@@ -277,6 +287,8 @@ class TraceRecorder:
 
     def fail(self, error: Exception, kind: str) -> Iterable[GraphRagResponse]:
         """End the trace with an error node; the explain message and the final message."""
+        if self._writer is not None:
+            self._writer.recover()
         step = self.step("error", TG.Error)
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
@@ -292,6 +304,22 @@ class TraceRecorder:
             end_of_session=True,
             error={"type": "graph-rag-error", "message": str(error), **({"hint": hint} if hint else {})},
         )
+
+    def is_written(self, message: GraphRagResponse) -> bool:
+        """Whether what a message tells is stored, or it tells nothing that is."""
+        writing = self._unwritten.get(message.message_id)
+        return writing is None or (writing.done() and writing.exception() is None)
+
+    def written(self, message: GraphRagResponse) -> GraphRagResponse:
+        """The message, once what it tells is stored; nobody else may hear of it before.
+
+        Raises:
+            StoreError: when the store refused it.
+        """
+        writing = self._unwritten.pop(message.message_id, None)
+        if writing is not None:
+            writing.result()
+        return message
 
     def text_chunk(self, text: str) -> GraphRagResponse:
         """A piece of the answer's text."""
@@ -314,11 +342,9 @@ class TraceRecorder:
     # --- helpers -----------------------------------------------------------------------------------
 
     def keep_text(self, text: str) -> NamedNode:
-        """Put a text into the librarian (unless nothing is stored); its IRI."""
-        if not self._stored:
-            return iris.stored_object(iris.digest(text))
-        self._held.append(self._librarian.put(text, hold=True))
-        return self._held[-1]
+        """Have the librarian keep a text, with what is written next (unless nothing is stored); its IRI."""
+        self._texts.append(text)
+        return iris.stored_object(iris.digest(text))
 
     def quad(self, s: NamedNode, p: NamedNode, o: Term) -> Quad:
         """A quad of the trace graph."""
@@ -332,11 +358,12 @@ class TraceRecorder:
         self._calls += 1
 
     def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
-        self._write(quads)
-        return self._message(kind, node, quads, **details)
+        return self._message(kind, node, quads, self._write(quads), **details)
 
-    def _message(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
-        return GraphRagResponse(
+    def _message(
+        self, kind: str, node: NamedNode, quads: list[Quad], writing: Future[None] | None, **details: Any
+    ) -> GraphRagResponse:
+        message = GraphRagResponse(
             message_type="explain",
             kind=kind,
             message_id=self._number(),
@@ -345,15 +372,13 @@ class TraceRecorder:
             explain_triples=tuple(quads),
             **details,
         )
+        if writing is not None:
+            self._unwritten[message.message_id] = writing
+        return message
 
-    def _write(self, quads: list[Quad]) -> None:
-        if not self._stored:
-            return
-        try:
-            self._store.commit(Changes(add=quads, content=False))
-        finally:
-            self._librarian.release(self._held)
-            self._held.clear()
+    def _write(self, quads: list[Quad]) -> Future[None] | None:
+        texts, self._texts = self._texts, []
+        return None if self._writer is None else self._writer.write(tuple(quads), texts)
 
     def _number(self) -> str:
         self._messages += 1

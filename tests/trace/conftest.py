@@ -187,7 +187,7 @@ def record(
     recorder.called(
         step, ModelCall("concepts", "scripted/model", "Which?", "mill\nfounder", 7, 3, None, 0.5, False)
     )
-    recorder.finish(step)
+    recorder.written(recorder.finish(step))
     _explore(recorder, sample)
     selected = _focus(recorder, sample, reasoning)
     _synthesise(recorder, answer, selected)
@@ -225,7 +225,7 @@ def _explore(recorder: TraceRecorder, sample: Sample) -> None:
             (RAG.direction, Literal("in")),
         )
         step.quads.append(recorder.quad(node, TG.edge, Triple(*edge)))
-    recorder.finish(step)
+    recorder.written(recorder.finish(step))
 
 
 def _focus(recorder: TraceRecorder, sample: Sample, reasoning: str | None) -> list[NamedNode]:
@@ -291,7 +291,7 @@ def _focus(recorder: TraceRecorder, sample: Sample, reasoning: str | None) -> li
         (RAG.selectedSentence, iris.sentence(sample.letter_chunk, 1)),
         (RAG.usedChunk, sample.letter_chunk),
     )
-    recorder.finish(step)
+    recorder.written(recorder.finish(step))
     return [*nodes, sentence]
 
 
@@ -321,7 +321,7 @@ def _synthesise(recorder: TraceRecorder, answer: str, selected: Sequence[NamedNo
         (RAG.detail, Literal("one is not cited")),
     )
     recorder.item(step, RAG.warning, "warning", 0, *warning)
-    recorder.finish(step)
+    recorder.written(recorder.finish(step))
 
 
 def nest(sample: Sample, child: TraceRecorder, parent: TraceRecorder, step: str = "exploration") -> None:

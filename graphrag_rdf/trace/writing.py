@@ -1,0 +1,70 @@
+"""Writes what a run records, in order, in a thread beside the run: to store a step takes about as long as to
+find what it tells, and the engine lets other threads work meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.librarian import Librarian
+
+
+class TraceWriter:
+    """The writes of one run, each one transaction. After one that failed none is made, until `recover`.
+
+    Args:
+        store: where triples go.
+        librarian: where long texts go, before the triples that name them.
+    """
+
+    def __init__(self, store: Store, librarian: Librarian) -> None:
+        self._store = store
+        self._librarian = librarian
+        self._thread = ThreadPoolExecutor(1, "trace")
+        self._last: Future[None] | None = None
+        self._failure: Exception | None = None
+
+    def write(self, quads: Sequence[Quad], texts: Sequence[str]) -> Future[None]:
+        """Begin to write.
+
+        Args:
+            quads: not changed any more.
+            texts: those that the quads name.
+
+        Returns:
+            what is done once all is written, or raises the `StoreError`.
+        """
+        try:
+            self._last = self._thread.submit(self._work, quads, texts)
+        except RuntimeError:  # the interpreter is ending, and starts no threads any more
+            self._last = Future()
+            self._work(quads, texts)
+            self._last.set_result(None)
+        return self._last
+
+    def recover(self) -> None:
+        """Wait for what was begun, and go on although it failed; raises nothing."""
+        if self._last is not None:
+            self._last.exception()
+        self._failure = None
+
+    def close(self) -> None:
+        """Wait for what was begun, and end; raises nothing."""
+        self._thread.shutdown()
+
+    def _work(self, quads: Sequence[Quad], texts: Sequence[str]) -> None:
+        if self._failure is not None:
+            raise self._failure
+        held: list[NamedNode] = []
+        try:
+            held += [self._librarian.put(text, hold=True) for text in texts]
+            self._store.commit(Changes(add=list(quads), content=False))
+        except Exception as error:
+            self._failure = error
+            raise
+        finally:
+            self._librarian.release(held)

@@ -111,21 +111,31 @@ def test_retired_chunks_go_with_the_last_trace_that_used_them(sample: Sample, ru
     assert {sample.first, iris.page(sample.report, 1)} <= left
 
 
-def test_pruning_leaves_what_a_running_question_has_put(sample: Sample) -> None:
-    """Its text is the same as that of a trace that goes; it is not in the store yet."""
+def test_pruning_leaves_what_a_running_question_has_put(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its text is the same as that of a trace that goes; the store does not name it yet."""
     old = record(sample)
     running = TraceRecorder(sample.store, sample.librarian)
-    list(
-        running.begin(
-            "Q?", pipeline="graph_rag", question_types=[], label="GraphRAG", parameters={}, model=None
-        )
+    begin = running.begin(
+        "Q?", pipeline="graph_rag", question_types=[], label="GraphRAG", parameters={}, model=None
     )
+    assert all(map(running.written, begin))
     step = running.step("synthesis")
     kept = running.keep_text(ANSWER)
     running.say(step, RAG.storedText, kept)
-    delete_trace(sample.store, sample.librarian, old.session)
-    running.finish(step)
+    commit = sample.store.commit
+
+    def late(changes: Changes) -> int:
+        """Between the text and the triples that name it."""
+        monkeypatch.undo()
+        delete_trace(sample.store, sample.librarian, old.session)
+        return commit(changes)
+
+    monkeypatch.setattr(sample.store, "commit", late)
+    running.written(running.finish(step))
     assert sample.librarian.text(kept) == ANSWER
     running.end()
+    assert [summary.iri for summary in list_traces(sample.store, 9)] == [running.session.value]
     delete_trace(sample.store, sample.librarian, running.session)
     assert sample.librarian.text(kept) is None

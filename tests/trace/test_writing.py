@@ -1,0 +1,123 @@
+"""Traces are written beside the run: in order, told once they are stored, nothing after a failure."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from pyoxigraph import Quad
+
+from graphrag_rdf.errors import StoreError
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, Graphs
+from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import TraceRecorder
+from tests.trace.conftest import Sample
+
+WAIT = 20  # seconds; nothing here takes one
+
+
+def begun(sample: Sample) -> TraceRecorder:
+    recorder = TraceRecorder(sample.store, sample.librarian)
+    begin = recorder.begin("Q?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
+    assert [recorder.written(message).kind for message in begin] == ["session", "question"]
+    return recorder
+
+
+def step(recorder: TraceRecorder, kind: str) -> GraphRagResponse:
+    return recorder.finish(recorder.step(kind))
+
+
+def stored(sample: Sample, message: GraphRagResponse) -> bool:
+    quads = set(sample.store.quads(Graphs.RETRIEVAL))
+    return all(quad in quads for quad in message.explain_triples)
+
+
+class Gate:
+    """Lets commits through one by one, or refuses them."""
+
+    def __init__(self, commit: Callable[[Changes], int]) -> None:
+        self.commit = commit
+        self.open = threading.Semaphore(0)
+        self.full = False
+
+    def __call__(self, changes: Changes) -> int:
+        assert self.open.acquire(timeout=WAIT)
+        if self.full:
+            raise StoreError("the disk is full")
+        return self.commit(changes)
+
+
+@pytest.fixture
+def gate(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    gate = Gate(sample.store.commit)
+    monkeypatch.setattr(sample.store, "commit", gate)
+    gate.open.release()  # session and question
+    return gate
+
+
+def test_a_run_goes_on_while_a_step_is_written(sample: Sample, gate: Gate) -> None:
+    recorder = begun(sample)
+    first, second = step(recorder, "grounding"), step(recorder, "exploration")
+    assert not recorder.is_written(first)
+    assert not stored(sample, first)
+    gate.open.release()
+    assert stored(sample, recorder.written(first))
+    assert not recorder.is_written(second)
+    gate.open.release()
+    assert stored(sample, recorder.written(second))
+    gate.open.release()
+    recorder.end()
+
+
+def test_after_a_failure_nothing_is_written_but_the_error(sample: Sample, gate: Gate) -> None:
+    recorder = begun(sample)
+    gate.full = True
+    first, second = step(recorder, "grounding"), step(recorder, "exploration")
+    gate.open.release()
+    with pytest.raises(StoreError, match="full"):
+        recorder.written(first)
+    with pytest.raises(StoreError, match="full"):
+        recorder.written(second)
+    gate.full = False
+    gate.open.release(2)
+    (told, last) = recorder.fail(StoreError("the disk is full"), "StoreError")
+    assert stored(sample, told)
+    assert last.error is not None
+    assert not stored(sample, first)
+    assert not stored(sample, second)
+    said = {quad.predicate: quad.object for quad in sample.store.quads(Graphs.RETRIEVAL)}
+    assert RAG.reason in said
+
+
+def test_the_end_waits_for_all(sample: Sample, gate: Gate) -> None:
+    recorder = begun(sample)
+    messages = [step(recorder, "grounding"), step(recorder, "exploration")]
+    gate.open.release(3)
+    recorder.end()
+    assert all(stored(sample, message) for message in messages)
+
+
+def test_what_is_not_to_be_stored_counts_as_written(sample: Sample) -> None:
+    before = set(sample.store.quads())
+    recorder = TraceRecorder(sample.store, sample.librarian, stored=False)
+    message = step(recorder, "grounding")
+    assert recorder.is_written(message)
+    assert recorder.written(message) is message
+    recorder.end()
+    assert set(sample.store.quads()) == before
+
+
+def test_what_was_handed_over_is_not_changed_by_what_comes_later(sample: Sample, gate: Gate) -> None:
+    recorder = begun(sample)
+    grounding = recorder.step("grounding")
+    message = recorder.finish(grounding)
+    grounding.quads.append(Quad(grounding.iri, RDFS.comment, integer(1), Graphs.RETRIEVAL))
+    gate.open.release(2)
+    recorder.end()
+    quads = set(sample.store.quads(Graphs.RETRIEVAL))
+    assert stored(sample, message)
+    assert any(q.subject == grounding.iri and q.predicate == RDF.type for q in quads)
+    assert not any(q.predicate == RDFS.comment for q in quads)

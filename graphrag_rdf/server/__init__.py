@@ -13,7 +13,7 @@
 | `representations` | JSON, RDF or a page of one thing, by negotiation |
 | `status`, `openapi` | health, metrics, diagnostics, the description of all this |
 | `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems`, `caching` | parts of HTTP |
-| `inspect`, `using` | what a query's tokens tell before it runs |
+| `inspect`, `using`, `operations` | what a query's or update's tokens tell before it runs |
 | `lookup`, `lane` | queries that can only be quick, and their short way |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |

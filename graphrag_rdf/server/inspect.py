@@ -9,19 +9,21 @@ every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is miss
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from graphrag_rdf.server.lookup import Lookup, lookup_of
+from graphrag_rdf.server.operations import outermost
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.sparql.tokens import tokens
+from graphrag_rdf.sparql.tokens import Token, tokens
 
 _CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
 NO_CALLS = "if this calls another server: that is refused"
 """Said beside what is wrong with a text of which it is not known whether it calls another server."""
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
-_ROAMS = re.compile(r"\bGRAPH\s*[?$]", re.IGNORECASE)
+_GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Inspected:
         volatile: two runs on the same data may differ.
         lookup: see `lookup`; None for a query that may take long.
         masked: the text with possible calls misspelt; None when there is nothing to judge.
-        roams: it has GRAPH with a variable, which ranges over all named graphs.
+        roams: it has GRAPH with a variable, and no dataset of its own over whose graphs that would range.
     """
 
     volatile: bool
@@ -53,7 +55,7 @@ def inspect_query(text: str, allowed: tuple[str, ...] = ()) -> Inspected:
     """
     return Inspected(
         volatile=_VOLATILE.search(text) is not None,
-        roams=_ROAMS.search(text) is not None,
+        roams=_GRAPH.search(text) is not None and _roams(list(tokens(text))),
         lookup=_lookup(text),
         masked=_masked(text, frozenset(allowed)),
     )
@@ -64,6 +66,15 @@ def _lookup(text: str) -> Lookup | None:
         return lookup_of(text)
     except (KeyError, ValueError):  # an unknown prefix, a relative IRI: a reader tells
         return None
+
+
+def _roams(found: Sequence[Token]) -> bool:
+    if next(outermost(found, "FROM"), None) is not None:
+        return False
+    return any(
+        word.kind == "word" and word.text.upper() == "GRAPH" and name.kind == "variable"
+        for word, name in pairwise(found)
+    )
 
 
 def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:

@@ -86,7 +86,9 @@ async def _operation(request: Request) -> Operation:
     if request.method in ("GET", "HEAD"):
         if "update" in url:
             raise Problem(400, "an update is sent by POST (SPARQL 1.1 Protocol, section 2.2)")
-        return Operation(url.one("query"), update=False, parameters=url)
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            raise Problem(400, "a query by GET has no body (SPARQL 1.2 Protocol, section 2.2.1)")
+        return _announced(Operation(url.one("query"), update=False, parameters=url))
     settings = service_of(request).settings
     header = request.headers.get("content-type")
     media_type, _ = content_type(header)
@@ -98,13 +100,25 @@ async def _operation(request: Request) -> Operation:
         )
     body = await read_body(request, settings.max_body_mb << 20)
     if media_type == FORM:
-        return _of_form(Parameters.of_form(body), url, request.method)
+        return _announced(_of_form(Parameters.of_form(body), url, request.method))
     if "query" in url or "update" in url:
         raise Problem(400, "there is a query or update in the URL and another in the body")
-    return Operation(text_of(body, header), media_type == UPDATE, url)
+    return _announced(Operation(text_of(body, header), media_type == UPDATE, url))
+
+
+def _announced(operation: Operation) -> Operation:
+    """The operation, if it announces one version of SPARQL at most (SPARQL 1.2 Protocol §2.1).
+
+    Raises:
+        Problem: 400 when there are several.
+    """
+    operation.parameters.one("version")
+    return operation
 
 
 def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
+    if "update" in url:
+        raise Problem(400, "the update of a form stands in its body (SPARQL 1.1 Protocol, section 2.2.1)")
     parameters = form + url
     query, update = parameters.one("query"), parameters.one("update")
     if query is not None and update is not None:

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from graphrag_rdf.server.access import require
 from graphrag_rdf.server.inspect import NO_CALLS, inspect_update
+from graphrag_rdf.server.operations import nothing_missed
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import COMMIT, Service, address_of, service_of
@@ -35,8 +36,10 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     content = request.headers.get(CONTENT) != "unchanged"
 
     def write() -> int:
-        _judge(inspect_update(text, service.settings.allow_service), text)
-        update = outside_bookkeeping(with_dataset(text, _iris(default), _iris(named)))
+        allowed = service.settings.allow_service
+        update = nothing_missed(text, allowed)
+        _judge(inspect_update(update, allowed), text)
+        update = outside_bookkeeping(with_dataset(update, _iris(default), _iris(named)))
         service.store.update(update, base, content=content)
         return settled(service)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.server.operations import changed, operations, outermost
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.sparql.tokens import Token, tokens
 
@@ -55,10 +56,10 @@ def outside_bookkeeping(update: str) -> str:
     """
     found = list(tokens(update))
     insertions: list[tuple[int, str]] = []
-    for start, end in _operations(found):
+    for start, end in operations(found):
         operation = found[start:end]
-        where = next((i for i in _outermost(operation, "WHERE")), None)
-        if where is None or next(_outermost(operation, "USING"), None) is not None:
+        where = next((i for i in outermost(operation, "WHERE")), None)
+        if where is None or next(outermost(operation, "USING"), None) is not None:
             continue
         filters = list(_filters(operation, where))
         if filters and where and operation[where - 1].text.upper() == "DELETE":
@@ -66,26 +67,6 @@ def outside_bookkeeping(update: str) -> str:
             insertions.append((operation[where].offset, f"{update[opened.offset : last.offset + 1]} "))
         insertions += filters
     return _with(update, insertions)
-
-
-def _operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Where the operations of a request begin and end: they stand between semicolons outside of braces."""
-    start = depth = 0
-    for index, token in enumerate(found):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0 and token.text == ";":
-            yield start, index
-            start = index + 1
-    yield start, len(found)
-
-
-def _outermost(found: Sequence[Token], word: str) -> Iterator[int]:
-    """Where a keyword stands outside of braces."""
-    depth = 0
-    for index, token in enumerate(found):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0 and token.kind == "word" and token.text.upper() == word:
-            yield index
 
 
 def _filters(found: Sequence[Token], where: int) -> Iterator[tuple[int, str]]:
@@ -113,11 +94,7 @@ def _closing(found: Sequence[Token], opened: int) -> int:
 
 
 def _with(update: str, insertions: Sequence[tuple[int, str]]) -> str:
-    out, done = [], 0
-    for place, inserted in sorted(insertions):
-        out += [update[done:place], inserted]
-        done = place
-    return "".join([*out, update[done:]])
+    return changed(update, [(place, place, inserted) for place, inserted in insertions])
 
 
 def _clauses_before(update: str, found: Sequence[Token], where: int, clauses: str) -> tuple[int, str]:

@@ -182,8 +182,13 @@ class EmbeddedStore(TemplateStore):
         return self.update(" ;\n".join(filter(None, parts)))
 
     def write_quads(self, quads: Iterable[Quad]) -> int:
-        """Put quads into their graphs, in one transaction; the new commit number."""
-        return self.update(data("INSERT", quads))
+        """Put quads into their graphs, in one transaction; the new commit number.
+
+        Blank nodes keep their names, and may name graphs.
+        """
+        with self._numbered():
+            self._store.extend(quads)
+        return self._commit
 
     def drop_graph(self, graph: NamedNode | None) -> int:
         """Take a graph out, or empty the default graph; the new commit number."""

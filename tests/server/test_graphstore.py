@@ -185,6 +185,30 @@ def test_the_dataset(client: httpx.Client) -> None:
     assert quads == set(ox.parse(body, ox.RdfFormat.TRIG))
 
 
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        (
+            "application/n-quads",
+            "_:g <urn:p> _:g _:g .\n<urn:s> <urn:p> <<( _:g <urn:q> 'x'@en--rtl )>> _:h .",
+        ),
+        ("application/trig", "_:g { _:g <urn:p> 1 } [] { <urn:s> <urn:p> 2 } <urn:s> <urn:in> _:g ."),
+    ],
+)
+def test_blank_nodes_may_name_graphs(kind: str, body: str, client: httpx.Client) -> None:
+    """RDF 1.2 Concepts §7: the name of a graph is an IRI or a blank node."""
+    body = body.replace("'x'", '"x"')
+    assert client.post("/store", content=body, headers={"Content-Type": kind}).status_code == 204
+    found = client.get("/store", headers={"Accept": "application/n-quads"})
+    sent = ox.Dataset(ox.parse(body, ox.RdfFormat.from_media_type(kind)))
+    got = ox.Dataset(ox.parse(found.content, ox.RdfFormat.N_QUADS))
+    for dataset in (sent, got):
+        dataset.canonicalize(ox.CanonicalizationAlgorithm.UNSTABLE)
+    assert got == sent
+    graphs = client.get("/query", params={"query": "SELECT DISTINCT ?g { GRAPH ?g { ?s ?p ?o } }"}).json()
+    assert [row["g"]["type"] for row in graphs["results"]["bindings"]] == ["bnode"] * 2
+
+
 def test_conditional_get(client: httpx.Client) -> None:
     """RFC 9110 §13.1.2: nothing is sent again that the client has."""
     client.put(G, content=ONE, headers=TURTLE)

@@ -20,6 +20,7 @@ FORM, QUERY, UPDATE = (
     "application/sparql-update",
 )
 N = "http://example.org/data/"
+ASK, CLEAR = "query=ASK%20%7B%7D", "update=CLEAR%20NAMED"
 DATA = {f"{N}{n}": f"<{N}{n}> a <urn:Document> ." for n in (1, 2, 3)}
 TRUE = "true"
 
@@ -178,9 +179,7 @@ def test_an_update_on_the_requests_dataset(
 def test_updates_by_both_forms_and_their_base(endpoint: Endpoint) -> None:
     for kind, body in ((FORM, "update=CLEAR+ALL"), (UPDATE, "CLEAR ALL")):
         assert 200 <= send(endpoint, "POST", "/sparql/", kind, body)[0] < 400
-    update = (
-        f"CLEAR SILENT GRAPH <{TARGET}> ; INSERT DATA {{ GRAPH <{TARGET}> {{ <urn:s> <urn:p> <test> }} }}"
-    )
+    update = f"CLEAR GRAPH <{TARGET}> ; INSERT DATA {{ GRAPH <{TARGET}> {{ <urn:s> <urn:p> <test> }} }}"
     assert 200 <= send(endpoint, "POST", "/sparql/", UPDATE, update)[0] < 400
     query = f"SELECT ?o {{ GRAPH <{TARGET}> {{ <urn:s> <urn:p> ?o }} }}"
     (row,) = json.loads(send(endpoint, "POST", "/sparql/", QUERY, query)[2])["results"]["bindings"]
@@ -189,9 +188,22 @@ def test_updates_by_both_forms_and_their_base(endpoint: Endpoint) -> None:
     assert row["o"]["value"].endswith("/test")
 
 
-# --- what is refused ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("version", ["1.1", "1.2", "1.2-basic"])
+def test_a_version_may_be_announced(version: str, endpoint: Endpoint) -> None:
+    """SPARQL 1.2 Protocol §2.1: by a parameter, or by one of the media type."""
+    announced = f"version={version}"
+    for answer in (
+        send(endpoint, "GET", f"/sparql?{ASK}&{announced}"),
+        send(endpoint, "POST", "/sparql", FORM, f"{announced}&{ASK}"),
+        send(endpoint, "POST", f"/sparql?{announced}", QUERY, "ASK {}"),
+        send(endpoint, "POST", "/sparql", f"{QUERY}; {announced}", "ASK {}"),
+    ):
+        assert boolean(answer) is True
+    for kind, body in ((FORM, f"{CLEAR}&{announced}"), (f"{UPDATE}; {announced}", "CLEAR NAMED")):
+        assert send(endpoint, "POST", "/sparql", kind, body)[0] == 204
 
-ASK, CLEAR = "query=ASK%20%7B%7D", "update=CLEAR%20NAMED"
+
+# --- what is refused ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -224,6 +236,12 @@ ASK, CLEAR = "query=ASK%20%7B%7D", "update=CLEAR%20NAMED"
         ("POST", "/sparql/", FORM, "update=CLEAR%20XYZ", 400),
         ("POST", "/update", QUERY, "ASK {}", 400),
         ("POST", "/query", UPDATE, "CLEAR ALL", 400),
+        ("POST", f"/sparql/?{CLEAR}", FORM, "", 400),
+        ("GET", f"/sparql/?{ASK}", "", "ASK {}", 400),
+        ("GET", f"/sparql?{ASK}&version=1.1&version=1.2", "", "", 400),
+        ("POST", "/sparql?version=1.1", FORM, f"{ASK}&version=1.2", 400),
+        ("POST", "/sparql", FORM, f"{CLEAR}&version=1.2&version=1.2", 400),
+        ("POST", "/sparql?version=1.1&version=1.2", UPDATE, "CLEAR NAMED", 400),
         (
             "POST",
             f"/sparql/?{parameters(using_graph_uri=ONE)}",

@@ -101,6 +101,12 @@ CASES = [
     (IN_NAMED, dataset(default=(3,), named=(1, 2)), {1, 2}),
     (f"SELECT ?o FROM <{G}2> {{ ?s ?p ?o }}", dataset(), {2}),
     (f"SELECT ?o FROM <{G}2> {{ ?s ?p ?o }}", dataset(default=(1,)), {1}),
+    (f"SELECT ?o FROM <{G}2> {{ GRAPH ?g {{ ?s ?p ?o }} }}", dataset(), set()),
+    (f"SELECT ?o FROM NAMED <{G}2> {{ GRAPH ?g {{ ?s ?p ?o }} }}", dataset(), {2}),
+    (f"SELECT ?o FROM NAMED <{G}2> {{ ?s ?p ?o }}", dataset(), set()),
+    (f"SELECT ?o FROM <{G}3> FROM NAMED <{G}1> {{ ?s ?q ?x GRAPH ?g {{ ?s ?p ?o }} }}", dataset(), {1}),
+    (f"SELECT ?o FROM NAMED <{G}2> {{ GRAPH ?g {{ ?s ?p ?o }} }}", dataset(named=(1,)), {1}),
+    ("SELECT ?o { GRAPH ?g { ?s ?p ?o FILTER(?o != 'FROM <urn:x>') } } # FROM <urn:x>", dataset(), {1, 2, 3}),
     (IN_DEFAULT, [("default-graph-uri", f"{G}nowhere")], set()),
     (IN_DEFAULT, [("union-default-graph", "")], {0, 1, 2, 3}),
 ]
@@ -119,8 +125,13 @@ def test_dataset(
     assert numbers(graphs.post(direct, content=query, headers=DIRECT)) == expected
 
 
-def test_the_store_s_own_bookkeeping_is_out_of_sight_until_it_is_named(graphs: httpx.Client) -> None:
-    roaming = graphs.get("/sparql", params={"query": "SELECT DISTINCT ?o { GRAPH ?o { ?s ?p ?x } }"})
+@pytest.mark.parametrize("between", [" ", "", "\t", " # which?\n"])
+def test_the_store_s_own_bookkeeping_is_out_of_sight_until_it_is_named(
+    between: str, graphs: httpx.Client
+) -> None:
+    query = f"SELECT DISTINCT ?o {{ GRAPH{between}?o {{ ?s ?p ?x }} }}"
+    roaming = graphs.get("/sparql", params={"query": query})
+    assert numbers(graphs.get("/sparql", params={"query": IN_NAMED.replace("GRAPH ", f"GRAPH{between}")}))
     assert "urn:graph:system" not in roaming.text
     named = graphs.get("/sparql", params={"query": "ASK { GRAPH <urn:graph:system> { ?s ?p ?o } }"})
     assert named.json()["boolean"] is True

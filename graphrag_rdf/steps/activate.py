@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 from pyoxigraph import Literal, NamedNode
 
@@ -73,8 +75,10 @@ class Activation:
         self.step: Step = context.recorder.step("exploration", TG.Exploration)
         context.recorder.say(self.step, RAG.mode, Literal(mode))
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
-        self.lexical = self._lexical()
-        self.left = WordsLeft(self.search, _BM25, self.lexical)
+        with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
+        self._lexical = with_index.submit(self._like_the_question)
+        self._own_words = with_index.submit(self._search_passages)
+        with_index.shutdown(wait=False)
         self.said: dict[str, frozenset[str]] = {}  # entity -> the question's words on the way to it
         self.nearest = max(self.search.vector.values(), default=0.0)
         self.active: dict[str, Activated] = {}
@@ -82,7 +86,17 @@ class Activation:
         self.sentences: dict[str, list[NamedNode]] = {}  # entity -> best first; none of a hub
         self.found_by_words: list[str] = []  # where the question names nothing: sentences to start from
 
-    def _lexical(self) -> dict[str, float]:
+    @cached_property
+    def lexical(self) -> dict[str, float]:
+        """Sentence → likeness to the question by words, 0 to 1."""
+        return self._lexical.result()
+
+    @cached_property
+    def left(self) -> WordsLeft:
+        """What of the question is still to be said."""
+        return WordsLeft(self.search, _BM25, self.lexical)
+
+    def _like_the_question(self) -> dict[str, float]:
         """BM25 of the question, and of its words outside names, which say what is asked of them."""
         whole = self.search.search_words(self.state.question, _BM25)
         rest = self.state.question
@@ -308,6 +322,9 @@ class Activation:
 
     def own_words(self) -> list[tuple[str, float]]:
         """Passages by their own words: BM25, the best 1 and the last 0."""
+        return self._own_words.result()
+
+    def _search_passages(self) -> list[tuple[str, float]]:
         index = self.context.text_index
         if index is None:
             return []

@@ -32,6 +32,8 @@ CHECKS: Mapping[str, Severity] = {
     "facts-contained": "error",
     "names-contained": "error",
     "contained-asserted": "error",
+    "retracted-asserted": "error",
+    "corrections-contained": "error",
     "containers-typed": "error",
     "subgraph-chain": "error",
     "evidence-chain": "error",

@@ -30,6 +30,7 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
 
 if TYPE_CHECKING:
+    from graphrag_rdf.editing import Facts
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
     from graphrag_rdf.ingest.relate import RelationReport
@@ -338,6 +339,13 @@ class Engine(Parts):
             options: as of `ask`.
         """
         return from_thread(lambda: self.ask(question, pipeline, **options))
+
+    @property
+    def facts(self) -> Facts:
+        """Removing and correcting facts by hand, and taking that back."""
+        from graphrag_rdf.editing import Facts
+
+        return Facts(self)
 
     @property
     def traces(self) -> Traces:

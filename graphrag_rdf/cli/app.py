@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "mcp": ("mcp", "Serve the store as tools for programs with a language model (MCP)."),
     "queries": ("queries", "The query templates that the program itself works with."),
     "entities": ("entities", "The entities of the knowledge graph."),
+    "facts": ("facts", "Remove or correct facts by hand, and take that back."),
     "forget": ("forget", "Erase documents, and what only they supported."),
     "export": ("exchange:export", "Write the store, or a graph of it, as RDF."),
     "import": ("exchange:import", "Take in RDF files or an evaluation set."),

@@ -25,6 +25,7 @@ from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 from graphrag_rdf import __version__
 from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.decisions import read_groups
+from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import (
     DC,
@@ -205,8 +206,9 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     for start in range(0, len(named), 500):
         known.load(named[start : start + 500])
     changes = Changes()
+    withheld = read_withheld(store)
     for triple in file.facts:
-        changes.add += prov.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
+        changes.add += withheld.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
     for thing, of_thing in file.names.items():
         for name, alias in sorted(of_thing.items(), key=lambda item: item[1]):  # names before aliases
             literal = Literal(name)

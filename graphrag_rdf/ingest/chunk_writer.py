@@ -14,6 +14,7 @@ from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
@@ -61,7 +62,8 @@ class ChunkWriter:
     def _begin(self) -> None:
         """Know nothing of the store but what it says now."""
         self._names = KnownNames(self._store)
-        self._writer = FactWriter(self._names, self._facts, read_groups(self._store))
+        groups, withheld = read_groups(self._store), read_withheld(self._store)
+        self._writer = FactWriter(self._names, self._facts, groups, withheld)
         self._agents_written = False
 
     def write(self, task: Task, outcome: Extracted | LlmError) -> None:

@@ -18,6 +18,7 @@ from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, Rel
 from graphrag_rdf.extract.noise import reject_reason
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.decisions import Groups
+from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -107,12 +108,14 @@ class FactWriter:
         names: the names in the store.
         settings: see `FactSettings`.
         groups: what was decided about entities being one; it is applied when names are settled.
+        withheld: facts that are contained where they are found, and not asserted.
     """
 
-    def __init__(self, names: KnownNames, settings: FactSettings, groups: Groups) -> None:
+    def __init__(self, names: KnownNames, settings: FactSettings, groups: Groups, withheld: Withheld) -> None:
         self._names = names
         self._settings = settings
         self._groups = groups
+        self._withheld = withheld
         self._mint = Minter(settings.namespace)
         self._reasons: dict[str, str | None] = {}  # a text names the same things over and over
 
@@ -273,10 +276,10 @@ class FactWriter:
         if candidate.type:
             kind = self._mint.type(candidate.type)
             self._name(out, subgraph, kind, candidate.type, named, entity=False)
-            out.quads += prov.contained(subgraph, node, RDF.type, kind)
+            out.quads += self._withheld.contained(subgraph, node, RDF.type, kind)
         if candidate.definition:
             triple = (node, SKOS.definition, Literal(candidate.definition))
-            out.quads += prov.contained(subgraph, *triple)
+            out.quads += self._withheld.contained(subgraph, *triple)
             out.facts += 1
             if place := locate(candidate.definition, passage.text):
                 out.quote(passage.evidence(subgraph, triple, passage.sentence_at(place.offset), None))
@@ -299,7 +302,7 @@ class FactWriter:
             self._name(out, subgraph, o, relation.object, named)
         else:
             o = typed(relation.object, relation.datatype)
-        out.quads += prov.contained(subgraph, s, p, o)
+        out.quads += self._withheld.contained(subgraph, s, p, o)
         out.facts += 1
         span = relation.span
         if span is None and relation.quote:

@@ -14,7 +14,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
-from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
+from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
@@ -133,6 +134,7 @@ def forget_documents(
         objects += _objects_of(store, found.traces)
         changes.updates.append(("forget/erase-traces", {"traces": found.traces}))
     retract_chunks(store, found.chunks, changes, erase=True)
+    _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
     engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
@@ -180,6 +182,7 @@ class _Found:
     texts: list[str]
     traces: list[NamedNode]
     counts: Forgotten
+    lost: list[Statement] = field(default_factory=list)
 
 
 def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
@@ -188,10 +191,10 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     found = _Found(chunks, [text_of(row["text"]) for row in rows], [], Forgotten(chunks=len(chunks)))
     if not chunks:
         return found
-    lost = []
+    lost = found.lost
     for row in store.select("forget/facts", chunks=chunks):
         if bool(to_python(row["alone"])):
-            lost.append((row["s"], row["p"], row["o"]))
+            lost.append((_node(row["s"]), _node(row["p"]), row["o"]))  # type: ignore[arg-type]
         else:
             found.counts.kept_facts += 1
     traces = {_node(row["trace"]) for row in store.select("forget/traces", chunks=chunks)}
@@ -203,6 +206,18 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     found.counts.entities = len(store.select("forget/entities", chunks=chunks))
     found.counts.traces = len(traces)
     return found
+
+
+def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes) -> None:
+    """Add to a transaction that what people decided about facts goes with them, corrections too: what these
+    say was derived from the documents.
+    """
+    for start in range(0, len(facts), _BATCH):
+        rows = store.select("forget/corrections", edges=facts[start : start + _BATCH])
+        decisions = list(dict.fromkeys(_node(row["decision"]) for row in rows))
+        if decisions:
+            retract_subgraphs(store, [_node(row["subgraph"]) for row in rows if "subgraph" in row], changes)
+            changes.updates.append(("forget/fact-decisions", {"decisions": decisions}))
 
 
 def _words(engine: Engine, documents: Sequence[NamedNode], found: _Found) -> list[str]:

@@ -16,6 +16,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.ingest.decisions import read_groups, relink, sweep_candidates
+from graphrag_rdf.ingest.fact_decisions import withhold
 from graphrag_rdf.ingest.relations import sweep_relations
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
@@ -115,7 +116,7 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
 def settle(store: Store) -> list[NamedNode]:
     """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities, and
     let the others point at what stands for them by the decisions about entities; derived relations and
-    candidates of what is gone go too.
+    candidates of what is gone go too, and so do facts that a decision retracts.
 
     Each step may be repeated, so a process that is killed on the way leaves work, not damage.
 
@@ -129,6 +130,7 @@ def settle(store: Store) -> list[NamedNode]:
         store.commit(_elect(store, batch))
         links = relink(store, groups, batch)
         store.commit(Changes(remove=[*links.remove, *unsettled(batch)], add=links.add))
+    withhold(store)
     sweep_relations(store)
     sweep_candidates(store)
     return things

@@ -130,11 +130,12 @@ def _commit(engine: Engine, made: Sequence[Decision], by: NamedNode, name: str |
         return
     changes = Changes(add=[quad for decision in made for quad in decision.quads()])
     if name is not None:
-        changes.add += _person(by, name)
+        changes.add += person_quads(by, name)
     _settle(engine, changes, made)
 
 
-def _person(node: NamedNode, name: str) -> list[Quad]:
+def person_quads(node: NamedNode, name: str) -> list[Quad]:
+    """Who somebody is that decided, in the system graph."""
     return [system(node, RDF.type, PROV.Person), system(node, RDFS.label, Literal(name))]
 
 

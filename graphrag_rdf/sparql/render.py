@@ -13,6 +13,8 @@ Macros that templates use:
 | `contains(c, s, p, o)` | container `c` (subgraph) contains the fact |
 | `reifies(r, s, p, o)` | `r` is a reifier (evidence) of the fact |
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
+| `retracts(d, s, p, o)` | decision `d` retracts the fact |
+| `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
 | `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to so many solutions for each entity |
 | `{% call each(…, distinct=True) %}…{% endcall %}` | so many different ones |
 """
@@ -39,6 +41,14 @@ _WRITTEN = re.compile(r"(\?[A-Za-z_]\w*|[a-z][\w-]*:[A-Za-z_][\w-]*|a)\Z")
 _VARIABLES = re.compile(r"\?[A-Za-z_]\w*(?: \?[A-Za-z_]\w*)*\Z")
 _IRI = re.compile(r"<[^<>\s]*>")
 _PREFIX_USE = re.compile(r"(?<![\w:#-])([a-z][a-z-]*):(?=[A-Za-z_])")
+_MACRO_PREFIXES = (
+    *(("contains(", prefix) for prefix in ("tg", "rdf")),
+    *(("edge_term(", prefix) for prefix in ("tg", "rdf")),
+    *(("retracts(", prefix) for prefix in ("rag", "rdf")),
+    *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
+    ("reifies(", "rdf"),
+)
+"""What the text of a macro has that is not the template's own."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 
@@ -112,6 +122,8 @@ class Renderer:
             contains=self._linked("tg:contains"),
             reifies=self._linked("rdf:reifies"),
             edge_term=self._linked("tg:edge"),
+            retracts=self._linked("rag:retracts"),
+            asserts_instead=self._linked("rag:assertsInstead"),
         )
         self.trace_graph = Graphs.RETRIEVAL
         self._environment = environment
@@ -172,8 +184,5 @@ class Renderer:
 def prologue(body: str) -> str:
     """PREFIX lines for the prefixes that a template's own text and the macros use."""
     used = set(_PREFIX_USE.findall(_IRI.sub("", body))) & PREFIXES.keys()
-    if "contains(" in body or "edge_term(" in body:
-        used.add("tg")
-    if "reifies(" in body or "contains(" in body or "edge_term(" in body:
-        used.add("rdf")
+    used |= {prefix for macro, prefix in _MACRO_PREFIXES if macro in body}
     return "".join(f"PREFIX {prefix}: <{PREFIXES[prefix]}>\n" for prefix in PREFIXES if prefix in used)

@@ -89,7 +89,7 @@ class Gathering:
     # --- facts -------------------------------------------------------------------------------------
 
     def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says, as they were imported."""
+        """Facts of the most active entities that no sentence says: imported, or given by hand."""
         if not self.search.rows("retrieval/imports"):
             return []
         surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))[:_UNREAD_OF]

@@ -58,15 +58,28 @@ class QuestionSearch:
         self.state = state
         self.parameters = parameters
         self.step = step
+        self._set_aside()
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
         self._query_vector = self._embed([state.question]).get(state.question)
         self.vector = self._search_meaning()
 
     def rows(self, template: str, **values: object) -> list[Row]:
-        """Run a template and record it."""
+        """Run a template and record it; rows about sentences that are set aside are left out."""
         run = self.context.store.run(template, **values)
         self.context.recorder.queried(self.step, run)
-        return run.rows
+        return run.rows if not self.state.set_aside else [row for row in run.rows if self._counts(row)]
+
+    def _set_aside(self) -> None:
+        """Note which sentences are left out, and record it where there are any."""
+        run = self.context.store.run("facts/text-wrong")
+        if run.rows:
+            self.context.recorder.queried(self.step, run)
+            edges = [(row["s"], row["p"], row["o"]) for row in run.rows]
+            found = self.rows("retrieval/evidence-sentences", edges=edges)
+            self.state.set_aside = frozenset(text_of(row["sentence"]) for row in found)
+
+    def _counts(self, row: Row) -> bool:
+        return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -82,7 +95,7 @@ class QuestionSearch:
             return {}
         hits = index.search(text, kind="sentence", k=self.searched, language=self.state.language, bm25=bm25)
         best = hits[0].score if hits else 1.0
-        return {hit.iri: hit.score / best for hit in hits}
+        return {hit.iri: hit.score / best for hit in hits if hit.iri not in self.state.set_aside}
 
     def word_parts(self, sentences: Sequence[str], bm25: Bm25 = DEFAULT_BM25) -> dict[str, dict[str, float]]:
         """Sentence → the question's terms that it has → what each adds to its BM25."""
@@ -119,7 +132,7 @@ class QuestionSearch:
         if self._query_vector is None or self.context.vectors is None:
             return {}
         hits = self.context.vectors.search(self._query_vector, kind="sentence", k=self.searched)
-        return {hit.iri: max(0.0, hit.score) for hit in hits}
+        return {hit.iri: max(0.0, hit.score) for hit in hits if hit.iri not in self.state.set_aside}
 
     def similar_passages(self, k: int) -> list[tuple[str, float]]:
         """The k chunks that mean most like the question, with their cosine as a share of the best."""

@@ -332,6 +332,7 @@ class State:
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
         vouched: whether a model said of what was found, and is left, that it helps.
+        set_aside: sentences that are left out: somebody decided that what they say is wrong.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
             (`mentions.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
@@ -352,6 +353,7 @@ class State:
     warnings: list[dict[str, str]] = field(default_factory=list)
     include: Sequence[NamedNode] = ()
     exclude: Sequence[NamedNode] = ()
+    set_aside: frozenset[str] = frozenset()
     entity_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
     mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)

@@ -58,15 +58,16 @@ def canonical(quads: Iterable[Quad]) -> Iterator[Quad]:
     does: so stores of the same documents are the same everywhere.
     """
     for quad in quads:
-        term = _canonical(quad.object)
+        term = canonical_term(quad.object)
         yield quad if term is quad.object else Quad(quad.subject, quad.predicate, term, quad.graph_name)
 
 
-def _canonical(term: Term) -> Term:
+def canonical_term(term: Term) -> Term:
+    """A term with its literal as the embedded store keeps it."""
     if isinstance(term, Literal):
         return term if term.datatype in _TEXTS else _canonical_literal(term)
     if isinstance(term, Triple):
-        found = _canonical(term.object)
+        found = canonical_term(term.object)
         return term if found is term.object else Triple(term.subject, term.predicate, found)
     return term
 

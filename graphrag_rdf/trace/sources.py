@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.sparql.parameters import parse_term
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.decided import DecisionNote, decided_against
 from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.model import Fact, Source, iso
+from graphrag_rdf.trace.named_facts import facts_called
 from graphrag_rdf.trace.reader import read_source
-
-Term: TypeAlias = NamedNode | Literal
-Edge: TypeAlias = tuple[NamedNode, NamedNode, Term]
 
 _PREVIEW = 100  # characters of a chunk's text in a tree
 
@@ -112,11 +109,16 @@ class SourceTree:
 
 @dataclass(frozen=True, slots=True)
 class FactSource:
-    """A place that supports a fact, with the fact."""
+    """A place that supports a fact, with the fact.
+
+    Attributes:
+        removed: the decision of a person that the fact does not hold, where one stands.
+    """
 
     fact: Fact
     source: Source
     confidence: float | None
+    removed: DecisionNote | None = None
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `source fact --format json`; `char_offset` in the document's text."""
@@ -138,6 +140,7 @@ class FactSource:
             "uri": source.uri,
             "state": source.state,
             "fact": self.fact.as_json(),
+            "removed": None if self.removed is None else self.removed.as_json(),
         }
 
 
@@ -187,23 +190,28 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     what it came from that is no text.
 
     Args:
-        s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases as
-            they are written; an object may also be the text of a literal. Labels that several things have
+        s, p, o: terms or labels, as `named_facts.facts_called` takes them. Labels that several things have
             give the sources of every fact that matches.
 
     Raises:
         UsageError: when a term is malformed, nothing is called so, or there is no such fact.
     """
-    edges = _edges(store, s, p, o)
+    edges = facts_called(store, s, p, o)
     templates = ("provenance/fact-evidence", "provenance/fact-containers", "provenance/origins")
-    found = [row for name in templates for row in store.select(name, edges=edges)] if edges else []
+    found = [row for name in templates for row in store.select(name, edges=edges)]
     if not found:
-        raise UsageError(
-            f"there is no fact ({s}, {p}, {o})",
-            hint="give labels as they are written, or terms as in <http://…>; retrieve shows facts",
-        )
+        raise UsageError(f"there is no fact ({s}, {p}, {o})", hint="nothing that is stored says so")
     labels = read_labels(store, [row[name] for row in found for name in "spo"])
-    return [FactSource(_fact(row, labels), read_source(row), rows.number(row, "confidence")) for row in found]
+    removed = decided_against(store, edges)
+    return [
+        FactSource(
+            _fact(row, labels),
+            read_source(row),
+            rows.number(row, "confidence"),
+            removed.get((row["s"], row["p"], row["o"])),
+        )
+        for row in found
+    ]
 
 
 # --- documents -------------------------------------------------------------------------------------
@@ -268,63 +276,6 @@ def _page(row: Row, by_page: dict[int | None, list[ChunkNode]]) -> PageNode:
 
 
 # --- facts -----------------------------------------------------------------------------------------
-
-
-def _edges(store: Store, s: str, p: str, o: str) -> list[Edge]:
-    """The facts that three terms or labels name; three terms are taken as they are."""
-    terms = [_term(text) for text in (s, p, o)]
-    subject, predicate, object_ = terms
-    if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
-        return [(subject, predicate, object_)]
-    subjects = [subject] if isinstance(subject, NamedNode) else _known(store, s)
-    objects: Sequence[Term] = [object_] if object_ is not None else _named(store, o)
-    found = store.select(
-        "provenance/matching-facts",
-        subjects=subjects,
-        predicates=[predicate] if isinstance(predicate, NamedNode) else _predicates(store, p, subjects),
-        objects=objects,
-        object_text=[o] if object_ is None else [],
-    )
-    return [(rows.node(row, "s"), rows.node(row, "p"), row["o"]) for row in found]  # type: ignore[misc]
-
-
-def _term(text: str) -> Term | None:
-    """A term given as such; None for a label."""
-    if text.startswith(("http://", "https://", "urn:")) and " " not in text:
-        text = f"<{text}>"
-    if not text.startswith(("<", '"')):
-        return None
-    try:
-        term = parse_term(text)
-    except ValueError as error:
-        raise UsageError(f"{text} is not an RDF term", hint="terms are written as in N-Triples") from error
-    if isinstance(term, NamedNode):
-        return term
-    if isinstance(term, Literal) and text.startswith('"'):
-        return term
-    raise UsageError(f"{text} cannot be part of a fact", hint="terms are written as in N-Triples")
-
-
-def _known(store: Store, name: str) -> list[NamedNode]:
-    things = _named(store, name)
-    if not things:
-        raise UsageError(f"nothing is called {name!r}", hint="labels are looked up as they are written")
-    return things
-
-
-def _predicates(store: Store, name: str, subjects: Sequence[NamedNode]) -> list[NamedNode]:
-    """As `_known`; a predicate of these subjects without a label (rdf:type, an imported one) is called as it
-    is shown, rdf:type also as in Turtle.
-    """
-    found = store.select("provenance/unlabelled-predicates", subjects=subjects)
-    unlabelled = [rows.node(row, "predicate") for row in found]
-    called = "type" if name == "a" else name
-    shown = [predicate for predicate in unlabelled if label_of(predicate, {}) == called]
-    return [*_named(store, name), *shown] or _known(store, name)
-
-
-def _named(store: Store, name: str) -> list[NamedNode]:
-    return [rows.node(row, "thing") for row in store.select("provenance/named", name=name)]
 
 
 def _fact(row: Row, labels: dict[str, str]) -> Fact:

@@ -357,6 +357,8 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
         if item.fact != shown:
             shown = item.fact
             page.paragraph(_fact(shown), "")
+            if item.removed:
+                page.paragraph(f"{item.removed}", "  ", "Does not hold: ")
         confidence = "" if item.confidence is None else f" · confidence {item.confidence:.2f}"
         page.paragraph(f"{_place(item.source)}{confidence}", "  ", "Source: ")
         if item.source.quote:

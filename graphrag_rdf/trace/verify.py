@@ -16,6 +16,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
@@ -43,7 +44,7 @@ def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> li
     |---|---|
     | session | the run was closed, with the question and last step that its outcome asks for |
     | chain | every step derives from the one before it, back to the question |
-    | edges | every selected fact is asserted, and contained in what was extracted or imported |
+    | edges | every selected fact is asserted and contained; one that a decision took out since is named |
     | quotes | every located quote stands at its offsets in its chunk and speaks of its fact |
     | sentences | every selected sentence lies within its chunk |
     | chunks | the text of every chunk still gives the chunk's IRI |
@@ -119,12 +120,29 @@ class _Verifier:
         found = self._select("check-edges")
         known = {rows.must(row, "item") for row in found}
         bad = [f"{iri}: its terms were erased" for iri in self._edge_items() if iri not in known]
+        decided = self._decided([row for row in found if not rows.truth(row, "asserted")])
         for row in found:
+            if rows.must(row, "item") in decided:
+                continue
             asserted, contained = rows.truth(row, "asserted"), rows.truth(row, "contained")
             missing = [w for w, holds in (("asserted", asserted), ("contained", contained)) if not holds]
             if missing:
                 bad.append(f"{self._name(row)} is no longer {' or '.join(missing)}")
-        return _check("edges", len(self._edge_items()), bad, "selected facts are asserted and contained")
+        count = len(self._edge_items())
+        if bad or not decided:
+            return _check("edges", count, bad, "selected facts are asserted and contained")
+        hold = f"{count - len(decided)} of {count} selected facts are asserted and contained"
+        return Check("edges", True, "; ".join([hold, *_some([*decided.values()])]))
+
+    def _decided(self, missing: Sequence[Row]) -> dict[str, str]:
+        """Of selections whose fact is asserted no more, those where a person decided so; the decision."""
+        facts = {rows.must(row, "item"): (row["s"], row["p"], row["o"]) for row in missing}
+        notes = decided_against(self._store, facts.values())  # type: ignore[arg-type]
+        return {
+            item: f"{self._names.get(item, item)} holds no more: {notes[fact]}"
+            for item, fact in facts.items()
+            if fact in notes
+        }
 
     def _edge_items(self) -> list[str]:
         return [selection.iri for selection in self._trace.selections if selection.chunk is None]

@@ -14,8 +14,9 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.text import TextIndex
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
-from graphrag_rdf.rdf.terms import double, integer, now
+from graphrag_rdf.rdf.terms import datetime_, double, integer, now
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.librarian import Librarian
 from tests.support.sample_stores import store_of
@@ -94,6 +95,40 @@ def a_lost_container(store: Spoiler) -> None:
 
 def a_lost_fact(store: Spoiler) -> None:
     store.drop(plain(fact_of_evidence(store)))
+
+
+def decided(store: Spoiler, *facts: Triple) -> FactDecision:
+    """The decision that a fact does not hold or, of two, that the second holds in its place."""
+    statements = [(fact.subject, fact.predicate, fact.object) for fact in facts]
+    old, new = (*statements, None)[:2]
+    iri = NamedNode("urn:graphrag-rdf:removal:1")
+    decision = FactDecision(iri, old, new, iris.agent("person"), "removal by hand", now())  # type: ignore[arg-type]
+    for quad in decision.quads():
+        store.add(*quad)
+    return decision
+
+
+def a_removed_fact(store: Spoiler) -> None:
+    fact = fact_of_evidence(store)
+    decided(store, fact)
+    store.drop(plain(fact))
+
+
+def a_removed_fact_that_is_asserted(store: Spoiler) -> None:
+    decided(store, fact_of_evidence(store))
+
+
+def a_lost_fact_whose_removal_was_taken_back(store: Spoiler) -> None:
+    a_removed_fact(store)
+    store.add(
+        NamedNode("urn:graphrag-rdf:removal:1"), PROV.invalidatedAtTime, datetime_(now()), Graphs.SYSTEM
+    )
+
+
+def a_correction_that_nothing_contains(store: Spoiler) -> None:
+    fact = fact_of_evidence(store)
+    decided(store, fact, Triple(fact.subject, fact.predicate, Literal("otherwise")))
+    store.drop(plain(fact))
 
 
 def an_uncontained_name(store: Spoiler) -> None:
@@ -381,6 +416,10 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     an_uncontained_fact: {"facts-contained"},
     a_lost_container: {"evidence-contained"},
     a_lost_fact: {"contained-asserted"},
+    a_removed_fact: set(),
+    a_removed_fact_that_is_asserted: {"retracted-asserted"},
+    a_lost_fact_whose_removal_was_taken_back: {"contained-asserted"},
+    a_correction_that_nothing_contains: {"corrections-contained"},
     an_uncontained_name: {"names-contained"},
     a_lost_name: {"contained-asserted"},
     an_untyped_container: {"containers-typed"},

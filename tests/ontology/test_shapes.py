@@ -14,6 +14,7 @@ TRIPLE_TERM_LINKS = {
     "https://trustgraph.ai/ns/edge",
     "https://w3id.org/graphrag-rdf/ns#formerlyContains",
     "https://w3id.org/graphrag-rdf/ns#retracts",
+    "https://w3id.org/graphrag-rdf/ns#assertsInstead",
 }
 
 PREFIXES = """

@@ -1,0 +1,201 @@
+"""Decisions of people about facts, for programs: `Engine.facts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.extract.literals import typed_literal
+from graphrag_rdf.ingest.fact_decisions import read_fact_decisions
+from graphrag_rdf.ingest.fact_edits import Edited, Person, correct_fact, remove_facts, undo_facts
+from graphrag_rdf.ingest.names import Minter
+from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
+from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.rdf.terms import local_name, typed
+from graphrag_rdf.steps.names import own_names
+from graphrag_rdf.store.updates import canonical_term
+from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+
+class Facts:
+    """What people decided about the facts of a store.
+
+    Facts are named by three terms or labels: see `trace.named_facts.facts_called`.
+
+    Raises:
+        UsageError: (its methods) when a fact or decision is unknown, or several are called so.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def decisions(self, *, every: bool = False) -> list[FactDecision]:
+        """Those that stand, in the order in which they were made.
+
+        Args:
+            every: also those that were taken back.
+        """
+        found = read_fact_decisions(self._engine.store)
+        return [decision for decision in found if every or decision.undone is None]
+
+    def remove(
+        self,
+        s: str,
+        p: str,
+        o: str,
+        *,
+        by: str | None = None,
+        reason: str | None = None,
+        with_sentences: bool = False,
+        dry_run: bool = False,
+    ) -> Edited:
+        """Decide that a fact does not hold, however often documents are read again.
+
+        Args:
+            by: the name of who decides.
+            reason: for people.
+            with_sentences: questions leave out the sentences, too, that it was quoted from.
+            dry_run: write nothing.
+
+        Returns:
+            what was decided: nothing, when the fact was removed before.
+        """
+        fact = one_fact(self._engine.store, s, p, o)
+        person = Person(by, reason)
+        return remove_facts(self._engine, [fact], person, with_sentences=with_sentences, dry_run=dry_run)
+
+    def correct(
+        self,
+        s: str,
+        p: str,
+        o: str,
+        *,
+        subject: str | None = None,
+        predicate: str | None = None,
+        object: str | None = None,  # noqa: A002 - as the option is called
+        by: str | None = None,
+        reason: str | None = None,
+        with_sentences: bool = False,
+        dry_run: bool = False,
+    ) -> Edited:
+        """Decide that another fact holds in the place of one.
+
+        Args:
+            subject, predicate, object: what is otherwise in the other fact, as terms or labels. A label that
+                nothing has makes a new thing of it. In the place of a literal the text of another one of its
+                datatype is taken, unless a term is given.
+
+        Raises:
+            UsageError: also when a text is none of the literal's datatype, or the other fact was removed.
+        """
+        fact = one_fact(self._engine.store, s, p, o)
+        names: dict[NamedNode, str] = {}
+        is_type = (predicate is None and fact[1] == RDF.type) or predicate == "a"
+        instead: Statement = (
+            fact[0] if subject is None else self._thing(subject, "entity", names),
+            self._predicate(fact[1], predicate, names),
+            self._object(fact[2], object, "type" if is_type else "entity", names),
+        )
+        return correct_fact(
+            self._engine,
+            fact,
+            instead,
+            Person(by, reason),
+            names=names.items(),
+            with_sentences=with_sentences,
+            dry_run=dry_run,
+        )
+
+    def undo(self, names: Sequence[str], *, dry_run: bool = False) -> Edited:
+        """Take decisions back, named by IRI; they stay on record."""
+        standing = {decision.iri.value: decision for decision in self.decisions()}
+        for name in names:
+            if name not in standing:
+                raise UsageError(
+                    f"no decision about a fact that stands has the IRI {name}",
+                    hint="graphrag-rdf facts list shows them",
+                )
+        found = [standing[name] for name in dict.fromkeys(names)]
+        return undo_facts(self._engine, found, dry_run=dry_run)
+
+    def undo_about(self, s: str, p: str, o: str, *, dry_run: bool = False) -> Edited:
+        """Take back what was decided about a fact that does not hold."""
+        fact = one_fact(self._engine.store, s, p, o)
+        found = [decision for decision in self.decisions() if decision.fact == fact]
+        if not found:
+            raise UsageError(
+                f"nothing was decided about ({s}, {p}, {o})", hint="graphrag-rdf facts list --all"
+            )
+        return undo_facts(self._engine, found, dry_run=dry_run)
+
+    # --- what a correction says --------------------------------------------------------------------
+
+    def _predicate(self, old: NamedNode, given: str | None, names: dict[NamedNode, str]) -> NamedNode:
+        if given is None:
+            return old
+        return RDF.type if given == "a" else self._thing(given, "relation", names)
+
+    def _object(self, old: Term, given: str | None, kind: str, names: dict[NamedNode, str]) -> Term:
+        if given is None:
+            return old
+        term = given_term(given)
+        if term is not None:
+            return canonical_term(term)  # type: ignore[return-value]
+        if isinstance(old, Literal):
+            return _literal_like(old, given)
+        return self._thing(given, kind, names)
+
+    def _thing(self, given: str, kind: str, names: dict[NamedNode, str]) -> NamedNode:
+        """What is called so or, when nothing is, a new thing of that name.
+
+        Raises:
+            UsageError: when several are, or a literal is given.
+        """
+        term = given_term(given)
+        if isinstance(term, Literal):
+            raise UsageError(f"{given} is a literal", hint="only the object of a fact may be one")
+        if term is not None:
+            if not self._engine.store.select("retrieval/labels", things=[term]):
+                names[term] = local_name(term.value).replace("-", " ")
+            return term
+        mint = Minter(self._engine.settings.extract.namespace)
+        make = {"entity": mint.entity, "relation": mint.relation, "type": mint.type}[kind]
+        called = [thing for thing in things_called(self._engine.store, given) if self._is(thing, kind)]
+        own = own_names(given, [thing.value for thing in called])
+        if len(own) > 1:
+            raise UsageError(f"{given!r} names several things: {', '.join(own)}", hint="use the IRI")
+        if own:
+            return NamedNode(own[0])
+        try:
+            thing = make(given)
+        except ValueError:
+            raise UsageError(f"{given!r} names nothing", hint="give a label or an IRI") from None
+        names[thing] = " ".join(given.split())
+        return thing
+
+    def _is(self, thing: NamedNode, kind: str) -> bool:
+        entity = bool(self._engine.store.select("retrieval/canonical", entities=[thing]))
+        return entity == (kind == "entity")
+
+
+def _literal_like(old: Literal, text: str) -> Literal:
+    """A literal of the same datatype, or of one of its family: a year for a day.
+
+    Raises:
+        UsageError: when the text is none of it.
+    """
+    if old.language:
+        return Literal(text, language=old.language)
+    value, datatype, fits = typed_literal(text, old.datatype.value)
+    if not fits:
+        raise UsageError(
+            f"{text!r} is no {local_name(old.datatype.value)}, as {old.value!r} is",
+            hint="give a term as in N-Triples: a text in double quotes, or <http://…>",
+        )
+    return typed(value, datatype)

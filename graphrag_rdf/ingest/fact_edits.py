@@ -1,0 +1,329 @@
+"""Removing and correcting facts by hand, and taking that back.
+
+Each act is one transaction. What documents were found to say stays contained, with its evidence; the graph of
+facts follows the decisions that stand. A correction asserts another fact, contained in a subgraph of its own
+that says who made it and of what it is a revision.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.decisions import read_groups
+from graphrag_rdf.ingest.fact_decisions import Withheld, read_fact_decisions
+from graphrag_rdf.ingest.names import KnownNames, settle, unsettled
+from graphrag_rdf.ingest.resolution import PERSON, person_quads
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, text_of_statement
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import now, text_of
+from graphrag_rdf.store.base import Changes
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+_NAMES = (RDFS.label, SKOS.altLabel)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who decides, and why.
+
+    Attributes:
+        name: of the person; None for whoever sits at the computer.
+        reason: for people; it must not quote documents.
+    """
+
+    name: str | None = None
+    reason: str | None = None
+
+    @property
+    def node(self) -> NamedNode:
+        """The agent."""
+        return iris.person(self.name) if self.name else PERSON
+
+    def label(self, kind: str) -> str:
+        """`removal by …`."""
+        return f"{kind} by {self.name or 'hand'}"
+
+
+@dataclass(slots=True)
+class Edited:
+    """What an act did, or would do.
+
+    Attributes:
+        decisions: that were made, or taken back.
+        facts: that hold no more.
+        asserted: facts that hold now and did not.
+        sentences: from which the facts were quoted; questions may still use them unless the decision says no.
+        also: facts that say the same of an entity that is one with one of the fact's, and still hold.
+        entities: new ones.
+    """
+
+    decisions: list[FactDecision] = field(default_factory=list)
+    facts: list[Statement] = field(default_factory=list)
+    asserted: list[Statement] = field(default_factory=list)
+    sentences: list[NamedNode] = field(default_factory=list)
+    also: list[Statement] = field(default_factory=list)
+    entities: list[NamedNode] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """The keys of `facts remove|correct|undo --format json`."""
+        return {
+            "decisions": [decision.as_json() for decision in self.decisions],
+            "removed": {"chunks": 0, "facts": len(self.facts), "entities": 0},
+            "kept_facts": len(self.also),
+            "asserted": [_spelled(fact) for fact in self.asserted],
+            "sentences": [sentence.value for sentence in self.sentences],
+            "also": [_spelled(fact) for fact in self.also],
+            "entities": [entity.value for entity in self.entities],
+        }
+
+
+def remove_facts(
+    engine: Engine,
+    facts: Iterable[Statement],
+    person: Person | None = None,
+    *,
+    with_sentences: bool = False,
+    dry_run: bool = False,
+) -> Edited:
+    """Decide that facts do not hold.
+
+    Args:
+        with_sentences: questions leave out the sentences, too, that the facts were quoted from.
+        dry_run: write nothing.
+
+    Returns:
+        what was decided; about a fact that is removed already nothing is.
+
+    Raises:
+        UsageError: when a fact is a name, or not one that anything contains.
+    """
+    person = person or Person()
+    before = read_fact_decisions(engine.store)
+    out = Edited()
+    for fact in dict.fromkeys(facts):
+        if fact in Withheld(before):
+            continue
+        _require_contained(engine, fact)
+        decision = _decision(before, person, fact, None, with_sentences=with_sentences)
+        _note(engine, decision, out)
+    if not dry_run:
+        _commit(engine, person, out, Changes(add=_quads(out), remove=_assertions(out.facts)))
+    return out
+
+
+def correct_fact(
+    engine: Engine,
+    fact: Statement,
+    instead: Statement,
+    person: Person | None = None,
+    *,
+    names: Iterable[tuple[NamedNode, str]] = (),
+    with_sentences: bool = False,
+    dry_run: bool = False,
+) -> Edited:
+    """Decide that another fact holds in the place of one.
+
+    Args:
+        names: how the new things are called that the other fact speaks of.
+        with_sentences, dry_run: as of `remove_facts`.
+
+    Raises:
+        UsageError: as `remove_facts`; when both are the same, or one of them was removed before.
+    """
+    person = person or Person()
+    if fact == instead:
+        raise UsageError("the correction says what the fact says", hint="give another --object, or none")
+    if instead[1] in _NAMES:
+        raise UsageError("a correction cannot be a name", hint=_OF_NAMES)
+    before = read_fact_decisions(engine.store)
+    for one in (fact, instead):
+        if one in Withheld(before):
+            (known, *_) = [d for d in before if d.undone is None and d.fact == one]
+            raise UsageError(
+                f"{text_of_statement(one)} was removed before: {known.label}",
+                hint=f"take that back first: graphrag-rdf facts undo {known.iri.value}",
+            )
+    _require_contained(engine, fact)
+    decision = _decision(before, person, fact, instead, with_sentences=with_sentences)
+    out = Edited(asserted=[instead])
+    evidence = _note(engine, decision, out)
+    changes = Changes(add=[*_quads(out), *decision.provenance(evidence)], remove=_assertions(out.facts))
+    changes.add += prov.contained(decision.subgraph, *instead)
+    changes.add += _names(engine, decision, names, out)
+    if not dry_run:
+        _commit(engine, person, out, changes)
+    return out
+
+
+def undo_facts(engine: Engine, decisions: Sequence[FactDecision], *, dry_run: bool = False) -> Edited:
+    """Take decisions about facts back: they stay, marked, and facts hold as they did before."""
+    moment = now()
+    out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
+    taken = {decision.iri for decision in decisions}
+    standing = [d for d in read_fact_decisions(engine.store) if d.iri not in taken]
+    withheld = Withheld(standing)
+    facts = list(dict.fromkeys(decision.fact for decision in decisions))
+    out.asserted = [fact for fact in facts if fact not in withheld and _containers(engine, fact)]
+    corrections = [decision for decision in decisions if decision.instead is not None]
+    own = {decision.subgraph for decision in corrections}
+    for correction in corrections:
+        if correction.instead is not None and _containers(engine, correction.instead) <= own:
+            out.facts.append(correction.instead)
+    if dry_run or not decisions:
+        return out
+    changes = Changes(
+        updates=[
+            ("facts/undo", {"decisions": [decision.iri for decision in decisions], "now": moment}),
+            ("facts/assert-again", {"candidates": facts}),
+        ]
+    )
+    if subgraphs := [decision.subgraph for decision in corrections]:
+        named = engine.store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
+        things = {row["s"] for row in named if row["p"] in _NAMES}
+        changes.updates += [
+            ("facts/retire-subgraphs", {"subgraphs": subgraphs, "now": moment}),
+            ("ingest/retract-facts", {"candidates": [d.instead for d in corrections]}),
+        ]
+        changes.add += unsettled(sorted((node for node in things if isinstance(node, NamedNode)), key=str))
+    _settle(engine, changes, out)
+    return out
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+_OF_NAMES = "names are elected from what documents call things; entities merge and split say what is one"
+
+
+def _require_contained(engine: Engine, fact: Statement) -> None:
+    if fact[1] in _NAMES:
+        raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
+    if not _containers(engine, fact):
+        raise UsageError(
+            f"nothing that is stored says {text_of_statement(fact)}",
+            hint="graphrag-rdf source fact S P O shows where a fact comes from",
+        )
+
+
+def _containers(engine: Engine, fact: Statement) -> set[NamedNode]:
+    return {_node(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
+
+
+def _decision(
+    before: Sequence[FactDecision],
+    person: Person,
+    fact: Statement,
+    instead: Statement | None,
+    *,
+    with_sentences: bool,
+) -> FactDecision:
+    """A decision whose IRI depends on who decides what, and how often that was decided before."""
+    kind = "removal" if instead is None else "correction"
+    made = Counter((d.by, d.fact, d.instead) for d in before)
+    number = made[person.node, fact, instead]
+    parts = [str(term) for term in (*fact, *(instead or ()))]
+    return FactDecision(
+        iris.decision(kind, person.node.value, *parts, number),
+        fact,
+        instead,
+        person.node,
+        person.label(kind),
+        _moment(before),
+        person.reason,
+        with_sentences,
+    )
+
+
+def _moment(before: Sequence[FactDecision]) -> datetime:
+    """Now, and never before a decision that was made: their order counts."""
+    return max([now(), *(decision.made for decision in before)])
+
+
+def _note(engine: Engine, decision: FactDecision, out: Edited) -> list[NamedNode]:
+    """Take a decision into what was done; what reifies its fact."""
+    store, fact = engine.store, decision.fact
+    rows = store.select("facts/evidence", edges=[fact])
+    out.decisions.append(decision)
+    out.facts.append(fact)
+    out.sentences += dict.fromkeys(_node(row["sentence"]) for row in rows if "sentence" in row)
+    if isinstance(fact[0], NamedNode):
+        also = store.select("facts/said-also", edges=[fact])
+        out.also += [(_node(row["s"]), _node(row["p"]), row["o"]) for row in also]  # type: ignore[misc]
+    return list(dict.fromkeys(_node(row["evidence"]) for row in rows))
+
+
+# --- what is written -----------------------------------------------------------------------------
+
+
+def _quads(out: Edited) -> list[Quad]:
+    return [quad for decision in out.decisions for quad in decision.quads()]
+
+
+def _assertions(facts: Iterable[Statement]) -> list[Quad]:
+    return [prov.fact(*fact) for fact in facts]
+
+
+def _names(
+    engine: Engine, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
+) -> Iterable[Quad]:
+    """The name of each thing that a correction speaks of, contained in its subgraph, so that the name lives
+    as long as the fact; and canonical links of new entities.
+    """
+    assert decision.instead is not None  # noqa: S101 - checked by the caller
+    s, p, o = decision.instead
+    spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
+    named = dict(names)
+    for row in engine.store.select("retrieval/labels", things=spoken_of):
+        named.setdefault(_node(row["thing"]), text_of(row["label"]))
+    known = KnownNames(engine.store)
+    known.load(named)
+    groups = read_groups(engine.store)
+    entities = {s, *([o] if p != RDF.type else [])}
+    for thing, name in named.items():
+        if thing in entities and known.is_new(thing):
+            out.entities.append(thing)
+            yield Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED)
+            if thing in groups:
+                known.contest(thing)
+        if prop := known.add(thing, name):
+            yield prov.fact(thing, prop, Literal(name))
+        yield prov.contains(decision.subgraph, thing, RDFS.label, Literal(name))
+    yield from unsettled(known.take_contested())
+
+
+def _commit(engine: Engine, person: Person, out: Edited, changes: Changes) -> None:
+    if not out.decisions:
+        return
+    if person.name is not None:
+        changes.add += person_quads(person.node, person.name)
+    _settle(engine, changes, out)
+
+
+def _settle(engine: Engine, changes: Changes, out: Edited) -> None:
+    """Commit, elect labels, and let the indexes follow."""
+    engine.indexer.recover()
+    engine.store.commit(changes)
+    touched = {fact[0] for fact in (*out.facts, *out.asserted)}
+    engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
+    engine.indexer.flush(final=True)
+
+
+def _spelled(fact: Statement) -> dict[str, str]:
+    return {name: str(term) for name, term in zip("spo", fact, strict=True)}
+
+
+def _node(term: object) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term
+
+
+__all__ = ["Edited", "Person", "correct_fact", "remove_facts", "undo_facts"]

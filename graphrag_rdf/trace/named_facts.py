@@ -1,0 +1,225 @@
+"""Facts by what people call them: labels as they are written, else without regard to case, or terms.
+
+Facts that somebody removed are found too, so that it can be told why they are not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NoReturn, TypeAlias
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.sparql.parameters import parse_term
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.labels import label_of, read_labels
+
+Term: TypeAlias = NamedNode | Literal
+Edge: TypeAlias = tuple[NamedNode, NamedNode, Term]
+
+_SHOWN = 5
+"""Candidates that an error names."""
+_LOOKED_AT = 500
+"""Names, and facts, from among which they are chosen."""
+_ALIKE = 60
+"""Percent of equal characters at which a name is worth suggesting."""
+_TERMS = "give labels, or terms as in <http://…>; retrieve shows facts"
+
+
+def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
+    """The facts that three terms or labels name.
+
+    Args:
+        s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases; an
+            object may also be the text of a literal. Three terms are taken as they are. Labels match as they
+            are written or, where no fact is found so, without regard to case.
+
+    Returns:
+        one or more: labels that several things have name every fact that matches.
+
+    Raises:
+        UsageError: when a term is malformed, nothing is called so, or there is no such fact; what is called
+            nearly so is named.
+    """
+    terms = [_term(text) for text in (s, p, o)]
+    subject, predicate, object_ = terms
+    if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
+        return [(subject, predicate, object_)]
+    looked_up = _LookUp(store, (s, p, o), terms)
+    for alike in (False, True):
+        if found := looked_up.facts(alike=alike):
+            return found
+    looked_up.complain()
+
+
+def one_fact(store: Store, s: str, p: str, o: str) -> Edge:
+    """The one fact that three terms or labels name.
+
+    Raises:
+        UsageError: as `facts_called`, and when there are several, which are named.
+    """
+    found = facts_called(store, s, p, o)
+    if len(found) > 1:
+        labels = read_labels(store, [term for fact in found for term in fact])
+        raise UsageError(
+            f"({s}, {p}, {o}) names {len(found)} facts",
+            hint=f"give the terms of one: {_listed(_spelled(fact, labels) for fact in found)}",
+        )
+    return found[0]
+
+
+def things_called(store: Store, name: str) -> list[NamedNode]:
+    """The things that have a label or alias, as it is written, else without regard to case."""
+    exact = store.select("provenance/named", name=name)
+    found = exact or store.select("provenance/named-alike", names=[name.lower()])
+    return list(dict.fromkeys(rows.node(row, "thing") for row in found))
+
+
+def given_term(text: str) -> Term | None:
+    """A term given as such, in N-Triples or as a bare IRI; None for a label.
+
+    Raises:
+        UsageError: when it is malformed, or cannot be part of a fact.
+    """
+    return _term(text)
+
+
+class _LookUp:
+    """Three labels or terms, looked up in the store."""
+
+    def __init__(self, store: Store, names: tuple[str, str, str], terms: Sequence[Term | None]) -> None:
+        self._store = store
+        self._names = names
+        self._terms = terms
+        self._alike: dict[str, list[NamedNode]] | None = None
+
+    def facts(self, *, alike: bool) -> list[Edge]:
+        """The facts that match, or else those that did before they were removed."""
+        subjects = self._nodes(0, alike=alike)
+        predicates = self._predicates(subjects, alike=alike) if subjects else []
+        object_ = self._terms[2]
+        objects: Sequence[Term] = [object_] if object_ is not None else self._nodes(2, alike=alike)
+        text = self._names[2] if object_ is None else None
+        if not subjects or not predicates:
+            return []
+        found = self._store.select(
+            "provenance/matching-facts",
+            subjects=subjects,
+            predicates=predicates,
+            objects=objects,
+            object_text=[] if text is None else [text],
+            alike=alike,
+        )
+        if found:
+            return [_edge(row) for row in found]
+        removed = [_edge(row) for row in self._store.select("facts/decisions")]
+        return [
+            fact
+            for fact in dict.fromkeys(removed)
+            if fact[0] in subjects
+            and fact[1] in predicates
+            and (fact[2] in objects or (text is not None and _reads(fact[2], text, alike=alike)))
+        ]
+
+    def _nodes(self, place: int, *, alike: bool) -> list[NamedNode]:
+        term, name = self._terms[place], self._names[place]
+        if term is not None:
+            return [term] if isinstance(term, NamedNode) else []
+        if not alike:
+            return [rows.node(row, "thing") for row in self._store.select("provenance/named", name=name)]
+        if self._alike is None:
+            wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if t is None]
+            self._alike = {}
+            for row in self._store.select("provenance/named-alike", names=wanted):
+                self._alike.setdefault(rows.must(row, "name"), []).append(rows.node(row, "thing"))
+        return self._alike.get(name.lower(), [])
+
+    def _predicates(self, subjects: Sequence[NamedNode], *, alike: bool) -> list[NamedNode]:
+        """A predicate of these subjects without a label (rdf:type, an imported one) is called as it is shown,
+        rdf:type also as in Turtle.
+        """
+        known = self._nodes(1, alike=alike)
+        if self._terms[1] is not None:
+            return known
+        called = "type" if self._names[1] == "a" else self._names[1]
+        found = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
+        unlabelled = [rows.node(row, "predicate") for row in found]
+        return [*known, *(p for p in unlabelled if _same(label_of(p, {}), called, alike=alike))]
+
+    def complain(self) -> NoReturn:
+        """Say what was not found, and what is called nearly so."""
+        s, p, o = self._names
+        subjects = self._nodes(0, alike=True)
+        if not subjects:
+            near = names_like(self._store, s)
+            hint = f"did you mean {_listed((f'“{one}”' for one in near), ' or ')}?" if near else _TERMS
+            raise UsageError(f"nothing is called {s!r}", hint=hint)
+        near_facts = self._facts_near(subjects, f"{p} {o}")
+        hint = f"there is: {_listed(near_facts)}" if near_facts else _TERMS
+        raise UsageError(f"there is no fact ({s}, {p}, {o})", hint=hint)
+
+    def _facts_near(self, subjects: Sequence[NamedNode], text: str) -> list[str]:
+        from rapidfuzz import fuzz, process
+
+        found = self._store.select("provenance/facts-of", subjects=subjects, limit=_LOOKED_AT)
+        edges = [_edge(row) for row in found]
+        labels = read_labels(self._store, [term for edge in edges for term in edge])
+        said = {edge: " ".join(label_of(term, labels) for term in edge[1:]) for edge in edges}
+        best = process.extract(text, said, scorer=fuzz.ratio, processor=str.lower, limit=_SHOWN)
+        return [f"({', '.join(label_of(term, labels) for term in edge)})" for _, _, edge in best]
+
+
+def names_like(store: Store, name: str) -> list[str]:
+    """Names that look like one that nothing has, the likest first."""
+    from rapidfuzz import fuzz, process
+
+    words = [word for word in re.findall(r"\w+", name.lower()) if len(word) > 1] or [name.lower()]
+    pieces = sorted({piece for word in words for piece in (word, word[:4], word[-4:])})
+    found = store.select("provenance/names-like", pieces=pieces, limit=_LOOKED_AT)
+    names = sorted({rows.must(row, "name") for row in found})
+    best = process.extract(name, names, scorer=fuzz.ratio, processor=str.lower, limit=3, score_cutoff=_ALIKE)
+    return [one for one, _, _ in best]
+
+
+def _listed(items: Iterable[str], joint: str = "; ") -> str:
+    """The first few, and how many more there are."""
+    found = list(items)
+    more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+    return joint.join([*found[:_SHOWN], *more])
+
+
+def _spelled(fact: Edge, labels: dict[str, str]) -> str:
+    """A fact as it can be given again, and in words."""
+    terms = " ".join(f"'{term}'" for term in fact)
+    return f"{terms} ({' '.join(label_of(term, labels) for term in fact)})"
+
+
+def _reads(term: Term, text: str, *, alike: bool) -> bool:
+    return isinstance(term, Literal) and _same(term.value, text, alike=alike)
+
+
+def _same(one: str, other: str, *, alike: bool) -> bool:
+    return one.lower() == other.lower() if alike else one == other
+
+
+def _term(text: str) -> Term | None:
+    if text.startswith(("http://", "https://", "urn:")) and " " not in text:
+        text = f"<{text}>"
+    if not text.startswith(("<", '"')):
+        return None
+    try:
+        term = parse_term(text)
+    except ValueError as error:
+        raise UsageError(f"{text} is not an RDF term", hint="terms are written as in N-Triples") from error
+    if isinstance(term, NamedNode):
+        return term
+    if isinstance(term, Literal) and text.startswith('"'):
+        return term
+    raise UsageError(f"{text} cannot be part of a fact", hint="terms are written as in N-Triples")
+
+
+def _edge(row: Row) -> Edge:
+    return rows.node(row, "s"), rows.node(row, "p"), row["o"]  # type: ignore[return-value]

@@ -1,0 +1,15 @@
+# name: facts/assert-again
+# kind: update
+# summary: Assert those of these facts that a subgraph contains, once no decision retracts them any more.
+# params:
+#   candidates: {type: "(iri, iri, term)[]", sample: [["http://trustgraph.ai/e/ada", "http://trustgraph.ai/r/knows", "<http://trustgraph.ai/e/bob>"]]}
+INSERT { {% call facts() %}?s ?p ?o .{% endcall %} } WHERE {
+  {{ values("?s ?p ?o", candidates) }}
+  FILTER EXISTS { GRAPH <urn:graph:source> { {{ contains("?subgraph", "?s", "?p", "?o") }} } }
+  FILTER NOT EXISTS {
+    GRAPH <urn:graph:system> {
+      {{ retracts("?decision", "?s", "?p", "?o") }}
+      FILTER NOT EXISTS { ?decision prov:invalidatedAtTime ?undone }
+    }
+  }
+}

@@ -1,0 +1,92 @@
+"""`facts`: removing and correcting by hand on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.support.commands import Run
+
+BORN = ["Andrew Orr", "was born in", "Arnhythe"]
+
+
+def test_remove_list_and_undo(run: Run, store: Path) -> None:
+    dry = run("facts", "remove", *BORN, "--dry-run", "--format", "json").json
+    assert dry["dry_run"]
+    assert dry["removed"] == {"chunks": 0, "facts": 1, "entities": 0}
+    assert "nothing was written" in run("facts", "remove", *BORN, "--dry-run").out
+    made = run("facts", "remove", *BORN, "--reason", "misread", "--by", "R. T.", "--format", "json").json
+    assert (made["kept_facts"], len(made["sentences"])) == (0, 1)
+    [listed] = run("facts", "list", "--format", "json").json
+    assert made["decisions"] == [listed]
+    assert listed["reason"] == "misread"
+    assert listed["by"].startswith("urn:graphrag-rdf:person:")
+    assert "(Andrew Orr, was born in, Arnhythe)" in run("facts", "list").out
+    again = run("facts", "remove", *BORN)
+    assert (again.code, again.out) == (0, "it was removed before\n")
+    assert run("check", "--shapes").code == 0
+    [source] = run("source", "fact", *BORN, "--format", "json").json
+    assert source["removed"]["iri"] == listed["iri"]
+    assert "Does not hold: removal by R. T." in run("source", "fact", *BORN).out
+    undone = run("facts", "undo", listed["iri"], "--format", "json").json
+    assert undone["asserted"] == [listed["fact"]]
+    assert run("facts", "list", "--format", "json").json == []
+    assert "taken back" in run("facts", "list", "--all").out
+    assert run("facts", "undo", listed["iri"]).code == 2
+    assert run("check").code == 0
+
+
+def test_correct_and_undo(run: Run, store: Path) -> None:
+    how = ["--object", "Tarnay", "--with-sentences", "--format", "json"]
+    made = run("facts", "correct", *BORN, *how).json
+    assert made["asserted"][0]["o"] == "<http://trustgraph.ai/e/tarnay>"
+    answer = run("ask", "Where was Andrew Orr born?", "--format", "json").json
+    titles = {source["title"] for source in answer["sources"]}
+    assert "correction by hand" in titles
+    shown = run("source", "fact", "Andrew Orr", "was born in", "Tarnay")
+    assert "correction by hand" in shown.out
+    assert run("check", "--shapes").code == 0
+    assert "holds: (Andrew Orr, was born in, Arnhythe)" in run("facts", "correct", "--undo", *BORN).out
+    assert run("facts", "remove", "--undo", *BORN).code == 2
+    assert run("check").code == 0
+
+
+def test_questions_still_use_the_sentence_and_are_told_so(run: Run, store: Path) -> None:
+    assert "--with-sentences" in run("facts", "remove", *BORN).err
+    run("facts", "remove", "--undo", *BORN)
+    assert run("facts", "remove", *BORN, "--with-sentences").err == ""
+    assert "Arnhythe" not in run("ask", "Where was Andrew Orr born?").out
+
+
+def test_names_regardless_of_case_and_what_is_meant(run: Run, store: Path) -> None:
+    assert run("facts", "remove", "andrew ORR", "Was Born In", "arnhythe", "--dry-run").code == 0
+    assert run("source", "fact", "andrew orr", "designed", "drumlaw head lighthouse").code == 0
+    near = run("source", "fact", "Andrw Orr", "designed", "x")
+    assert near.code == 2
+    assert "did you mean “Andrew Orr”?" in near.err
+    near = run("facts", "remove", "Andrew Orr", "was born at", "Arnhyte")
+    assert near.code == 2
+    assert "there is: (Andrew Orr, was born in, Arnhythe)" in " ".join(near.err.split())
+
+
+def test_several_facts_are_named(run: Run, store: Path, folder: Path) -> None:
+    (folder / "more.nt").write_text(
+        '<urn:orr> <http://www.w3.org/2000/01/rdf-schema#label> "Andrew Orr" .\n'
+        "<urn:orr> <http://trustgraph.ai/r/was-born-in> <http://trustgraph.ai/e/arnhythe> .\n"
+    )
+    run("import", "more.nt")
+    found = run("facts", "remove", *BORN)
+    assert found.code == 2
+    assert "names 2 facts" in found.err
+    assert "'<urn:orr>' '<http://trustgraph.ai/r/was-born-in>'" in " ".join(found.err.split())
+    assert run("facts", "remove", "urn:orr", *BORN[1:]).code == 0
+    assert run("facts", "remove", *BORN).code == 0
+
+
+def test_wrong_usage(run: Run, store: Path) -> None:
+    assert "--object" in run("facts", "correct", *BORN).err
+    assert run("facts", "remove", "--undo", *BORN, "--reason", "x").code == 2
+    assert "nothing was decided" in run("facts", "remove", "--undo", *BORN).err
+    assert run("facts", "correct", *BORN, "--subject", '"a text"').code == 2
+    date = ["Drumlaw Head Lighthouse", "http://trustgraph.ai/r/x", '"1"']
+    assert run("facts", "remove", *date).code == 2
+    assert run("facts", "list").out == "nothing was decided\n"

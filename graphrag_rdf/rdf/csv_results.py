@@ -13,6 +13,7 @@ from typing import Protocol
 
 from pyoxigraph import Literal, NamedNode, QuerySolutions, Triple
 
+_LINE_ENDS = {"text/csv": b"\r\n", "text/tab-separated-values": b"\n"}
 _SPECIAL = frozenset('",\r\n')
 _ROWS = 256
 """Rows that are written at once."""
@@ -23,6 +24,14 @@ class Output(Protocol):
 
     def write(self, data: bytes, /) -> object:
         """Some."""
+
+
+def line_end(media_type: str) -> bytes:
+    """What is put behind a truth value, so that it is a line where rows are lines; empty in other formats.
+
+    The specification has no form of a truth value; engines differ, and ours writes the word alone.
+    """
+    return _LINE_ENDS.get(media_type.partition(";")[0], b"")
 
 
 def write_csv(found: QuerySolutions, output: Output) -> None:

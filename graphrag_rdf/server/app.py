@@ -141,6 +141,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
         exception_handlers=dict.fromkeys((problems.Problem, HTTPException, GraphRagError), errors.on_error),
     )
     app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
+    app.state.gate = gate
     app.state.lane = Lane(service, gate, metrics)
     app.router.redirect_slashes = False
     return app

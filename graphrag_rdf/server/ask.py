@@ -17,6 +17,7 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.access import Access, require
 from graphrag_rdf.server.body import read_body
 from graphrag_rdf.server.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.guard import Gate
 from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest, read_request
@@ -84,15 +85,18 @@ async def retrieve(request: Request) -> Response:
 async def ask_socket(socket: WebSocket) -> None:
     """Questions one after the other over a WebSocket; each message of a run is one JSON text.
 
-    A question may carry `token`, since pages cannot send headers here. Whatever the client sends while a run
-    is under way cancels it.
+    A question may carry `token`, since pages cannot send headers here. Each counts as a request. Whatever the
+    client sends while a run is under way cancels it.
     """
     await socket.accept()
     service = service_of(socket)
+    gate: Gate = socket.app.state.gate
     try:
         while True:
+            text = await socket.receive_text()
             try:
-                await _answer_on(socket, service, await socket.receive_text())
+                gate.count(socket.scope)
+                await _answer_on(socket, service, text)
             except Problem as problem:
                 await socket.send_json({"kind": "error", "error": problem.document()})
             except GraphRagError as error:

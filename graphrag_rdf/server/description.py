@@ -11,13 +11,14 @@ from collections.abc import Iterator
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, Literal, NamedNode, Triple
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, RDFS, Graphs, Namespace
 from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.negotiation import negotiate
 from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.representations import HTML
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
 
 SD = Namespace("http://www.w3.org/ns/sparql-service-description#")
@@ -31,13 +32,17 @@ _LISTED = 1000
 def describe_service(request: Request) -> Response:
     """The description, in the RDF format that the client likes best.
 
+    Who prefers a page, as browsers do, is led to the one for queries.
+
     Raises:
         Problem: 406 when it takes no RDF.
     """
     service = service_of(request)
-    choice = negotiate(request.headers.get("accept"), GRAPHS)
+    choice = negotiate(request.headers.get("accept"), (*GRAPHS, HTML))
     if choice is None:
-        raise Problem(406, "the service description comes in RDF formats")
+        raise Problem(406, "the service description comes in RDF formats, or as a page")
+    if choice.format is HTML:
+        return RedirectResponse("/sparql-editor", 303, {"Vary": "Accept"})
     endpoint, dataset = NamedNode(address_of(request)), dataset_iri(site_of(request))
     data = ox.serialize(
         _triples(service, endpoint, dataset),

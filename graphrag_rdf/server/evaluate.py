@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 import pyoxigraph as ox
 from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
-from graphrag_rdf.rdf.csv_results import write_csv
+from graphrag_rdf.rdf.csv_results import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.server.formats import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
 from graphrag_rdf.server.inspect import NO_CALLS
@@ -140,6 +140,8 @@ def _query(store: ox.Store, job: Job, output: Output) -> None:
             write_csv(found, bounded)
             return
         found.serialize(bounded, format=RESULTS_BY_TYPE[wanted.media_type].engine)  # type: ignore[arg-type]
+        if isinstance(found, ox.QueryBoolean):
+            bounded.write(line_end(wanted.media_type))
     finally:
         del found
 

@@ -53,10 +53,17 @@ class Gate:
         reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
         place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
         self._check_place(*place, reads)
-        address = scope["client"][0] if scope.get("client") else "local"
-        self._rate.take(address)  # also before the token: guessing is slow
+        self.count(scope)  # also before the token: guessing is slow
         role, token = self._access.identify(known.get(b"authorization"))
-        scope["state"].update(role=role, token=token, client=token or address)
+        scope["state"].update(role=role, token=token, client=token or _address(scope))
+
+    def count(self, scope: Scope) -> None:
+        """Count a request of a client; of a WebSocket, each of its messages is one.
+
+        Raises:
+            Problem: 429 when there were too many.
+        """
+        self._rate.take(_address(scope))
 
     def _place(
         self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None, reads: bool
@@ -105,6 +112,10 @@ class Guard:
                 await problem.response()(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def _address(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else "local"
 
 
 @lru_cache(maxsize=256)

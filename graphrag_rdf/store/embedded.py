@@ -19,7 +19,7 @@ import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Triple
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
-from graphrag_rdf.rdf.csv_results import write_csv
+from graphrag_rdf.rdf.csv_results import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
@@ -106,6 +106,8 @@ class EmbeddedStore(TemplateStore):
                 return
             assert isinstance(found, QuerySolutions | QueryBoolean)  # noqa: S101
             found.serialize(output, format=result_format)
+            if isinstance(found, QueryBoolean):
+                output.write(line_end(result_format.media_type))
 
     @property
     def engine(self) -> ox.Store:

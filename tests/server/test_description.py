@@ -62,3 +62,24 @@ def test_every_format_that_it_names_is_written(client: httpx.Client) -> None:
 
 def test_it_is_not_acceptable_as_csv(client: httpx.Client) -> None:
     assert client.get("/sparql", headers={"Accept": "text/csv"}).status_code == 406
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize("path", ["/sparql", "/sparql/", "/query"])
+@pytest.mark.parametrize("accept", ["text/html", BROWSER])
+def test_a_browser_is_led_to_the_page_for_queries(path: str, accept: str, client: httpx.Client) -> None:
+    found = client.get(path, headers={"Accept": accept})
+    assert found.status_code == 303
+    assert found.headers["vary"] == "Accept"
+    page = client.get(found.headers["location"], headers={"Accept": accept})
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/turtle, text/html;q=0.9", "application/rdf+xml, text/html;q=0.5", "*/*"]
+)
+def test_who_prefers_rdf_to_pages_gets_rdf(accept: str, client: httpx.Client) -> None:
+    described(client.get("/sparql", headers={"Accept": accept}))

@@ -243,6 +243,50 @@ def test_every_iri_is_found(served: Endpoint, client: httpx.Client) -> None:
     assert len(iris) > 200
 
 
+SAID = "<urn:test:holder> <urn:test:says> <<( <urn:test:s> <urn:test:p> <urn:test:o> )>> ."
+
+
+@pytest.mark.parametrize("part", ["s", "p", "o"])
+def test_what_stands_inside_a_statement_only_is_found_there(
+    part: str, endpoint: Endpoint, request: pytest.FixtureRequest
+) -> None:
+    """It is neither subject, predicate nor object of any triple of the store."""
+    client: httpx.Client = request.getfixturevalue("opened")
+    for path in ("/store?default", "/store?graph=urn:test:graph"):
+        client.put(path, content=SAID, headers={"Content-Type": "text/turtle"}).raise_for_status()
+        look = {"iri": f"urn:test:{part}"}
+        assert set(graph_of(client.get("/resource", params=look, headers=TURTLE))) == set(
+            ox.parse(SAID, ox.RdfFormat.TURTLE)
+        )
+        (inside,) = client.get("/resource", params=look).json()["inside"]
+        assert inside["s"]["value"] == "urn:test:holder"
+        assert inside["o"]["value"]["subject"]["value"] == "urn:test:s"
+        page = client.get("/resource", params=look, headers={"Accept": "text/html"}).text
+        assert "urn:test:holder" in page
+        client.post("/update", data={"update": "DROP ALL"}).raise_for_status()
+    assert client.get("/resource", params=look).status_code == 404
+
+
+@pytest.fixture
+def opened(endpoint: Endpoint) -> Iterator[httpx.Client]:
+    """A client of an empty server that takes writes."""
+    with endpoint.client() as found:
+        yield found
+
+
+@pytest.mark.slow
+def test_who_looks_too_long_into_statements_is_told(tmp_path: Path) -> None:
+    lines = "\n".join(f"<urn:h{n}> <urn:says> <<( <urn:s{n}> <urn:p> {n} )>> ." for n in range(60_000))
+    options = ("--anonymous", "write", "--query-timeout", "0.1")
+    with Endpoint.start(tmp_path / "store", *options) as endpoint, endpoint.client() as client:
+        client.put(
+            "/store?default", content=lines, headers={"Content-Type": "text/turtle"}
+        ).raise_for_status()
+        found = client.get("/resource", params={"iri": "urn:nowhere"})
+        assert found.status_code == 404
+        assert "took too long" in found.json()["detail"]
+
+
 @pytest.mark.parametrize("term", ["rag#Session", "rag#about", "tg/Chunk", "prov#Activity", "rag"])
 def test_terms_have_their_definitions(term: str, client: httpx.Client) -> None:
     iri = {

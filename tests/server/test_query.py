@@ -325,3 +325,17 @@ def test_results_of_all_formats_are_those_of_the_engine(graphs: httpx.Client) ->
     assert seen[0] == seen[1] == seen[2]
     assert len(seen[0]) == 3
     assert json.loads(json.dumps(seen[0]))[0][0] == f"<{G}1>"
+
+
+@pytest.mark.parametrize(
+    ("query", "accept", "expected"),
+    [
+        ("ASK {}", "text/csv", b"true\r\n"),
+        ("ASK { <urn:no> <urn:such> <urn:thing> }", "text/tab-separated-values", b"false\n"),
+        ("ASK {}", SRJ, b'{"head":{},"boolean":true}'),
+    ],
+)
+def test_a_truth_value_is_a_line_where_rows_are_lines(
+    query: str, accept: str, expected: bytes, client: httpx.Client
+) -> None:
+    assert client.get("/sparql", params={"query": query}, headers={"Accept": accept}).content == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.server
+import json
 import os
 import socket
 import threading
@@ -15,6 +16,7 @@ import httpx
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from websockets.sync.client import connect
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.errors import ConfigError
@@ -362,6 +364,20 @@ def test_rates(tmp_path: Path) -> None:
         refused = [answer for answer in answers if answer.status_code == 429]
         assert refused
         assert refused[0].headers["retry-after"]
+
+
+def test_guesses_of_tokens_are_counted_over_a_websocket_too(tmp_path: Path) -> None:
+    env = {"GRAPHRAG_RDF_SERVER__REQUESTS_PER_MINUTE": "20"}
+    with (
+        Endpoint.start(tmp_path / "store", **env) as endpoint,
+        connect(f"ws{endpoint.url[4:]}/ask/ws") as socket,
+    ):
+        said = []
+        for guess in range(25):
+            socket.send(json.dumps({"question": "x", "token": f"guess number {guess:09}"}))
+            said.append(json.loads(socket.recv(timeout=20))["error"]["status"])
+        assert said[0] == 401
+        assert said[-1] == 429
 
 
 def test_places_are_given_back() -> None:

@@ -384,6 +384,8 @@ def test_answers_by_kind_of_query(store: EmbeddedStore) -> None:
     [
         ("SELECT ?o { <urn:s> <urn:p> ?o }", "text/csv", "o\r\nx\r\n"),
         ("ASK { <urn:s> ?p ?o }", "application/sparql-results+json", '{"head":{},"boolean":true}'),
+        ("ASK { <urn:s> ?p ?o }", "text/csv", "true\r\n"),
+        ("ASK { <urn:s> ?p ?o }", "text/tab-separated-values", "true\n"),
         ("CONSTRUCT WHERE { <urn:s> ?p ?o }", "application/n-triples", '<urn:s> <urn:p> "x" .\n'),
     ],
 )

@@ -37,6 +37,11 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
         better=better if better != resource(iri.value) else None,
         out=[(view(t.predicate), view(t.object)) for t in own],
         into=[(view(t.subject), view(t.predicate)) for t in found if t.object == iri and t.subject != iri],
+        inside=[
+            (view(t.subject), view(t.object))
+            for t in found
+            if isinstance(t.object, Triple) and iri in named_in([t.object]) and t.subject != iri
+        ],
         used=[
             (view(t.subject), view(t.object))
             for t in found

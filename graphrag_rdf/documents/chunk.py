@@ -67,6 +67,9 @@ def chunk_text(
         raise ConfigError(f"chunk overlap must be between 0 and the size minus 1 ({size - 1}), not {overlap}")
     if unit not in ("characters", "tokens"):
         raise ConfigError(f"chunk unit must be characters or tokens, not {unit!r}")
+    whole = text.strip()
+    if unit == "characters" and len(whole) <= size:  # nothing to cut, so no sentence is looked for
+        return (Chunk(0, len(text) - len(text.lstrip()), whole),) if whole else ()
     spans: list[Span] = []
     strengths: list[int] = []  # of the cut before each span
     sentences = [(s.offset, s.offset + s.length) for s in split_sentences(text, language)]

@@ -23,10 +23,17 @@ class Source:
         path: as it can be opened.
         identity: what the document is called in the store, wherever the program is started: name of the
             folder that was named (of a file: its folder), then the path below it, with "/", in NFC.
+        real: the path without symbolic links, if it was looked up already.
     """
 
     path: Path
     identity: str
+    real: str = ""
+
+    @property
+    def location(self) -> str:
+        """The file's IRI."""
+        return (Path(self.real) if self.real else self.path.resolve()).as_uri()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,7 @@ class _Collector:
                 f"would be called {identity}, like {self.identities[identity]}; name their common folder",
             )
             return
-        self.sources[real] = Source(path, identity)
+        self.sources[real] = Source(path, identity, real)
         self.identities[identity] = path
 
     def fail(self, argument: str, reason: str) -> None:

@@ -64,7 +64,8 @@ def locate(quote: str, text: str) -> Located | None:
     exact = _exact(needle, text)
     if exact is not None:
         return exact
-    fragments = [part for part in _ELLIPSIS.split(needle) if _letters(part) >= 2]
+    parts = _ELLIPSIS.split(needle) if any(mark in needle for mark in _ELLIPSES) else [needle]
+    fragments = [part for part in parts if _TWO_LETTERS(part)]
     if len(fragments) > 1:
         return _locate_fragments(fragments, text)
     return _locate_plain(fragments[0], text) if fragments else None
@@ -140,10 +141,12 @@ def locate_fact(
 
 
 _ELLIPSIS = re.compile(r"\s*(?:…|\.{3,}|\. \. \.|\[\s*(?:…|\.{3})\s*\])\s*")
+_ELLIPSES = ("…", "...", ". . .")  # one of them is in each
 _TRAILING_BRACKET = re.compile(r"\s*\([^()]*\)$")
 _PRONOUNS = frozenset(["he", "she", "it", "they", "this", "that", "these", "those"])
 _WORDS = re.compile(r"\w+")
 _WORDS_BETWEEN = re.compile(r"(\w+)")
+_TWO_LETTERS = re.compile(r"[^\W_].*?[^\W_]", re.DOTALL).search
 
 
 def _letters(text: str) -> int:
@@ -192,7 +195,7 @@ def _locate_one(needle: str, text: str) -> Located | None:
     """By folding, then approximately."""
     haystack = _fold(text)
     folded = _EDGE.sub("", _fold(needle).text)
-    if _letters(folded) < 2:
+    if not _TWO_LETTERS(folded):
         return None
     start = _folded_position(folded, haystack.text)
     if start >= 0:
@@ -282,8 +285,11 @@ _HYPHENS = frozenset("-‐‑‒–—―−\u00ad")
 _INVISIBLE = frozenset("\u200b\u200c\u200d\u2060\ufeff")
 _SINGLE = frozenset("'’‘‚‛`´′")
 _DOUBLE = frozenset('"“”„‟«»″〝〞')
-# stretches of ASCII of which only the case is folded, or else one character
-_PIECE = re.compile(r"([!-,.-_a-~]+(?: [!-,.-_a-~]+)*)|.", re.DOTALL)
+# stretches of words, in which each character is folded to one, or else one character
+_PLAIN = "[!-,.-_a-~‘’“”]+(?:[ \n][!-,.-_a-~‘’“”]+)*"
+_PLAIN_FOLDED = str.maketrans("\n‘’“”", " ''\"\"")
+_PIECE = re.compile(f"({_PLAIN})|.", re.DOTALL)
+_ALL_PLAIN = re.compile(_PLAIN).fullmatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +302,7 @@ class _Folded:
     """
 
     text: str
-    places: array[int]
+    places: Sequence[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         return self.places[start], self.places[end - 1] + 1
@@ -315,9 +321,15 @@ def _fold_character(character: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
 
 
+def _fold_plain(text: str) -> str:
+    return text.lower().translate(_PLAIN_FOLDED)
+
+
 @lru_cache(maxsize=512)
 def _fold(text: str) -> _Folded:
     """Folds white space, hyphens (gone, with a line end after them), quotation marks, case and width."""
+    if _ALL_PLAIN(text):
+        return _Folded(_fold_plain(text), range(len(text)))
     folded = ""
     pieces: list[str] = []
     places = array("L")
@@ -325,7 +337,7 @@ def _fold(text: str) -> _Folded:
     for match in _PIECE.finditer(text):
         source, start = match.group(), match.start()
         if match.lastindex:
-            folded = source.lower()
+            folded = _fold_plain(source)
             places.extend(range(start, match.end()))
         else:
             character = _fold_character(source)

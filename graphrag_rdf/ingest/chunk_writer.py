@@ -104,7 +104,7 @@ class ChunkWriter:
             if task.stored:
                 rows = self._store.select("ingest/sentences-of", chunks=[chunk])
                 self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
-            self._indexer.changed(chunks=[chunk], entities=layer.entities)
+            self._indexer.written(chunk, task.sentences, layer.entities)
         self._journal.commit(changes)
         if self._indexer is not None:
             self._indexer.flush()

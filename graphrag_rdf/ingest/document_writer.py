@@ -56,7 +56,8 @@ class DocumentWriter:
         plan = document.plan
         placed = place_chunks(plan.iri, parsed, self._settings.chunks)
         original = self._librarian.put(plan.data)
-        text = self._librarian.put(parsed.text)
+        # a plain text is its own original, kept once: it need not be looked for again
+        text = original if parsed.text.encode() == plan.data else self._librarian.put(parsed.text)
         facts = prov.DocumentFacts(
             iri=plan.iri,
             identity=plan.stored.identity if plan.stored else plan.source.identity,

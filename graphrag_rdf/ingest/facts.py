@@ -243,7 +243,10 @@ class FactWriter:
         *,
         entity: bool = True,
     ) -> None:
-        """Contain a name of a thing unless it is `named` already; assert it, if new, as label or alias."""
+        """Contain a name of a thing, and assert it if it is new, unless it is `named` already."""
+        if (thing.value, name) in named:
+            return
+        named.add((thing.value, name))
         if entity:
             out.entities.add(thing)
             if self._names.is_new(thing):
@@ -253,9 +256,7 @@ class FactWriter:
                     self._names.contest(thing)
         if prop := self._names.add(thing, name):
             out.quads.append(prov.fact(thing, prop, Literal(name)))
-        if (thing.value, name) not in named:
-            named.add((thing.value, name))
-            out.quads.append(prov.contains(subgraph, thing, RDFS.label, Literal(name)))
+        out.quads.append(prov.contains(subgraph, thing, RDFS.label, Literal(name)))
 
     def _entity(
         self,

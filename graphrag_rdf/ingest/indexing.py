@@ -8,13 +8,15 @@ hashes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.model import Record
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Row, Store
@@ -44,17 +46,27 @@ class IndexFeed:
         entities = [_node(row["entity"]) for row in self._store.select("index/all-entities")]
         yield from self.entities(entities)
 
-    def chunks(self, chunks: Iterable[NamedNode]) -> Iterator[Record]:
-        """The records of chunks and of their sentences; none for chunks that are gone."""
+    def chunks(
+        self, chunks: Iterable[NamedNode], sentences: Mapping[str, Sequence[Sentence]] | None = None
+    ) -> Iterator[Record]:
+        """The records of chunks and of their sentences; none for chunks that are gone.
+
+        Args:
+            sentences: of chunks that were written just now, by the chunk's IRI: they are not read again.
+        """
+        written = sentences or {}
         for batch in _batches(chunks):
             rows = self._store.select("index/chunks", chunks=batch)
             found = {_node(row["chunk"]): _chunk(row) for row in rows}
             yield from found.values()
-            for row in self._store.select("index/sentences", chunks=list(found)):
-                chunk = found[_node(row["chunk"])]
-                offset, length = int(text_of(row["offset"])), int(text_of(row["length"]))
-                text = chunk.text[offset : offset + length]
-                yield Record(text_of(row["sentence"]), "sentence", text, chunk.labels, chunk.language)
+            for node, chunk in found.items():
+                for sentence in written.get(node.value, ()):
+                    iri = iris.sentence_of(node.value, sentence.index)
+                    yield _sentence(iri, chunk, sentence.offset, sentence.length)
+            unread = [node for node in found if node.value not in written]
+            for row in self._store.select("index/sentences", chunks=unread) if unread else ():
+                place = int(text_of(row["offset"])), int(text_of(row["length"]))
+                yield _sentence(text_of(row["sentence"]), found[_node(row["chunk"])], *place)
 
     def entities(self, entities: Iterable[NamedNode]) -> Iterator[Record]:
         """The records of entities; none for those that have no name any more."""
@@ -80,6 +92,10 @@ def _chunk(row: Row) -> Record:
     )
 
 
+def _sentence(iri: str, chunk: Record, offset: int, length: int) -> Record:
+    return Record(iri, "sentence", chunk.text[offset : offset + length], chunk.labels, chunk.language)
+
+
 class StoreIndexer:
     """See `ingest.work.Indexer`.
 
@@ -103,12 +119,20 @@ class StoreIndexer:
         self._chunks: dict[str, NamedNode] = {}
         self._entities: dict[str, NamedNode] = {}
         self._removed: dict[str, NamedNode] = {}
+        self._sentences: dict[str, Sequence[Sentence]] = {}
         self.error: str | None = None
 
     def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
         """Note chunks and entities that were written."""
-        self._chunks.update((node.value, node) for node in chunks)
+        for node in chunks:
+            self._chunks[node.value] = node
+            self._sentences.pop(node.value, None)
         self._entities.update((node.value, node) for node in entities)
+
+    def written(self, chunk: NamedNode, sentences: Sequence[Sentence], entities: Iterable[NamedNode]) -> None:
+        """Note a chunk that is written with these sentences and entities."""
+        self.changed(chunks=[chunk], entities=entities)
+        self._sentences[chunk.value] = sentences
 
     def removed(self, things: Iterable[NamedNode]) -> None:
         """Note chunks and sentences that were taken out."""
@@ -126,7 +150,7 @@ class StoreIndexer:
         number = self._store.content_commit()
         chunks, entities = self._chunks.values(), self._entities.values()
         named: set[str] = set()
-        for part in (self._feed.chunks(chunks), self._feed.entities(entities)):
+        for part in (self._feed.chunks(chunks, self._sentences), self._feed.entities(entities)):
             for records in _batched_records(part):
                 named.update(record.iri for record in records)
                 self._text.apply(records)
@@ -143,6 +167,7 @@ class StoreIndexer:
         self._chunks.clear()
         self._entities.clear()
         self._removed.clear()
+        self._sentences.clear()
 
     def recover(self) -> None:
         """Catch up, if an index is behind the store: after a kill, or when vectors could not be made."""

@@ -9,7 +9,7 @@ result depends neither on order nor on luck.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
@@ -26,8 +26,6 @@ from graphrag_rdf.store.base import Changes, Store
 _BATCH = 500
 _REMEMBERED = 20_000  # things whose names are kept in memory: about 10 MB
 
-_slug = lru_cache(maxsize=_REMEMBERED)(slug)
-
 
 class Minter:
     """IRIs from names.
@@ -41,15 +39,20 @@ class Minter:
 
     def entity(self, name: str) -> NamedNode:
         """The IRI of an entity. Raises ValueError for a name with nothing in it."""
-        return iris.entity(_slug(name), self._namespace)
+        return _minted(iris.entity, name, self._namespace)
 
     def relation(self, name: str) -> NamedNode:
         """The IRI of a relation. Raises ValueError for a name with nothing in it."""
-        return iris.relation(_slug(name), self._namespace)
+        return _minted(iris.relation, name, self._namespace)
 
     def type(self, name: str) -> NamedNode:
         """The IRI of a type. Raises ValueError for a name with nothing in it."""
-        return iris.type_(_slug(name), self._namespace)
+        return _minted(iris.type_, name, self._namespace)
+
+
+@lru_cache(maxsize=_REMEMBERED)  # a text names the same things over and over
+def _minted(make: Callable[[str, str], NamedNode], name: str, namespace: str) -> NamedNode:
+    return make(slug(name), namespace)
 
 
 class KnownNames:

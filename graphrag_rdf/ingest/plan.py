@@ -89,7 +89,7 @@ class DocumentPlan:
     @property
     def location(self) -> str:
         """The file's IRI; the document's own where it is no file here."""
-        return self.source.path.resolve().as_uri() if self.is_here else self.iri.value
+        return self.source.location if self.is_here else self.iri.value
 
 
 def stored_documents(store: Store) -> dict[str, Stored]:
@@ -143,7 +143,7 @@ class Planner:
         Raises:
             DocumentError: when the file cannot be read, or another file has its identity.
         """
-        location = source.path.resolve().as_uri()
+        location = source.location
         stored = self._by_location.get(location)
         iri = stored.iri if stored else iris.document(source.identity)
         if stored is None and (stored := self.known.get(iri.value)) is not None:
@@ -208,7 +208,7 @@ def missing_documents(
 
     What is in a folder that cannot be read, or has become a link, is not gone.
     """
-    present = {source.path.resolve().as_uri() for source in sources}
+    present = {source.location for source in sources}
     prefixes = [root.resolve().as_uri() + "/" for root in roots]
     return [
         stored

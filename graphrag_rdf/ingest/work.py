@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -87,6 +87,9 @@ class Indexer(Protocol):
 
     def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
         """Note chunks and entities that were written."""
+
+    def written(self, chunk: NamedNode, sentences: Sequence[Sentence], entities: Iterable[NamedNode]) -> None:
+        """Note a chunk that is written with these sentences and entities."""
 
     def removed(self, things: Iterable[NamedNode]) -> None:
         """Note chunks and sentences that were taken out."""

@@ -263,6 +263,8 @@ def _depth(piece: str) -> int:
 
 
 def _once(items: Sequence[Any]) -> list[Any]:
+    if len(items) < 2:  # as a rule an answer is one object, which is long
+        return list(items)
     first: dict[str, Any] = {}
     for item in items:
         first.setdefault(_canonical(item), item)

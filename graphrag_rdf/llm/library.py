@@ -11,6 +11,11 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+_MODELS = 256  # that are remembered
+# what our requests have, spelled on the wire as in Python
+_PLAIN = frozenset(
+    {"messages", "model", "temperature", "max_tokens", "seed", "response_format", "stream", "stream_options"}
+)
 LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
 """Warnings of pydantic's about litellm's own types: with the first stream, and with packed vectors."""
 
@@ -47,11 +52,13 @@ def load_litellm() -> ModuleType:
 
 
 def _spare_futile_work(litellm: ModuleType) -> None:
-    """Have litellm leave out, in our calls, what comes to nothing: a third of what a call costs.
+    """Have litellm leave out, in our calls, what comes to nothing: half of what a call costs.
 
-    It looks for the price of a model that its list does not have with each answer anew, in eleven ways; and
-    it prepares each answer, in another thread, for callbacks that `no-log` then keeps it from. Calls of
-    others in this process, which are not marked so, stay as they are.
+    It looks for the price of a model that its list does not have with each answer anew, in eleven ways, and
+    twice before each call for what else the list says of it; and it prepares each answer, in another thread,
+    for callbacks that `no-log` then keeps it from. Calls of others in this process, which are not marked so,
+    stay as they are. The OpenAI client goes through the type hints of each request to rename what is spelled
+    otherwise on the wire, which nothing in a chat of plain texts is.
     """
     log = litellm.litellm_core_utils.litellm_logging.Logging
     replacements = {
@@ -62,6 +69,50 @@ def _spare_futile_work(litellm: ModuleType) -> None:
     for name, replacement in replacements.items():
         if original := getattr(log, name, None):
             setattr(log, name, functools.partialmethod(replacement, original))
+    main = vars(litellm.main)
+    if look_up := main.get("get_model_info_helper"):
+        main["get_model_info_helper"] = _unknown_once(look_up, lambda: len(litellm.model_cost))
+    try:
+        from openai.resources.chat.completions import completions
+    except ImportError:
+        return  # versions before and after may have it elsewhere
+    if transform := vars(completions).get("maybe_transform"):
+        vars(completions)["maybe_transform"] = functools.partial(_transformed, transform)
+
+
+def _unknown_once(look_up: Callable[..., Any], known: Callable[[], int]) -> Callable[..., Any]:
+    """A look-up of models that remembers which ones it did not find, as long as so many are known."""
+    unknown: set[tuple[object, ...]] = set()
+
+    def found(model: str, custom_llm_provider: str | None = None, **values: Any) -> Any:
+        asked = model, custom_llm_provider, known()
+        if asked in unknown:
+            raise ValueError(f"{model} is not in the list")
+        try:
+            return look_up(model=model, custom_llm_provider=custom_llm_provider, **values)
+        except Exception:
+            if len(unknown) < _MODELS:
+                unknown.add(asked)
+            raise
+
+    return found
+
+
+def _transformed(transform: Callable[[Any, Any], Any], data: Any, hints: Any) -> Any:
+    """A request as it goes out: as it is, without what was not given, if it is a chat of plain texts."""
+    from openai._types import NotGiven, Omit
+
+    if not (isinstance(data, dict) and _is_plain(data.get("messages"))):
+        return transform(data, hints)
+    given = {name: value for name, value in data.items() if not isinstance(value, NotGiven | Omit)}
+    return given if given.keys() <= _PLAIN else transform(data, hints)
+
+
+def _is_plain(messages: Any) -> bool:
+    return isinstance(messages, list) and all(
+        isinstance(message, dict) and all(isinstance(value, str) for value in message.values())
+        for message in messages
+    )
 
 
 def _is_ours(log: Any) -> bool:
@@ -78,7 +129,7 @@ def _if_logged(log: Any, tell: Callable[..., object], *args: Any, **values: Any)
         tell(log, *args, **values)
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=_MODELS)
 def has_price(model: str) -> bool:
     """Whether litellm's list has a price for a model."""
     return price_of(model, 1, 1) is not None

@@ -65,7 +65,12 @@ def chunk(document_iri: NamedNode, text_hash: str, occurrence: int) -> NamedNode
 
 def sentence(chunk_iri: NamedNode, index: int) -> NamedNode:
     """Sentence `index` (0-based) of a chunk."""
-    return NamedNode(f"{chunk_iri.value}#s{index}")
+    return NamedNode(sentence_of(chunk_iri.value, index))
+
+
+def sentence_of(chunk_iri: str, index: int) -> str:
+    """The IRI of sentence `index` (0-based) of a chunk, both as texts."""
+    return f"{chunk_iri}#s{index}"
 
 
 # --- extraction --------------------------------------------------------------------------------

@@ -81,6 +81,22 @@ def test_any_substring_is_found_exactly(data: st.DataObject) -> None:
         assert TEXT[place.offset : place.offset + place.length] == quote
 
 
+_WORDS = st.text("abcDEF'\"’“éﬁ", min_size=1, max_size=5)
+_SET_OTHERWISE = str.maketrans({"'": "’", '"': "„", "’": "'", "“": '"', "\n": " ", "ﬁ": "fi"})
+
+
+@given(st.lists(st.tuples(_WORDS, st.sampled_from([" ", "\n", "  ", "-", "\t"])), min_size=1))
+def test_a_quote_that_is_set_otherwise_is_found(parts: list[tuple[str, str]]) -> None:
+    """With other quotation marks, line ends, ligatures and case, whatever stands beside what."""
+    words = "".join(word + gap for word, gap in parts)
+    text = f"Before it: {words}twice-told tales, after it."
+    quote = f"it: {words}twice-told tales"
+    place = locate(quote.translate(_SET_OTHERWISE).swapcase(), text)
+    assert place is not None
+    assert place.method in ("exact", "normalised")
+    assert text[place.offset : place.offset + place.length] == quote
+
+
 @given(st.text(), st.text())
 def test_offsets_are_always_in_the_text(quote: str, text: str) -> None:
     place = locate(quote, text)

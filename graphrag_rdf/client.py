@@ -31,6 +31,7 @@ NUMBERS: Mapping[str, str] = {
     "exploration.max_path_length": "max_path_length",
     "exploration.edge_limit": "edge_limit",
     "synthesis.max_sentences": "max_sentences",
+    "synthesis.suggestions": "suggestions",
 }
 """Parameter of a step → what a question over HTTP calls it: all that a client may set."""
 

@@ -61,6 +61,7 @@ class StepDefinition(BaseModel):
     trace_class: str = Field(alias="class")
     prompt: str | None = None
     filter_prompt: str | None = None
+    suggest_prompt: str | None = None
     templates: tuple[str, ...] = ()
     parameters: dict[str, bool | int | float | str] = {}
     stop_when_empty: bool = False
@@ -254,7 +255,8 @@ def hash_of_folder(folder: Path) -> str:
 
 
 def _for_step(context: Context, step: StepDefinition) -> Context:
-    return replace(context, prompt=step.prompt, filter_prompt=step.filter_prompt)
+    prompts = {name: getattr(step, name) for name in ("prompt", "filter_prompt", "suggest_prompt")}
+    return replace(context, **prompts)
 
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         'graphrag-rdf ask --model openai/gpt-4.1 --explain "Why did the plant close?"',
         'graphrag-rdf ask --format json "Who founded the company?" | jq .citations',
         'graphrag-rdf ask --session last "When did she die?"',
+        'graphrag-rdf ask --suggest "Who founded the company?"',
         'graphrag-rdf ask --server http://127.0.0.1:7878 "Who founded the company?"',
     ],
 )
@@ -60,6 +61,11 @@ if TYPE_CHECKING:
     "--allow-general-knowledge",
     is_flag=True,
     help="Let the model add what it knows; such sentences are marked and cite nothing.",
+)
+@click.option(
+    "--suggest",
+    is_flag=True,
+    help="Also suggest questions to ask next: by the model, else from facts beside the answer.",
 )
 @click.option("--no-cache", is_flag=True, help="Ask the model anew, whatever was answered before.")
 @entity_options
@@ -130,8 +136,14 @@ def _opened(question: str, options: Mapping[str, Any]) -> Engine:
         raise StoreLockedError(error.message, hint, error.server) from error
 
 
+def _steps(options: Mapping[str, Any]) -> dict[str, str]:
+    """Parameters of steps that were given."""
+    suggested = {"synthesis.suggestions": _SUGGESTED} if options["suggest"] else {}
+    return suggested | key_values(options["settings"])
+
+
 def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Messages:
-    steps = key_values(options["settings"])
+    steps = _steps(options)
     if options["response_type"] is not None:
         steps["synthesis.response_type"] = options["response_type"]
     if options["allow_general_knowledge"]:
@@ -147,6 +159,8 @@ def _local(engine: Engine, question: str, options: Mapping[str, Any]) -> Message
     )
 
 
+_SUGGESTED = "3"
+"""Questions to ask next, unless `synthesis.suggestions` says how many."""
 _NOT_OVER_HTTP = (
     "model",
     "embedding_model",
@@ -165,7 +179,7 @@ def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) 
     for name in _NOT_OVER_HTTP:
         if options[name]:
             raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who asks it")
-    for key, text in key_values(options["settings"]).items():
+    for key, text in _steps(options).items():
         if key not in NUMBERS:
             raise UsageError(f"{key} cannot be set over HTTP", hint=f"what can: {', '.join(NUMBERS)}")
         if not text.isdecimal():
@@ -221,6 +235,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     if not streamed:
         say(safe(last.answer["answer"]))
     _sources(last.answer)
+    _suggestions(last.answer)
     if last.answer["cached"]:
         output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
     for warning in last.answer["warnings"]:
@@ -245,6 +260,17 @@ def _sources(answer: Mapping[str, Any]) -> None:
         label = f"{marker} "
         for number, line in enumerate(shown[marker]):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
+
+
+def _suggestions(answer: Mapping[str, Any]) -> None:
+    """Questions to ask next, and where they come from."""
+    found = answer["suggestions"]
+    if found:
+        say()
+        origin = "from facts beside the answer" if found[0]["by"] == "graph" else "by the model"
+        say(f"{styled('To ask next', bold=True)} ({origin})")
+        for suggestion in found:
+            say(output.wrapped(one_line(suggestion["question"]), indent="  ", first="- "))
 
 
 def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:

@@ -52,6 +52,7 @@ class AskRequest(_Request):
         default=None, description="the trace of the question that this goes on with"
     )
     max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
+    suggestions: int | None = Field(default=None, ge=0, le=10, description="questions to ask next")
 
 
 class RetrieveRequest(_Request):

@@ -144,6 +144,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         "references": references,
         "entities": _entities(state),
         "warnings": state.warnings,
+        "suggestions": [],
     }
 
 

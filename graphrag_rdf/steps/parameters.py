@@ -60,6 +60,7 @@ class Kind:
 
 LIMIT = Kind(int, "a whole number", 0, 1e6)
 SOME = Kind(int, "a whole number", 1, 1e6)
+FEW = Kind(int, "a whole number", 0, 10)
 HOPS = Kind(int, "a whole number", 0, 20)
 SHARE = Kind(float, "a number", 0, 1)
 WEIGHT = Kind(float, "a number", 0, 1000)
@@ -138,6 +139,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "min_share": SHARE,
         "response_type": TEXT,
         "allow_general_knowledge": FLAG,
+        "suggestions": FEW,
     },
 }
 """Kind of step → parameter → what it takes."""

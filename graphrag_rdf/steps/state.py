@@ -38,7 +38,7 @@ class Context:
         reranker: None without one.
         prompts: the folder of the pipeline's prompt templates.
         prompt: name of the step's prompt template, None if it has none.
-        filter_prompt: the same of its filter.
+        filter_prompt, suggest_prompt: the same of its filter, and of what it suggests to ask next.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
@@ -53,6 +53,7 @@ class Context:
     reranker: Reranker | None = None
     prompt: str | None = None
     filter_prompt: str | None = None
+    suggest_prompt: str | None = None
     reuse: Reuse | None = None
 
 

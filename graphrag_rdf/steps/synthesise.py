@@ -14,6 +14,7 @@ from graphrag_rdf.steps.answer import compose, name_entities, record_answer
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, pick
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -30,7 +31,7 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
     else:
         text = _unknown(state)
     yield context.recorder.text_chunk(text)
-    yield from _finish(context, state, step, text)
+    yield from _finish(context, state, parameters, step, text)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -59,7 +60,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             yield context.recorder.text_chunk(piece)
         if "".join(pieces).strip().rstrip(".") == UNKNOWN.rstrip("."):
             _unknown(state)
-    yield from _finish(context, state, step, "".join(pieces).strip())
+    yield from _finish(context, state, parameters, step, "".join(pieces).strip())
 
 
 def _item(selection: Selection) -> dict[str, Any]:
@@ -85,10 +86,14 @@ def _unknown(state: State) -> str:
     return UNKNOWN
 
 
-def _finish(context: Context, state: State, step: Step, text: str) -> Iterator[GraphRagResponse]:
+def _finish(
+    context: Context, state: State, parameters: Parameters, step: Step, text: str
+) -> Iterator[GraphRagResponse]:
     state.answer = text
     name_entities(context, state, step)
     cited = compose(state)
+    if number := parameters["suggestions"]:
+        state.final["suggestions"] = suggest(context, state, step, number)
     record_answer(context, state, step, cited)
     yield context.recorder.finish(step)
 

@@ -260,6 +260,27 @@ class AnswerSentence:
 
 
 @dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A question to ask next.
+
+    Attributes:
+        by: what made it: `llm`, or `graph` from a fact.
+        text: None when it was erased with a document.
+        fact: of `graph`.
+    """
+
+    iri: str
+    by: str
+    text: str | None
+    fact: Fact | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """`question` and `by`, as in an answer, and the fact."""
+        fact = None if self.fact is None else self.fact.as_json()
+        return {"iri": self.iri, "question": self.text, "by": self.by, "fact": fact}
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the librarian."""
 
@@ -327,6 +348,7 @@ class TraceStep:
     reason: str | None = None
     stage: str | None = None
     reuses: str | None = None
+    suggestions: tuple[Suggestion, ...] = ()
     calls: tuple[Call, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
@@ -352,6 +374,7 @@ class TraceStep:
                 "stored": self.stored,
                 "reuses": self.reuses,
                 "sentences": [sentence.as_json() for sentence in self.sentences],
+                "suggestions": [suggestion.as_json() for suggestion in self.suggestions],
             },
             "error": {"reason": self.reason, "stage": self.stage},
         }

@@ -26,6 +26,7 @@ from graphrag_rdf.trace.model import (
     Seed,
     Selection,
     Source,
+    Suggestion,
     Trace,
     TraceStep,
 )
@@ -92,6 +93,7 @@ class _Steps:
         chosen = {item.fact for group in selections.values() for item in group if item.fact}
         considered = self._by_step("considered", lambda row: self._considered(row, chosen))
         decisions = self._decisions()
+        suggestions = self._by_step("suggestions", self._suggestion)
         sentences = _sentences(self._select("sentences"))
         passages = read_passages(self._store, self._session)
         seeded, activations = _grouped(seeds, self._seed), _grouped(activated, self._activated)
@@ -106,6 +108,7 @@ class _Steps:
                 decisions=decisions[rows.must(row, "step")],
                 selections=selections[rows.must(row, "step")],
                 sentences=sentences[rows.must(row, "step")],
+                suggestions=suggestions[rows.must(row, "step")],
                 warnings=warnings[rows.must(row, "step")],
                 calls=calls[rows.must(row, "step")],
             )
@@ -173,6 +176,10 @@ class _Steps:
             similarity=rows.number(row, "similarity"),
             origin=rows.text(row, "origin"),
         )
+
+    def _suggestion(self, row: Row) -> Suggestion:
+        item = rows.must(row, "item")
+        return Suggestion(item, rows.must(row, "mode"), rows.text(row, "text"), self._facts.get(item))
 
     def _considered(self, row: Row, chosen: set[Fact]) -> Considered:
         fact = self._facts.get(rows.must(row, "item"))

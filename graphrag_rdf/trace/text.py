@@ -256,6 +256,11 @@ def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG00
     if step.reuses:
         page.line()
         page.paragraph(step.reuses, "    ", "Given before: ")
+    if step.suggestions:
+        page.line()
+        for suggestion in step.suggestions:
+            how = "from the graph" if suggestion.by == "graph" else "by the model"
+            page.paragraph(f"{suggestion.text or '(erased)'} ({how})", "    ", "To ask next: ")
     if step.answer and step.warnings:
         page.line()
 

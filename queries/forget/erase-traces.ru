@@ -7,7 +7,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace ;
-      tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:filterDecision|rag:sentence|rag:warning ?item .
+      tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:filterDecision|rag:suggestion|rag:sentence|rag:warning ?item .
     ?item ?property ?value .
     FILTER(?property IN (tg:edge, tg:reasoning, tg:content, rag:detail, rdf:subject, rdf:predicate, rdf:object))
   }

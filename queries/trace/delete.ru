@@ -21,7 +21,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?mark ?property ?value } } WHERE {
 DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;
-      tg:selectedEdge|rag:consideredEdge|rag:filterDecision ?item .
+      tg:selectedEdge|rag:consideredEdge|rag:filterDecision|rag:suggestion ?item .
     ?item tg:edge ?statement .
     ?statement ?property ?value .
     FILTER NOT EXISTS {

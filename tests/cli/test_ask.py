@@ -205,3 +205,16 @@ def test_a_collection_is_a_store_of_its_own(run: Run, store: Path, folder: Path)
     unknown = run("ask", "--collection", "third", "Who?")
     assert unknown.code == 2
     assert "default, other" in unknown.err
+
+
+def test_questions_to_ask_next(run: Run, store: Path) -> None:
+    found = run("ask", "--suggest", QUESTION, "--format", "json").json["suggestions"]
+    assert 0 < len(found) <= 3
+    assert {one["by"] for one in found} == {"graph"}
+    shown = run("ask", "--suggest", QUESTION).out
+    assert "To ask next (from facts beside the answer)" in shown
+    assert found[0]["question"] in " ".join(shown.split())
+    one = run("ask", "--suggest", "--set", "synthesis.suggestions=1", QUESTION, "--format", "json").json
+    assert len(one["suggestions"]) == 1
+    assert "To ask next" not in run("ask", QUESTION).out
+    assert "To ask next: " in run("trace", "show", one["question_iri"]).out

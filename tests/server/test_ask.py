@@ -132,6 +132,19 @@ def test_numbers_up_to_their_caps_count(client: httpx.Client) -> None:
     assert len({citation["sentence"] for citation in answer["citations"]}) == 1
 
 
+def test_questions_to_ask_next(client: httpx.Client) -> None:
+    found = client.post("/ask", json={"question": QUESTION, "suggestions": 2}).json()
+    assert len(found["suggestions"]) == 2
+    question = found["suggestions"][0]["question"]
+    html = {"Accept": "text/html"}
+    page = client.get(f"/traces/{found['question_iri'].rpartition(':')[2]}", headers=html).text
+    assert question.replace("'", "&#39;") in page
+    assert "from the graph" in page
+    link = page.partition('href="/ask?session=')[2].partition('"')[0].replace("&amp;", "&")
+    assert f'value="{question}"' in client.get(f"/ask?session={link}", headers=html).text
+    assert client.post("/ask", json={"question": QUESTION, "suggestions": 11}).status_code == 422
+
+
 def test_many_questions_at_once(answering: Endpoint) -> None:
     """Threads share the engine; every answer is its own question's."""
     questions = ("Who founded the Tarnay Electric Light Company?", "Who designed Drumlaw Head Lighthouse?")

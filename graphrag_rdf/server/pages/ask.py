@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server import ask as protocol
 from graphrag_rdf.server.access import ROLES, Access, require
 from graphrag_rdf.server.forms import is_form, read_form
@@ -21,12 +22,15 @@ from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import find_trace
 
+_SUGGESTED = 3
+"""Questions to ask next, where the box is ticked."""
+
 
 async def ask_page(request: Request) -> Response:
     """The form; with JavaScript it shows the steps as they happen."""
     require(request, "read")
-    session = parameter(request, "session")
-    return await asyncio.to_thread(_page, request, session=session)
+    session, question = parameter(request, "session"), parameter(request, "question") or ""
+    return await asyncio.to_thread(_page, request, question=question[:MAX_QUESTION], session=session)
 
 
 async def submit(request: Request) -> Response:
@@ -35,7 +39,8 @@ async def submit(request: Request) -> Response:
         return await protocol.ask(request)
     form = await read_form(request)
     question, session = (form.one("question") or "").strip(), form.one("session") or None
-    asked = read_request(AskRequest, {"question": question, "session": session})
+    suggestions = _SUGGESTED if form.one("suggest") else None
+    asked = read_request(AskRequest, {"question": question, "session": session, "suggestions": suggestions})
     answer = await protocol.answer_of(request, asked)
     if any(warning["type"] == "trace_not_stored" for warning in answer["warnings"]):
         return _page(request, question=question, answer=answer)

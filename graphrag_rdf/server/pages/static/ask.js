@@ -46,6 +46,17 @@
       next.href = `/ask?session=${encodeURIComponent(found.question_iri.split(":").pop())}`;
       next.textContent = "Ask a follow-up";
       status.append(link, " · ", next);
+      const list = document.createElement("ul");
+      list.id = "live-suggestions";
+      for (const suggestion of found.suggestions) {
+        const item = document.createElement("li");
+        const lead = document.createElement("a");
+        lead.href = `${next.href}&question=${encodeURIComponent(suggestion.question)}`;
+        lead.textContent = suggestion.question;
+        item.append(lead, suggestion.by === "graph" ? " (from the graph)" : " (by the model)");
+        list.append(item);
+      }
+      if (list.children.length) answer.after(list);
     }
   }
 
@@ -80,11 +91,13 @@
     live.hidden = false;
     answer.hidden = true;
     answer.textContent = "";
+    document.getElementById("live-suggestions")?.remove();
     steps.textContent = "";
     status.textContent = "Asking …";
     button.disabled = true;
     try {
       const asked = { question: fields.get("question") };
+      if (fields.get("suggest")) asked.suggestions = 3;
       if (fields.get("session")) asked.session = fields.get("session");
       const body = JSON.stringify(asked);
       const response = await fetch("/ask", { method: "POST", headers, body });

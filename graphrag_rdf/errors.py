@@ -74,7 +74,9 @@ class StoreError(GraphRagError):
 
 
 class StoreMissingError(StoreError):
-    """There is no store where one is looked for."""
+    """There is no store where one is looked for. The wrong one was named, as with any other thing."""
+
+    exit_code = 2
 
 
 class StoreLockedError(StoreError):

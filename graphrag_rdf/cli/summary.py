@@ -15,11 +15,14 @@ def counts(numbers: Any) -> str:
     """What was counted and is not zero, in a line.
 
     Args:
-        numbers: name → number, or a dataclass of numbers.
+        numbers: name → number, or a dataclass of numbers, whose fields are told in words.
     """
     from dataclasses import asdict
 
-    named = numbers if isinstance(numbers, Mapping) else asdict(numbers)
+    if isinstance(numbers, Mapping):
+        named = numbers
+    else:
+        named = {name.replace("_", " "): number for name, number in asdict(numbers).items()}
     return ", ".join(f"{number:,} {name}" for name, number in named.items() if number)
 
 

@@ -132,8 +132,10 @@ def _add(
         out.documents.moved += 1
     elif plan.stored is None:
         out.documents.added += 1
-    elif due or plan.stored.content_hash != plan.content_hash:
+    elif plan.stored.content_hash != plan.content_hash:
         out.documents.updated += 1
+    elif due:
+        out.documents.read_again += 1
     else:
         out.documents.unchanged += 1
     for chunk in due:

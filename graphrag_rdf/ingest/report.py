@@ -30,10 +30,16 @@ class FailureReport:
 
 @dataclass(slots=True)
 class Documents:
-    """How documents fared."""
+    """How documents fared.
+
+    Attributes:
+        updated: their content is another than before.
+        read_again: it is the same, and passages of it were cut or read anew.
+    """
 
     added: int = 0
     updated: int = 0
+    read_again: int = 0
     unchanged: int = 0
     moved: int = 0
     failed: int = 0

@@ -168,8 +168,10 @@ class Ingest:
                 counts.moved += 1
             elif plan.stored is None:
                 counts.added += 1
-            elif tasks or plan.stored.content_hash != plan.content_hash:
+            elif plan.stored.content_hash != plan.content_hash:
                 counts.updated += 1
+            elif tasks:
+                counts.read_again += 1
             elif plan.stored.location != plan.location:
                 counts.moved += 1
             else:

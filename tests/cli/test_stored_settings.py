@@ -110,7 +110,7 @@ def test_what_is_kept_is_what_ingest_does(run: Run, store: Path) -> None:
     assert (drift["what"], drift["count"]) == ("documents cut", 2)
     assert "sentences/1;60;" in run("doctor", *own).out
     found = run("ingest", "documents", "--format", "json", *own)
-    assert found.json["documents"]["updated"] == 2
+    assert found.json["documents"]["read_again"] == 2
     assert run("doctor", "--format", "json", *own).json["configuration_drift"] == []
     linked = f"{RAG} ASK {{ GRAPH ?g {{ ?run a rag:IngestRun ; rag:settings ?version }} }}"
     assert run("sparql", linked, *own).out.strip() == "yes"

@@ -34,7 +34,7 @@ def test_from_rules_to_a_model_and_back(
         by_rules = facts(engine)
     with engine_of("store", **by_model(scripted_server)) as engine:
         report = engine.ingest([docs])
-        assert report.documents.updated == 1
+        assert report.documents.read_again == 1
         assert by_rules <= facts(engine)
         assert {key.split("/")[0] for key in _extractors(engine)} == {"mentions", "rules", "llm"}
         assert index_matches_store(engine)
@@ -73,7 +73,7 @@ def test_another_prompt_supersedes_the_first(
     prompt.write_text("Be brief.\n" + prompt.read_text())
     mine = by_model(scripted_server, pipelines=own)
     with engine_of("store", **mine) as engine:
-        assert engine.ingest([docs]).documents.updated == 1
+        assert engine.ingest([docs]).documents.read_again == 1
         fresh = engine_of(**mine)
         fresh.ingest([docs])
         assert_same(content(engine), content(fresh))
@@ -86,7 +86,7 @@ def test_refresh_by_rules_changes_nothing_that_counts(docs: Path, engine_of: Mak
     engine.ingest([docs])
     before = content(engine)
     report = engine.ingest([docs], refresh=True)
-    assert (report.documents.updated, report.chunks.added, report.chunks.removed) == (2, 0, 0)
+    assert (report.documents.read_again, report.chunks.added, report.chunks.removed) == (2, 0, 0)
     assert_same(content(engine), before)
     assert index_matches_store(engine)
 

@@ -79,7 +79,7 @@ def test_failing_chunk(
     third = engine.ingest([towns])
     assert len(scripted_server.requests) == 1
     assert (third.failures, failures(engine)) == ([], [])
-    assert (third.documents.updated, third.documents.unchanged) == (1, 7)
+    assert (third.documents.read_again, third.documents.unchanged) == (1, 7)
     fresh = engine_of(**by_model(scripted_server))
     fresh.ingest([towns])
     assert_same(content(engine), content(fresh))

@@ -45,7 +45,7 @@ def test_no_file_is_needed(written: Path, engine_of: MakeEngine) -> None:
     for file in written.iterdir():
         file.unlink()
     report = engine.refresh_texts()
-    assert report.documents.updated == 2
+    assert report.documents.read_again == 2
     assert report.failures == []
     assert_same(content(engine), before)
     assert index_matches_store(engine)
@@ -115,7 +115,7 @@ def test_a_document_whose_bytes_are_gone_is_a_failure(written: Path, engine_of: 
     engine.librarian.delete(row["original"])  # type: ignore[arg-type]
     report = engine.refresh_texts()
     assert [failure.reason for failure in report.failures] == ["its bytes are kept no more"]
-    assert report.documents.updated == 1
+    assert report.documents.read_again == 1
 
 
 def test_labels_are_elected_again(written: Path, engine_of: MakeEngine) -> None:

@@ -83,8 +83,8 @@ class LiveSettings:
                 self._unread = False
             return self.now
 
-    def set(self, key: str, text: str) -> Value:
-        """Put a value into force; the value as it was understood.
+    def set(self, key: str, text: str) -> tuple[Value, bool]:
+        """Put a value into force; the value as it was understood, and whether that changed anything.
 
         Raises:
             ConfigError: when key or value are wrong, or what the store says beside it.
@@ -95,9 +95,10 @@ class LiveSettings:
             raise ConfigError(f"{key}: {error.message}", hint=error.hint) from error
         with self._lock:
             stored = self.read().stored
-            if key not in stored or stored[key] != value:
+            changes = key not in stored or stored[key] != value
+            if changes:
                 self._write({**stored, key: value}, f"config set {key} {_text(value)}")
-        return value
+        return value, changes
 
     def change(self, values: Mapping[str, Value], reason: str) -> None:
         """Put several values into force at once, as one version.
@@ -130,8 +131,9 @@ class LiveSettings:
                 return  # another one is malformed: there is a version again once that is mended
             self._write(left, f"config unset {key}")
 
-    def restore(self, number: int) -> Mapping[str, Value]:
-        """Put an earlier version into force again, as a new one; what it holds.
+    def restore(self, number: int) -> tuple[Mapping[str, Value], bool]:
+        """Put an earlier version into force again, as a new one; what it holds, and whether that changed
+        anything.
 
         Raises:
             UsageError: when there is no such version, or somebody altered it.
@@ -143,8 +145,13 @@ class LiveSettings:
             raise UsageError(f"{what} {number} of the settings", hint="graphrag-rdf config history")
         self._checked(found.values)
         with self._lock:
-            self._write(found.values, f"config restore {number}")
-        return found.values
+            try:
+                changes = read_in_force(self._store) != found.values
+            except ConfigError:
+                changes = True  # what is malformed goes
+            if changes:
+                self._write(found.values, f"config restore {number}")
+        return found.values, changes
 
     def _write(self, values: Mapping[str, Value], reason: str) -> None:
         write_version(self._store, values, reason)

@@ -23,7 +23,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.steps import activate, explore, focus, ground, hybrid, synthesise
 from graphrag_rdf.steps.answer import give_again
-from graphrag_rdf.steps.parameters import PARAMETERS, check_parameters
+from graphrag_rdf.steps.parameters import FOR_A_MODEL, PARAMETERS, check_parameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -112,6 +112,26 @@ class Pipeline:
             steps[name] = _set(steps[name], parameter, text)
         definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
         return replace(self, definition=definition)
+
+    def without_effect(self, settings: Iterable[str], *, with_model: bool) -> list[str]:
+        """Those of the settings that only a model follows, in steps that do not ask one.
+
+        Args:
+            settings: `step.parameter`.
+        """
+        unheeding = {
+            step.name: step
+            for step in self.definition.steps
+            if step.step in FOR_A_MODEL and _choose(step, with_model) != "llm"
+        }
+        parts = [(key, *key.partition(".")[::2]) for key in settings]
+        return [
+            key
+            for key, name, parameter in parts
+            if name in unheeding
+            and parameter in FOR_A_MODEL[unheeding[name].step]
+            and unheeding[name].parameters[parameter] is not False
+        ]
 
     def run(
         self,

@@ -83,12 +83,12 @@ def set_(key: str, value: str) -> None:
     what says where things are or who may do what.
     """
     with open_engine(create=True) as engine:
-        kept = engine.live.set(key, value)
+        kept, changed = engine.live.set(key, value)
     loaded = load()
     winner = loaded.origins.get(key, "default")
     if winner != "default":
         warn(f"{key} is kept in the store, but not in force: the {winner} says otherwise")
-    note(safe(f"{key} = {_text(kept)}"))
+    note(safe(f"{key} = {_text(kept)}{'' if changed else ', as it was'}"))
 
 
 @config_command.command("unset", examples=["graphrag-rdf config unset graph_rag.exploration.passage_words"])
@@ -123,8 +123,11 @@ def history(form: str) -> None:
 def restore(version: int) -> None:
     """Put an earlier VERSION of the settings in the store into force again, as a new version."""
     with open_engine() as engine:
-        values = engine.live.restore(version)
-    note(f"{len(values)} settings are kept in the store, as in version {version}")
+        values, changed = engine.live.restore(version)
+    if changed:
+        note(f"{len(values)} settings are kept in the store, as in version {version}")
+    else:
+        note(f"nothing to restore: the settings in the store are those of version {version}")
 
 
 def _list(form: str) -> None:

@@ -62,7 +62,12 @@ def entity_options(command: F) -> F:
         help="Follow this entity; may be repeated.",
     )
     exclude = click.option(
-        "--exclude-entity", "exclude", multiple=True, metavar="NAME", help="Never follow it; may be repeated."
+        "--exclude-entity",
+        "exclude",
+        multiple=True,
+        metavar="NAME",
+        help="Never follow it, and leave out facts with it and sentences about it, unless they mention "
+        "something else that the question names; may be repeated.",
     )
     return include(exclude(command))
 

@@ -148,7 +148,10 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
                 given = "nothing" if item["rerank_score"] is None else _number(item["rerank_score"])
                 say(f"     before: {before}; the reranker gave {given}")
             for relation in item["relations"][:_PATHS]:
-                told = f"{_number(relation['share'])} {relation['signal']} of {relation['origin']}"
+                origin = one_line(relation["origin_label"] or relation["origin"])
+                near = one_line(relation["near_label"] or relation["near"] or "")
+                told = f"{_number(relation['share'])} {relation['signal']} of {origin}"
+                told += f", by {near} named near it" if near else ""
                 say(output.wrapped(f"relation: {told}", indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
                 say(output.wrapped(f"path: {_told(path)}", indent="       ", first="     "))

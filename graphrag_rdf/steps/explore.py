@@ -16,7 +16,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
@@ -61,6 +61,11 @@ class _Exploration:
         """Entities that the concepts name: exactly, else by words, else by meaning."""
         self.state.seeds = self.search.find_seeds()
         self.reached = {seed.entity.value: seed.score for seed in self.state.seeds}
+        self.mentions = {
+            iri: [entity for entity in mentioned if entity not in self.state.exclude]
+            for iri, mentioned in self.mentions.items()
+            if not left_out(self.state, mentioned)
+        }
 
     def _find_names(self) -> None:
         """A sentence that has all words of what was looked for mentions it, also where none was recorded.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
@@ -62,13 +62,17 @@ class Gathering:
         return {node_of(row["sentence"]).value for row in rows}
 
     def _hits(self, ordered: Sequence[str]) -> None:
-        """Score sentences by their words, their meaning, and how surely what they mention was reached."""
+        """Score sentences by their words, their meaning, and how surely what they mention was reached.
+
+        Those about an entity that is excluded are no part of them.
+        """
         search, state = self.search, self.state
         best = state.passages[0].score if state.passages else 0.0
         standing = {hit.chunk.value: hit.score / best if best else 0.0 for hit in state.passages}
-        sentences = ordered[: self.parameters["sentence_limit"]]
-        mentioned = mentions_of(search.context, state, search.step, sentences)
-        for sentence in sentences:
+        limit = self.parameters["sentence_limit"]
+        asked = ordered if state.exclude else ordered[:limit]
+        mentioned = mentions_of(search.context, state, search.step, asked)
+        for sentence in [iri for iri in asked if not left_out(state, mentioned[iri])][:limit]:
             entities = mentioned[sentence]
             hit = SentenceHit(
                 NamedNode(sentence),

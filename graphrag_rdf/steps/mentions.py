@@ -44,6 +44,17 @@ def mentions_of(
     return {sentence: state.mentioned[sentence] for sentence in wanted}
 
 
+def left_out(state: State, mentioned: Iterable[NamedNode]) -> bool:
+    """Whether a sentence is about what must not be followed: an entity that is excluded, and nothing beside
+    it that the question names.
+    """
+    if not state.exclude:
+        return False
+    named = {seed.entity for seed in state.seeds}
+    entities = set(mentioned)
+    return not entities.isdisjoint(state.exclude) and entities.isdisjoint(named)
+
+
 def chunk_of(sentence: str) -> str:
     """The chunk of a sentence, whose IRI is the chunk's with a fragment."""
     return sentence.partition("#")[0]

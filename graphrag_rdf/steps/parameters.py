@@ -145,6 +145,12 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
 """Kind of step → parameter → what it takes."""
 
 
+FOR_A_MODEL: Mapping[str, frozenset[str]] = {
+    "synthesise": frozenset({"response_type", "allow_general_knowledge"}),
+}
+"""Kind of step → parameters that only its way by a model, `llm`, follows."""
+
+
 def check_parameters(step: str, name: str, values: Mapping[str, Value]) -> None:
     """See that a step's parameters are those that it reads, with values that mean something.
 

@@ -75,7 +75,16 @@ def describe(context: Context, passages: list[PassageHit], *, paths: bool) -> li
                 ]
                 if paths
                 else [],
-                **({"relations": [path.as_json() for path in passage.relations]} if paths else {}),
+                **(
+                    {
+                        "relations": [
+                            path.as_json(told.get(path.origin), told.get(path.near))
+                            for path in passage.relations
+                        ]
+                    }
+                    if paths
+                    else {}
+                ),
             }
         )
     return out
@@ -90,14 +99,23 @@ def _before(passage: PassageHit) -> dict[str, object]:
 
 
 def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None, str]:
-    """The labels of the entities of paths, and the texts of their sentences."""
+    """The labels of the entities of paths and relations, the titles of passages that relations start from, and
+    the texts of sentences.
+    """
     paths = [path for passage in passages for path in passage.paths]
-    entities = sorted({path.entity for path in paths if path.entity}, key=str)
+    relations = [path for passage in passages for path in passage.relations]
+    origins = {path.origin for path in relations if path.near is None}
+    named = {path.entity for path in paths} | {path.near for path in relations}
+    named |= {path.origin for path in relations} - origins
+    entities = sorted((entity for entity in named if entity), key=str)
     sentences = sorted({path.sentence for path in paths if path.sentence}, key=str)
     found: dict[NamedNode | None, str] = {}
     if entities:
         for row in context.store.select("retrieval/names", things=entities):
             found[node_of(row["thing"])] = label_of(row.get("label"), row["thing"])
+    if origins:
+        for row in context.store.select("retrieval/chunks", chunks=sorted(origins, key=str)):
+            found[node_of(row["chunk"])] = text_of(row["title"])
     if sentences:
         for row in context.store.select("retrieval/sentence-texts", sentences=sentences):
             found[node_of(row["sentence"])] = text_of(row["text"])

@@ -232,12 +232,19 @@ class RelationPath:
         """What comes by it, before sums saturate and are weighed."""
         return self.base * self.strength
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `retrieve`'s `results[].relations[]`."""
+    def as_json(self, origin_label: str | None = None, near_label: str | None = None) -> dict[str, Any]:
+        """The keys of `retrieve`'s `results[].relations[]`.
+
+        Args:
+            origin_label: title of the passage's document, or label of the entity.
+            near_label: label of the entity.
+        """
         return {
             "signal": self.signal,
             "origin": self.origin.value,
+            "origin_label": origin_label,
             "near": None if self.near is None else self.near.value,
+            "near_label": near_label,
             "base": self.base,
             "strength": self.strength,
             "share": self.share,

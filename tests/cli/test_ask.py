@@ -102,7 +102,7 @@ def test_questions_that_are_none(run: Run, store: Path, question: str) -> None:
 
 def test_no_store(run: Run, folder: Path) -> None:
     found = run("ask", QUESTION)
-    assert found.code == 1
+    assert found.code == 2
     assert "graphrag-rdf ingest" in found.err
     assert not (folder / "graphrag-store").exists()
 
@@ -138,6 +138,30 @@ def test_excluded_entities_are_not_followed(run: Run, store: Path) -> None:
     found = run("ask", "--exclude-entity", "Andrew Orr", "--format", "json", QUESTION).json
     edges = [citation["edge"] for citation in found["citations"] if "edge" in citation]
     assert all(edge["s_label"] != "Andrew Orr" for edge in edges)
+
+
+@pytest.mark.parametrize("use", ["activation", "hybrid", "hops"])
+def test_sentences_about_excluded_entities_are_left_out(run: Run, store: Path, use: str) -> None:
+    """Though their words answer the question; what also mentions something that is asked about stays."""
+    asked = ("ask", "--set", f"exploration.use={use}", "--format", "json", QUESTION)
+    assert "designed" in run(*asked).json["answer"]
+    without = run(*asked, "--exclude-entity", "Drumlaw Head Lighthouse").json
+    assert "no_relevant_facts" in [warning["type"] for warning in without["warnings"]]
+    assert "designed" in run(*asked, "--exclude-entity", "Andrew Orr").json["answer"]
+
+
+def test_what_only_a_model_follows_is_told_without_one(run: Run, store: Path) -> None:
+    found = run("ask", "--response-type", "a list", "--allow-general-knowledge", "--format", "json", QUESTION)
+    told = [warning for warning in found.json["warnings"] if warning["type"] == "setting_ignored"]
+    assert [warning["detail"].split(" ")[0] for warning in told] == [
+        "synthesis.response_type",
+        "synthesis.allow_general_knowledge",
+    ]
+    assert "setting_ignored" in run("trace", "show", "last").out
+    plain = run("ask", "--set", "synthesis.max_sentences=1", "--format", "json", QUESTION).json
+    assert [warning["type"] for warning in plain["warnings"]] == ["no_llm"]
+    run("config", "set", "graph_rag.synthesis.response_type", "a list")
+    assert "synthesis.response_type was not followed" in run("ask", QUESTION).err
 
 
 def test_with_a_model(run: Run, store: Path, model: ScriptedServer) -> None:

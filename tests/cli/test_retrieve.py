@@ -29,6 +29,20 @@ def test_for_people(run: Run, store: Path) -> None:
     assert "Andrew Orr — designed — Drumlaw Head Lighthouse" in found.out
 
 
+def test_relations_are_told_by_titles_and_labels(run: Run, store: Path) -> None:
+    assert run("refresh", "relations", "--min-count", "1").code == 0
+    asked = ("retrieve", "--preview", "--set", "exploration.use=hybrid", "Who founded Port Merrin?")
+    found = [path for result in run(*asked, "--format", "json").json["results"] for path in result["relations"]]
+    assert {path["signal"] for path in found} >= {"cooccurs"}
+    for path in found:
+        assert path["origin_label"] in {"Port Merrin", "Company"}
+        assert (path["near_label"] is None) == (path["near"] is None)
+    shown = run(*asked).out
+    assert "relation:" in shown
+    assert "urn:" not in shown
+    assert "http" not in shown
+
+
 def test_many_questions(run: Run, store: Path, folder: Path) -> None:
     lines = [{"id": "a", "q": QUESTION}, {"id": "b", "q": "Who founded the Tarnay Electric Light Company?"}]
     (folder / "q.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n\n")

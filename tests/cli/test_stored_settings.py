@@ -136,6 +136,10 @@ def test_history_and_restore(run: Run, store: Path) -> None:
     assert history[1]["changed"] == {WORDS: {"from": 1.0}}
     assert history[0]["settings"] == history[3]["settings"] == {WORDS: 0.5}
     assert "config restore 1" in run("config", "history").out
+    again = run("config", "restore", "1")
+    assert (again.code, "nothing to restore" in again.err) == (0, True)
+    assert "as it was" in run("config", "set", WORDS, "0.5").err
+    assert len(run("config", "history", "--format", "json").json) == 4
     assert run("config", "restore", "9").code == 2
     assert run("config", "unset", "llm.seed").code == 2
 

@@ -311,7 +311,9 @@ class Engine(Parts):
             state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         for key in chosen.without_effect(given, with_model=model is not None):
-            state.warn("setting_ignored", f"{key} was not followed: only a model can, and the answer is quoted")
+            state.warn(
+                "setting_ignored", f"{key} was not followed: only a model can, and the answer is quoted"
+            )
         if not stored:
             state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
         kept = None

@@ -99,9 +99,7 @@ def _before(passage: PassageHit) -> dict[str, object]:
 
 
 def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None, str]:
-    """The labels of the entities of paths and relations, the titles of passages that relations start from, and
-    the texts of sentences.
-    """
+    """What paths and relations are told by: labels of entities, titles of passages, texts of sentences."""
     paths = [path for passage in passages for path in passage.paths]
     relations = [path for passage in passages for path in passage.relations]
     origins = {path.origin for path in relations if path.near is None}

@@ -32,7 +32,9 @@ def test_for_people(run: Run, store: Path) -> None:
 def test_relations_are_told_by_titles_and_labels(run: Run, store: Path) -> None:
     assert run("refresh", "relations", "--min-count", "1").code == 0
     asked = ("retrieve", "--preview", "--set", "exploration.use=hybrid", "Who founded Port Merrin?")
-    found = [path for result in run(*asked, "--format", "json").json["results"] for path in result["relations"]]
+    found = [
+        path for result in run(*asked, "--format", "json").json["results"] for path in result["relations"]
+    ]
     assert {path["signal"] for path in found} >= {"cooccurs"}
     for path in found:
         assert path["origin_label"] in {"Port Merrin", "Company"}

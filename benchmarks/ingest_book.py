@@ -114,9 +114,11 @@ def _ingest(
     with Engine.open(store, config=settings) as engine:
         paths = sorted(Path(documents).iterdir())
         reports = []
-        for part in (paths[:FEW], paths[FEW:]):
+        for last, part in enumerate((paths[:FEW], paths[FEW:])):
             start, cpu = time.perf_counter(), cpu_seconds()
             reports.append(engine.ingest(part))
+            if last:
+                engine.store.flush()  # what closing the store would do is part of the cost
             rest = {"rest_wall": time.perf_counter() - start, "rest_cpu": cpu_seconds() - cpu}
             if reports[-1].failures:
                 raise SystemExit(f"the ingest failed: {reports[-1].failures[0]}")

@@ -82,7 +82,7 @@ def detect_script(text: str) -> str | None:
 def _is_english(text: str) -> bool:
     """Whether function words alone show that it is; False leaves it open."""
     words = _WORD.findall(text.lower())
-    known = sum(word in _ENGLISH for word in words)
+    known = sum(map(_ENGLISH.__contains__, words))
     return len(words) >= _FEWEST_WORDS and known >= _ENGLISH_SHARE * len(words)
 
 

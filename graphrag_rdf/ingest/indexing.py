@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _BATCH = 50  # things in a query
 _AT_ONCE = 500  # records in memory
 # chunks: what engine and indexes hold back until then is memory; but each second time the engine merges much
-# of what it has, and each time the indexes cost as much as many records
+# of what it has, and each time the indexes cost as much as many records. At the end of a run the indexes are
+# written however little there is; the engine's log is then enough
 _FLUSH_AT = 100
 
 
@@ -120,6 +121,7 @@ class StoreIndexer:
         self._entities: dict[str, NamedNode] = {}
         self._removed: dict[str, NamedNode] = {}
         self._sentences: dict[str, Sequence[Sentence]] = {}
+        self._unflushed = 0  # chunks since the store was flushed
         self.error: str | None = None
 
     def changed(self, *, chunks: Iterable[NamedNode] = (), entities: Iterable[NamedNode] = ()) -> None:
@@ -161,13 +163,24 @@ class StoreIndexer:
             self._text.apply([], gone)
             self._embed([], gone)
         if purge or self._text.commit_number != number:
-            self._store.flush()  # first: an index is never ahead, and the engine's buffers grow until then
+            self._put_on_disk(whole=purge)  # first: an index is never ahead
             self._text.commit(number, purge=purge)
         self._commit_vectors(number, purge=purge)
         self._chunks.clear()
         self._entities.clear()
         self._removed.clear()
         self._sentences.clear()
+
+    def _put_on_disk(self, *, whole: bool) -> None:
+        """Sync the store; flush it once enough was written since it was last: run after run of a document
+        each would have the engine merge most of what it has with every second one.
+        """
+        self._unflushed += len(self._chunks)
+        if self._unflushed < _FLUSH_AT and not whole:
+            self._store.sync()
+        else:
+            self._store.flush()
+            self._unflushed = 0
 
     def recover(self) -> None:
         """Catch up, if an index is behind the store: after a kill, or when vectors could not be made."""
@@ -186,6 +199,7 @@ class StoreIndexer:
             for batch in _batched_records(self._feed.everything()):
                 self._embed(batch, [])
             self._commit_vectors(number)
+        self._store.sync()
         self._text.commit(number)
 
     def _commit_vectors(self, number: int, *, purge: bool = False) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -181,6 +182,7 @@ class Renderer:
         return prologue(body) + text
 
 
+@lru_cache(maxsize=1024)
 def prologue(body: str) -> str:
     """PREFIX lines for the prefixes that a template's own text and the macros use."""
     used = set(_PREFIX_USE.findall(_IRI.sub("", body))) & PREFIXES.keys()

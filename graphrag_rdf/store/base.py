@@ -132,8 +132,11 @@ class Store(Protocol):
     def refresh(self) -> None:
         """Take note of what other programs have committed, if they can."""
 
+    def sync(self) -> None:
+        """Put on disk what was committed, so that it outlasts a loss of power."""
+
     def flush(self) -> None:
-        """Put on disk what was committed, and let go of the memory that held it."""
+        """As `sync`, and let go of the memory that held it; the engine may then rearrange its files."""
 
     def optimize(self) -> None:
         """Compact the files after bulk work."""

@@ -7,6 +7,7 @@ thread and function that asked for it, since a result touched by another thread 
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import threading
@@ -271,8 +272,15 @@ class EmbeddedStore(TemplateStore):
     def refresh(self) -> None:
         """See `Store.refresh`: nobody else writes."""
 
+    def sync(self) -> None:
+        """See `Store.sync`: the engine has written it to its logs, which the system may hold back still."""
+        if self.path is not None and not self._read_only:
+            with _write_errors(self.path):
+                for log in self.path.glob("*.log"):
+                    _sync_file(log)
+
     def flush(self) -> None:
-        """Make sure that what was committed is on disk."""
+        """See `Store.flush`."""
         if self.path is not None and not self._read_only:
             with _write_errors(self.path):
                 self._store.flush()
@@ -341,6 +349,17 @@ class EmbeddedStore(TemplateStore):
             self._content_commit = number
         self._commit = number
         return number
+
+
+def _sync_file(path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
+    except FileNotFoundError:  # the engine is done with it, and has what it said elsewhere
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def settle_purge(path: Path) -> None:

@@ -202,6 +202,9 @@ class RemoteStore(TemplateStore):
                 self._write(self._data("INSERT", batch), content=True)
         return self.commit_number()
 
+    def sync(self) -> None:
+        """See `Store.sync`: the endpoint's own business."""
+
     def flush(self) -> None:
         """See `Store.flush`: the endpoint's own business."""
 

@@ -72,6 +72,24 @@ def test_second_run_after_reopening_asks_no_model(
     assert len(scripted_server.requests) == report.llm.calls
 
 
+@pytest.mark.embedded
+def test_documents_one_by_one_leave_the_files_of_the_store_as_they_are(
+    two: Path, engine_of: MakeEngine
+) -> None:
+    """Each is in the log; new files would have the old ones merged with them."""
+    with engine_of("store") as engine:
+        assert engine.place is not None
+        logs = {*engine.place.database.glob("*.log")}  # others are begun with each writing of new files
+        for document in sorted(two.iterdir()):
+            assert engine.ingest([document]).documents.added == 1
+            assert engine.text_index.commit_number == engine.store.content_commit()
+        assert {*engine.place.database.glob("*.log")} == logs
+        before = content(engine)
+    with engine_of("store") as engine:
+        assert_same(content(engine), before)
+        assert index_matches_store(engine)
+
+
 def test_numbers_of_a_run_are_its_own(
     two: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -420,6 +421,25 @@ def test_dumps(store: EmbeddedStore, form: RdfFormat) -> None:
 def test_closing_twice_does_nothing(store: EmbeddedStore) -> None:
     store.close()
     store.close()
+
+
+def test_what_is_synced_is_in_the_files_of_an_open_store(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(os.fstat(descriptor).st_ino))
+    store = EmbeddedStore(templates(), database)
+    logs = set(database.glob("*.log"))
+    store.commit(Changes(add=[quad("kept")]))
+    store.sync()
+    assert {log.stat().st_ino for log in logs} <= set(synced)
+    assert set(database.glob("*.log")) == logs  # no other is begun, as when new files are written
+    copied = tmp_path / "copied"
+    shutil.copytree(database, copied)
+    store.close()
+    after = EmbeddedStore(templates(), copied)
+    assert data(after) == {quad("kept")}
+    after.close()
 
 
 def test_purging_leaves_the_data_and_not_the_removed_words(database: Path) -> None:

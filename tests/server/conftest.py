@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,7 +68,9 @@ def documents_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def answering(documents_store: Path) -> Iterator[Endpoint]:
-    """A server over two small documents, as `serve` starts it."""
-    with Endpoint.start(documents_store) as endpoint:
+def answering(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over two small documents, as `serve` starts it; a copy, so that others can copy theirs."""
+    place = tmp_path_factory.mktemp("answering") / "store"
+    shutil.copytree(documents_store, place)
+    with Endpoint.start(place) as endpoint:
         yield endpoint

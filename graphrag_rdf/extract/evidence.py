@@ -18,6 +18,7 @@ from itertools import accumulate, islice, pairwise
 from typing import Literal
 
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.llm.fencing import FENCE
 
 from .lexicon import all_stopwords
 
@@ -318,6 +319,8 @@ def _fold_character(character: str) -> str:
         return '"'
     if character.isspace():
         return " "
+    if character == FENCE:
+        return "<"
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", character).casefold())
 
 

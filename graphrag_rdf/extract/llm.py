@@ -29,6 +29,7 @@ from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.noise import is_placeholder
 from graphrag_rdf.extract.normalise import fold, match_key
+from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import Completion, Message, encodable
 
@@ -47,7 +48,6 @@ SECTIONS = {
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # the same length and no letter more, so that offsets and searches for the text still hold
-_TAG = re.compile(r"<(?=\s*/?\s*(?:text|title)\b)", re.IGNORECASE)
 _VALUES = "text, title, language and entity_types"
 
 
@@ -295,8 +295,8 @@ class LlmExtractor:
     def prompt(self, text: str, *, language: str | None, title: str) -> str:
         """The prompt for a chunk; tags in it that could end the passage lose their first bracket."""
         values = {
-            "text": _TAG.sub("‹", text),
-            "title": _TAG.sub("‹", " ".join(title.split())),
+            "text": fenced(text),
+            "title": fenced(" ".join(title.split())),
             "language": language,
             "entity_types": self._entity_types,
         }

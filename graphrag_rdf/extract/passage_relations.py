@@ -26,6 +26,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import confidence_of, fill_prompt, read_prompt
 from graphrag_rdf.extract.model import Rejected
+from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.jsonl import Bad, Section, parse_sections
 from graphrag_rdf.llm.model import Completion, encodable
 
@@ -52,7 +53,6 @@ RELATION_TYPES: Mapping[str, str] = MappingProxyType(
 _SYMMETRIC = frozenset({"contrasts", "related_to"})
 _SECTIONS = {"relations": Section(("relations", "relationships", "edges"), ("type", "from", "relation"))}
 _KNOWN = {name.replace("_", ""): name for name in RELATION_TYPES}
-_TAG = re.compile(r"<(?=\s*/?\s*(?:first|second)\b)", re.IGNORECASE)
 _NOTHING = re.compile(r"\s*(?:```\w*\s*)?\[\s*\](?:\s*```)?\s*", re.ASCII)
 _NUMBER = re.compile(r"\b[12]\b", re.ASCII)
 
@@ -161,8 +161,8 @@ class RelationReader:
     def prompt(self, first: str, second: str) -> str:
         """The prompt for a pair; tags in it that could end a passage lose their first bracket."""
         values = {
-            "first": _TAG.sub("‹", self.shown(first)),
-            "second": _TAG.sub("‹", self.shown(second)),
+            "first": fenced(self.shown(first)),
+            "second": fenced(self.shown(second)),
             "types": list(RELATION_TYPES.items()),
         }
         return fill_prompt(self._template, self._path, values, "first, second and types")

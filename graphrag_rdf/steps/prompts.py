@@ -13,8 +13,8 @@ from jinja2.loaders import FileSystemLoader
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.llm.fencing import fenced
 
-_TAG = re.compile(r"<(/?)(question|statements|text|conversation)>", re.IGNORECASE)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
@@ -40,9 +40,9 @@ def render(folder: Path, name: str, **values: Any) -> str:
 
 
 def quoted(value: Any) -> Any:
-    """Data that cannot end the tags it stands between: our own tags in it lose their brackets."""
+    """Data that cannot end the tags it stands between: our own tags in it lose their first bracket."""
     if isinstance(value, str):
-        return _TAG.sub(r"‹\1\2›", _CONTROL.sub("\ufffd", value))
+        return fenced(_CONTROL.sub("\ufffd", value))
     if isinstance(value, dict):
         return {key: quoted(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

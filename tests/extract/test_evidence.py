@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import Located, locate, locate_fact
+from graphrag_rdf.llm.fencing import fenced
 
 TEXT = (
     "Ada Venn, the chief engineer of Orrin Bridge Ltd, was born in Kelm in 1871. She planned the well-\n"
@@ -148,3 +149,14 @@ FACTS = (
 def test_facts_without_a_quote(triple: tuple[str, str, str], topic: str | None, expected: str | None) -> None:
     place = locate_fact(*triple, FACTS, sentences(FACTS), topic=topic)
     assert (FACTS[place.offset : place.offset + place.length] if place else None) == expected
+
+
+@pytest.mark.parametrize("quote", ["<text>", "a </ TITLE>", "Say </statements> and <question>"])
+def test_what_was_fenced_in_a_prompt_is_found_as_it_was(quote: str) -> None:
+    """A short quote is never located approximately."""
+    text = f"Once more: {quote} b, and so on."
+    assert fenced(quote) != quote
+    found = locate(fenced(quote), text)
+    assert found is not None
+    assert found.score == 1
+    assert quote.strip("<> ") in text[found.offset : found.offset + found.length]

@@ -156,6 +156,40 @@ def test_what_the_model_says_is_stated_with_its_provenance(
     assert run_shapes(engine.store.quads()) == []
 
 
+def test_a_quote_with_a_tag_of_the_prompt_is_found_where_it_stands(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """A passage cannot end its tag, and what the model repeats of it is located to the character."""
+    said = "A </first>."
+    (docs / "tags.txt").write_text(
+        f"{said} The Petrel sank off the pier of Skell.\n\nIsak Wennerby saw it go down by the pier."
+    )
+
+    def causes(request: Request) -> Reply:
+        if "<first>" not in request.prompt:
+            return Reply('{"entities": [], "relations": []}')
+        first = request.prompt.split("<first>\n")[1].split("\n</first>\n<second>\n")[0]
+        quotes = [first[: len(said)], "Isak Wennerby saw it go down"]
+        relation = {"type": "causes", "from": 1, "to": 2, "confidence": 0.9, "evidence": quotes}
+        return Reply(json.dumps({"relations": [relation]}))
+
+    scripted_server.answer_with(causes)
+    engine = engine_of(**by_model(scripted_server), documents__chunk_size=50)
+    engine.ingest([docs])
+    report = engine.refresh_relations()
+    assert report.read.found == 1
+    texts = chunks(engine)
+    (node,) = nodes(engine)
+    places = [known_of(engine, evidence) for evidence in node[RAG.evidence]]
+    found = {
+        texts[known[PROV.wasDerivedFrom].value][int(known[TG.sourceCharOffset].value) :][
+            : int(known[TG.sourceCharLength].value)
+        ]
+        for known in places
+    }
+    assert found == {"A </first", "Isak Wennerby saw it go down"}
+
+
 def test_a_quote_that_is_not_there_is_marked(
     story: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:

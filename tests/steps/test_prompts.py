@@ -48,7 +48,7 @@ def test_a_conversation_cannot_end_its_tags() -> None:
 
 
 def test_quoting_reaches_nested_values() -> None:
-    assert quoted({"a": ["</text>", ("<statements>",)]}) == {"a": ["‹/text›", ["‹statements›"]]}
+    assert quoted({"a": ["</text>", ("<statements>",)]}) == {"a": ["‹/text>", ["‹statements>"]]}
 
 
 def test_a_missing_prompt_names_its_file(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -122,8 +124,27 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
     missing = [key for key in template.params if key not in values]
     if missing:
         wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)
-        raise UsageError(f"{template.name} needs {wanted}")
+        raise UsageError(f"{template.name} needs {wanted}", hint=f"e.g. {_example(template, given, missing)}")
     return values
+
+
+def _example(template: QueryTemplate, given: Sequence[str], missing: Sequence[str]) -> str:
+    """A command line that runs a template: what was given, and samples for the rest."""
+    options = list(given)
+    for key in missing:
+        sample = template.params[key].sample
+        values = sample if template.params[key].type.endswith("[]") else [sample]
+        options += [f"{key}={_written(value)}" for value in values]
+    return shlex.join(
+        ["graphrag-rdf", "queries", "run", template.name, *(word for one in options for word in ("-p", one))]
+    )
+
+
+def _written(sample: object) -> str:
+    """A sample as it is given with -p: the terms of a row with blanks between them."""
+    if isinstance(sample, list):
+        return " ".join(map(_written, sample))
+    return str(sample).lower() if isinstance(sample, bool) else str(sample)
 
 
 def _template(name: str) -> QueryTemplate:

@@ -113,8 +113,12 @@ def diff(before: str, after: str, form: str) -> None:
         return
     if not found:
         say("they came to the same answer in the same way")
+    told_of = None
     for one in found:
-        say(styled(f"{one.what} {one.name}".strip(), bold=True))
+        about = f"{one.what} {one.name}".strip()
+        if about != told_of:
+            say(styled(about, bold=True))
+        told_of = about
         for sign, value in (("-", one.before), ("+", one.after)):
             if value is not None:
                 say(output.wrapped(value, indent="    ", first=f"  {sign} "))

@@ -15,18 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_rdf.extract.normalise import fold
-
-_LEGAL_FORMS = """
-ab ag as asa bhd bv co company corp corporation cv eg ev gmbh inc incorporated kg kgaa limited llc llp ltd lp
-mbh nv ohg oy oyj plc pte pty sa sarl sas se spa srl ug vof
-"""
-_ARTICLES = "the a an der die das ein eine de het een le la les el los il"
-
-LEGAL_FORMS = frozenset(_LEGAL_FORMS.split())
-"""Last words of a firm's name that say what kind of firm it is, punctuation removed."""
-
-ARTICLES = frozenset(_ARTICLES.split())
-"""First words that a name may have or not."""
+from graphrag_rdf.ingest.name_words import ARTICLES, HEADS, LEGAL_FORMS
 
 _APOSTROPHES = re.compile("['’ʼ`´]")
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -96,6 +85,12 @@ def _singular(name: str) -> list[str]:
     return found
 
 
+def _adds_a_head(one: str, other: str) -> bool:
+    """Whether one name is the other with a word behind it that makes it another kind of thing."""
+    short, long = sorted((_without_article(one), _without_article(other)), key=len)
+    return len(long) == len(short) + 1 and long[:-1] == short and long[-1] in HEADS | LEGAL_FORMS
+
+
 KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("punctuation", words, 0.98),
     ("accents", _plain, 0.96),
@@ -104,6 +99,11 @@ KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("plural", _singular, 0.91),
 )
 """Rule, what it makes of a name, and how sure it is: names with the same key are alike by the first rule."""
+
+FIRM_NAME = 0.93, 0.85
+"""How sure it is that a firm is what has its name without the legal form: where both are known to be of one
+type, and else, since a town or a person may be called so.
+"""
 
 ALIAS = 0.92
 """How sure it is that a thing is what another is also called."""
@@ -122,17 +122,23 @@ def same_key(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
         names: (thing, name); a thing may have several.
     """
     seen: set[tuple[int, int]] = set()
+    plain: dict[int, set[str]] = defaultdict(set)
+    for thing, name in names:
+        plain[thing].add(" ".join(_without_article(name)))
     for rule, key_of, score in KEYS:
         holders: dict[str, dict[int, None]] = defaultdict(dict)
         for thing, name in names:
             if key := " ".join(key_of(name)):
                 holders[key][thing] = None
-        for things in holders.values():
-            first, *others = sorted(things)  # all with the first one: a group needs no more
-            for other in others:
-                if (first, other) not in seen:
-                    seen.add((first, other))
-                    yield Pair(first, other, rule, score)
+        for key, things in holders.items():
+            bare = {thing for thing in things if rule == "legal_form" and key in plain[thing]}
+            first, *others = sorted(things, key=lambda thing: (thing in bare, thing))
+            for other in others:  # all with the first one: a group needs no more
+                pair = min(first, other), max(first, other)
+                if pair not in seen:
+                    seen.add(pair)
+                    named = rule == "legal_form" and (first in bare) != (other in bare)
+                    yield Pair(*pair, "firm_name", FIRM_NAME[0]) if named else Pair(*pair, rule, score)
 
 
 def also_called(names: Sequence[tuple[int, str]], aliases: Sequence[tuple[int, str]]) -> Iterator[Pair]:
@@ -148,8 +154,10 @@ def also_called(names: Sequence[tuple[int, str]], aliases: Sequence[tuple[int, s
     holders: dict[str, dict[int, None]] = defaultdict(dict)
     bearers: dict[str, dict[int, None]] = defaultdict(dict)
     own: dict[int, set[str]] = defaultdict(set)
+    called: dict[int, list[str]] = defaultdict(list)
     for thing, name in names:
         found = words(name)
+        called[thing].append(name)
         owners[" ".join(found)][thing] = None
         own[thing].update(found)
         for word in found:
@@ -166,6 +174,8 @@ def also_called(names: Sequence[tuple[int, str]], aliases: Sequence[tuple[int, s
             pair = min(thing, aliased), max(thing, aliased)
             if not set(key.split()) <= own[aliased]:
                 yield Pair(*pair, "alias", ALIAS)
+            elif any(_adds_a_head(key, name) for name in called[aliased]):
+                continue
             elif {*bearers[key.split()[-1]]} <= {*pair}:
                 yield Pair(*pair, "short_name", SHORT_NAME)
 
@@ -224,13 +234,13 @@ def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
     "Scaling up all pairs similarity search", WWW 2007). Numbers, ordinals and single letters must be the
     same: "Gate 4" is not "Gate 5".
     """
-    counted = [(thing, _marks(name), grams(name)) for thing, name in names]
-    spread = Counter(gram for _, _, each in counted for gram in each)
+    counted = [(thing, _marks(name), grams(name), name) for thing, name in names]
+    spread = Counter(gram for _, _, each, _ in counted for gram in each)
     rank = {gram: n for n, gram in enumerate(sorted(spread, key=lambda gram: (spread[gram], gram)))}
     postings: dict[str, list[int]] = defaultdict(list)
     vectors: list[Mapping[str, float]] = []
     best: dict[tuple[int, int], float] = {}
-    for position, (thing, marks, each) in enumerate(counted):
+    for position, (thing, marks, each, name) in enumerate(counted):
         vector = _unit(each, spread, len(names))
         vectors.append(vector)
         candidates: dict[int, None] = {}
@@ -242,7 +252,7 @@ def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
             if other[0] == thing or other[1] != marks:
                 continue
             cosine = _dot(vector, vectors[candidate])
-            if cosine >= least:
+            if cosine >= least and not _adds_a_head(name, other[3]):
                 pair = (min(thing, other[0]), max(thing, other[0]))
                 best[pair] = max(best.get(pair, 0.0), cosine)
     for (one, two), cosine in sorted(best.items()):

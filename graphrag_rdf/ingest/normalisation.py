@@ -9,13 +9,13 @@ applied unless asked for. With an embedding model the meaning of such names coun
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
-from graphrag_rdf.ingest.likeness import Pair, also_called, initials, same_key, similar
+from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -40,6 +40,7 @@ _REASONS = {
     "accents": "the names differ in accents only",
     "article": "the names differ in an article only",
     "legal_form": "the names differ in the legal form of the firm only",
+    "firm_name": "one is the other's name without the legal form of the firm",
     "plural": "the names differ in the plural of a common noun only",
     "alias": "one is also called what the other is called",
     "short_name": "one is also called by the part of its name that the other has",
@@ -114,7 +115,8 @@ def propose(engine: Engine, *, min_score: float = MIN_SCORE, limit: int | None =
         if pair.score >= min_score and (key not in best or pair.score > best[key].score):
             best[key] = pair
     ordered = sorted(best.values(), key=lambda p: (-p.score, p.one, p.other))
-    found = _allowed(store, entities, ordered)
+    found = _allowed(store, entities, ordered, min_score)
+    found.sort(key=lambda proposal: -proposal.score)
     return found if limit is None else found[:limit]
 
 
@@ -192,7 +194,9 @@ def _profiles(store: Store, entities: Iterable[NamedNode]) -> dict[NamedNode, _P
     return found
 
 
-def _allowed(store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair]) -> list[Proposal]:
+def _allowed(
+    store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair], min_score: float
+) -> list[Proposal]:
     """What the store does not contradict, group by group, each pair with the entity that is kept."""
     groups = Groups(read_decisions(store))
     members = {number: [*groups.of(entities[number])] for pair in pairs for number in (pair.one, pair.other)}
@@ -208,6 +212,10 @@ def _allowed(store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair])
             continue
         if pair.rule in _TOGETHER and not shared:
             continue
+        if pair.rule == "firm_name" and not together.shares_type(one, other):
+            pair = replace(pair, score=FIRM_NAME[1])  # noqa: PLW2901 - the same pair, less sure
+            if pair.score < min_score:
+                continue
         if any(
             groups.are_kept_apart(entities[left], entities[right])
             for left in together.held[one]
@@ -258,6 +266,10 @@ class _Union:
         """Whether the types of two groups agree, as far as they have any."""
         left, right = self.types[one], self.types[other]
         return not left or not right or not left.isdisjoint(right)
+
+    def shares_type(self, one: int, other: int) -> bool:
+        """Whether two groups are known to be of one type."""
+        return not self.types[one].isdisjoint(self.types[other])
 
     def join(self, one: int, other: int) -> None:
         """Make two groups one."""

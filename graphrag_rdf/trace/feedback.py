@@ -7,7 +7,7 @@ old. Marks are part of the trace and go with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal as Choice
 
@@ -118,15 +118,24 @@ def _target(store: Store, session: NamedNode, citation: int | None, edge: int | 
     if citation is None and edge is None:
         answers = [row for row in found if rows.truth(row, "answer")]
         if not answers:
-            raise UsageError(f"{session.value} has no answer to mark")
+            raise _without_answer(session, found)
         return rows.node(answers[-1], "target")
     key, number = ("marker", citation) if citation is not None else ("rank", edge)
     for trace in (session, _first(store, session)):
         for row in store.select("trace/mark-targets", session=trace) if trace is not None else ():
             if not rows.truth(row, "answer") and rows.whole(row, key) == number:
                 return rows.node(row, "target")
+    if not any(rows.truth(row, "answer") for row in found) and citation is not None:
+        raise _without_answer(session, found)
     what = f"citation [{number}]" if citation is not None else f"selection of rank {number}"
     raise UsageError(f"the answer has no {what}", hint="graphrag-rdf trace show TRACE lists what it rests on")
+
+
+def _without_answer(session: NamedNode, found: Sequence[Row]) -> UsageError:
+    """A trace of a retrieval, or of a run that failed, has none; what it selected can be marked."""
+    edges = any(rows.whole(row, "rank") is not None for row in found)
+    hint = "--edge N marks what it selected" if edges else "mark one of graphrag-rdf trace list that has"
+    return UsageError(f"the trace {session.value} has no answer to mark", hint=hint)
 
 
 def _mark(row: Row) -> Mark:

@@ -26,6 +26,12 @@ def test_mark_show_and_take_back(run: Run, store: Path) -> None:
 
 def test_what_is_not_there(run: Run, store: Path) -> None:
     assert run("feedback", "last", "helpful").code == 2
+    run("retrieve", "--trace", "Who designed Drumlaw Head Lighthouse?")
+    for where in ((), ("--citation", "1")):
+        found = run("feedback", "last", "wrong", *where)
+        assert found.code == 2
+        assert "has no answer to mark" in found.err
+        assert "trace list" in found.err
     run("ask", "Who designed Drumlaw Head Lighthouse?")
     assert run("feedback", "last", "wrong", "--citation", "40").code == 2
     assert run("feedback", "last", "splendid").code == 2

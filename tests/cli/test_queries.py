@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.resources import folder as folder_of
+from graphrag_rdf.sparql.library import TemplateLibrary
 from tests.support.commands import Run
 
 
@@ -67,6 +70,23 @@ def test_wrong_usage(run: Run, store: Path, arguments: list[str], told: str, cod
     found = run("queries", "run", *arguments)
     assert found.code == code
     assert told in found.err
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in TemplateLibrary(folder_of("queries")) if "cookbook" in name]
+)
+def test_what_is_missing_is_told_with_an_example_that_runs(run: Run, store: Path, name: str) -> None:
+    found = run("queries", "run", name, "--show")
+    if found.code != 0:
+        assert found.code == 2
+        assert "-p " in found.err
+        _, example = found.err.split("hint: e.g. graphrag-rdf ")
+        assert run(*shlex.split(example), "--show").code == 0
+
+
+def test_an_example_keeps_what_was_given(run: Run, store: Path) -> None:
+    found = run("queries", "run", "cookbook/timeline", "-p", "first=1801")
+    assert found.err.endswith("queries run cookbook/timeline -p first=1801 -p last=1913\n")
 
 
 def test_own_templates_override(run: Run, store: Path, folder: Path) -> None:

@@ -108,6 +108,8 @@ def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
     run("ask", "Who founded the Tarnay Electric Light Company?")
     told = run("trace", "diff", first, "last")
     assert told.code == 0
+    headings = [line for line in told.out.splitlines() if not line.startswith(" ")]
+    assert len(headings) == len(set(headings)), "each is said once"
     assert "- Who designed Drumlaw Head Lighthouse?" in told.out
     assert "+ Who founded the Tarnay Electric Light Company?" in told.out
     other = run("trace", "diff", first, "last", "--format", "json").json["differences"]

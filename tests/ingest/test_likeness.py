@@ -26,9 +26,13 @@ def rule_of(one: str, other: str) -> str | None:
         ("Trade & Industry", "Trade and Industry", "punctuation"),
         ("Café Tarnay", "Cafe Tarnay", "accents"),
         ("The Hague", "Hague", "article"),
-        ("Skell Tidal Power Company Ltd.", "Skell Tidal Power", "legal_form"),
+        ("Skell Tidal Power Company Ltd.", "Skell Tidal Power Co.", "legal_form"),
+        ("Skell Tidal Power Company Ltd.", "Skell Tidal Power", "firm_name"),
+        ("Lintie Company", "Lintie", "firm_name"),
+        ("Lintie Co.", "Lintie Company", "legal_form"),
+        ("Lintie Station", "Lintie", None),
         ("Krupp GmbH & Co. KG", "Krupp", None),
-        ("Siemens A.G.", "Siemens", "legal_form"),
+        ("Siemens A.G.", "Siemens", "firm_name"),
         ("tidal turbines", "tidal turbine", "plural"),
         ("ferries", "ferry", "plural"),
         ("John Adams", "John Adam", None),
@@ -80,6 +84,19 @@ def test_also_called(
 ) -> None:
     found = also_called(list(enumerate(names)), aliases)
     assert [(p.rule, p.one, p.other) for p in found] == pairs
+
+
+@pytest.mark.parametrize("head", ["Station", "Club", "County", "Company"])
+def test_a_head_noun_makes_another_thing(head: str) -> None:
+    """A place and what is named after it: neither by a short name nor by spelling."""
+    names = [(0, f"Great Lintiemouth {head}"), (1, "Great Lintiemouth")]
+    assert [*also_called(names, [(0, "Great Lintiemouth")])] == []
+    assert [*similar(names, 0.5)] == []
+
+
+def test_firms_are_joined_to_firms_before_they_are_to_bare_names() -> None:
+    found = [*same_key(list(enumerate(["Lintie", "Lintie Company", "Lintie Co."])))]
+    assert [(p.one, p.other, p.rule) for p in found] == [(1, 2, "legal_form"), (0, 1, "firm_name")]
 
 
 def test_similar_needs_the_same_numbers() -> None:

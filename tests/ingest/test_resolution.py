@@ -321,6 +321,24 @@ def test_never_across_types_that_contradict(named: Engine) -> None:
     assert any("Zoe Quill" in p.names for p in normalisation.propose(named))
 
 
+def test_a_firm_is_not_the_town_that_it_is_named_after(docs: Path, engine_of: MakeEngine) -> None:
+    """Unless both are known to be of one type; what differs in its legal form alone is one firm."""
+    (docs / "a.txt").write_text(
+        "Lintie Company built the pier at Lintie. Anna Brek led Lintie Co. in 1903. "
+        "Anna Brek came from Lintie."
+    )
+    engine = engine_of()
+    engine.ingest([docs])
+    assert pairs(normalisation.propose(engine)) == {
+        ("legal_form", frozenset({"Lintie Company", "Lintie Co"}))
+    }
+    unsure = [p for p in normalisation.propose(engine, min_score=0.8) if p.rule == "firm_name"]
+    assert [(set(p.names), p.score) for p in unsure] == [({"Lintie", "Lintie Co"}, 0.85)]
+    for slug in ("lintie", "lintie-co", "lintie-company"):
+        _retype(engine, entity(slug), iris.type_("organisation"))
+    assert {p.rule for p in normalisation.propose(engine)} == {"legal_form", "firm_name"}
+
+
 def _retype(engine: Engine, node: NamedNode, kind: NamedNode) -> None:
     engine.store.update(
         f"DELETE {{ {node} a ?t }} INSERT {{ {node} a {kind} }} WHERE {{ OPTIONAL {{ {node} a ?t }} }}"

@@ -41,7 +41,7 @@ from graphrag_rdf.trace.recorder import Step
 
 _BASE = 0.3  # similarity of a sentence that shares nothing with the question
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
-_SEARCHED = 200  # sentences asked of each index
+_SEARCHED = 150  # sentences asked of each index
 _OF_HUBS = 50  # the best of them, which are looked at for hubs that the question names
 _BM25 = Bm25(k1=0.6, b=0.5)  # sentences are short: a word said twice says little more
 _FOCUS_WORDS = 0.3  # share of the words outside the names in the similarity by words

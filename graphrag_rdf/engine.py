@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.relate import RelationReport
     from graphrag_rdf.ingest.report import IngestReport
     from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.replay import Replay, Without
     from graphrag_rdf.trace.traces import Traces
 
 log = logging.getLogger(__name__)
@@ -358,6 +359,35 @@ class Engine(Parts):
         from graphrag_rdf.trace.traces import Traces
 
         return Traces(self.store, self.librarian)
+
+    def replay(self, trace: str, *, model: str | None = None, stored: bool = False) -> Replay:
+        """Ask the question of a trace again as it was asked, and tell what differs; see `replay.replay`."""
+        from graphrag_rdf.replay import replay
+
+        return replay(self, trace, model=model, stored=stored)
+
+    def ask_without(
+        self,
+        trace: str,
+        *,
+        facts: Sequence[tuple[str, str, str]] = (),
+        documents: Sequence[str] = (),
+        sources: Sequence[str] = (),
+        with_sentences: bool = False,
+        model: str | None = None,
+    ) -> Without:
+        """Ask the question of a trace as if something were not there; see `replay.ask_without`."""
+        from graphrag_rdf.replay import ask_without
+
+        return ask_without(
+            self,
+            trace,
+            facts=facts,
+            documents=documents,
+            sources=sources,
+            with_sentences=with_sentences,
+            model=model,
+        )
 
     def retrieve(
         self,

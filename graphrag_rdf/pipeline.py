@@ -227,6 +227,8 @@ class Pipeline:
             label=self.definition.label,
             parameters=_parameters(steps),
             model=model,
+            include=state.include,
+            exclude=state.exclude,
         )
 
     def _steps(

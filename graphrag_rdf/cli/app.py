@@ -18,7 +18,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "ingest": ("ingest", "Read documents and extract facts into the store."),
     "ask": ("ask", "Answer a question, with citations."),
     "retrieve": ("retrieve", "Rank passages and facts for a question without answering it."),
-    "trace": ("trace", "How answers came about: list, show, diff, export, verify, prune, delete."),
+    "trace": ("trace", "How answers came about: list, show, verify, diff, replay, export and more."),
     "feedback": ("feedback", "Mark an answer, or what it rests on, as helpful or wrong."),
     "source": ("source", "From documents to facts, and from facts to the characters they rest on."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),

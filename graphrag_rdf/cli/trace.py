@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from graphrag_rdf.cli import output
+from graphrag_rdf.cli.again import ask_without_command, replay_command, show_differences
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
@@ -113,15 +114,11 @@ def diff(before: str, after: str, form: str) -> None:
         return
     if not found:
         say("they came to the same answer in the same way")
-    told_of = None
-    for one in found:
-        about = f"{one.what} {one.name}".strip()
-        if about != told_of:
-            say(styled(about, bold=True))
-        told_of = about
-        for sign, value in (("-", one.before), ("+", one.after)):
-            if value is not None:
-                say(output.wrapped(value, indent="    ", first=f"  {sign} "))
+    show_differences(found)
+
+
+trace_command.add_command(replay_command)
+trace_command.add_command(ask_without_command)
 
 
 @trace_command.command(

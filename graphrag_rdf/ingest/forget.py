@@ -163,15 +163,28 @@ def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: Stor
     """
     rows = store.select("forget/chunks", documents=documents)
     chunks = [_node(row["chunk"]) for row in rows]
+    update = ("ingest/retire-documents", {"documents": documents, "now": now()})
+    retire_chunks(store, chunks, indexer, Changes(updates=[update]))
+    return len(chunks)
+
+
+def retire_chunks(
+    store: Store, chunks: Sequence[NamedNode], indexer: StoreIndexer, more: Changes | None = None
+) -> None:
+    """Take out chunks; those that a trace rests on stay as tombstones.
+
+    Args:
+        more: what else changes, in the same transaction, after that.
+    """
     sentences = store.select("ingest/sentences-of", chunks=chunks) if chunks else []
     changes = Changes()
     retract_chunks(store, chunks, changes)
-    changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
+    if more is not None:
+        changes.updates += more.updates
     store.commit(changes)
     indexer.removed([*chunks, *(_node(row["sentence"]) for row in sentences)])
     indexer.changed(entities=settle(store))
     indexer.flush(final=True)
-    return len(chunks)
 
 
 @dataclass(slots=True)

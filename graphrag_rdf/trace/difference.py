@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphrag_rdf.trace.model import Selection, Trace
@@ -14,8 +14,10 @@ class Difference:
     """Something that two traces do not have in common.
 
     Attributes:
-        what: question, pipeline, model, parameter, concept, seed, selection, outcome, answer or warning.
-        name: of a parameter: `step.parameter`; else empty.
+        what: question, pipeline, model, parameter, entity, concept, seed, selection, outcome, answer or
+            warning.
+        name: of a parameter: `step.parameter`; of a pipeline whose files are not the same: `files`; of
+            entities that were wanted or not: `include`, `exclude`; else empty.
         before, after: what the first and the second trace have; None where it has nothing of the kind.
     """
 
@@ -39,6 +41,12 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
         before, after = getattr(first, what), getattr(second, what)
         if before != after:
             found.append(Difference("pipeline" if what == "kind" else what, "", _text(before), _text(after)))
+    hashes = first.pipeline_hash, second.pipeline_hash
+    if first.kind == second.kind and None not in hashes and hashes[0] != hashes[1]:
+        found.append(Difference("pipeline", "files", *hashes))
+    for name in ("include", "exclude"):
+        named = _only("entity", getattr(first, name), getattr(second, name))
+        found += [replace(one, name=name) for one in named]
     old, new = _flat(first.parameters), _flat(second.parameters)
     found += [
         Difference("parameter", name, _text(old.get(name)), _text(new.get(name)))
@@ -53,8 +61,11 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
     return sorted(found, key=lambda difference: _ORDER.index(difference.what))
 
 
+FOUND = frozenset({"concept", "seed", "selection", "outcome", "answer", "warning"})
+"""What a run finds and answers; all else is what it was asked with."""
+
 _ORDER = (
-    *("question", "pipeline", "model", "parameter", "concept", "seed", "selection"),
+    *("question", "pipeline", "model", "parameter", "entity", "concept", "seed", "selection"),
     *("outcome", "answer", "warning"),
 )
 

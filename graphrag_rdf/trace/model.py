@@ -448,6 +448,8 @@ class Trace:
         steps: in order, the question first.
         marks: what people think of it.
         continues: the earlier session that it goes on with.
+        pipeline_hash: SHA-256 over the files of the pipeline.
+        include, exclude: entities that must be, or must not be, followed.
     """
 
     iri: str
@@ -466,6 +468,9 @@ class Trace:
     steps: tuple[TraceStep, ...] = ()
     marks: tuple[Mark, ...] = ()
     continues: str | None = None
+    pipeline_hash: str | None = None
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""
@@ -507,4 +512,7 @@ class Trace:
             "warnings": list(self.warnings),
             "feedback": [mark.as_json() for mark in self.marks],
             "continues": self.continues,
+            "pipeline_hash": self.pipeline_hash,
+            "include": list(self.include),
+            "exclude": list(self.exclude),
         }

@@ -53,6 +53,7 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
         )
     row = found[0]
     steps = _Steps(store, session, librarian).read()
+    filters = store.select("trace/entity-filters", session=session)
     return Trace(
         iri=session.value,
         kind=rows.text(row, "pipeline"),
@@ -70,6 +71,9 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
         steps=steps,
         marks=tuple(read_marks(store, session)),
         continues=rows.text(row, "continues"),
+        pipeline_hash=rows.text(row, "pipeline_hash"),
+        include=tuple(rows.must(one, "entity") for one in filters if rows.truth(one, "included")),
+        exclude=tuple(rows.must(one, "entity") for one in filters if not rows.truth(one, "included")),
     )
 
 

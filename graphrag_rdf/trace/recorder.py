@@ -123,8 +123,14 @@ class TraceRecorder:
         parameters: Mapping[str, Any],
         model: str | None,
         pipeline_hash: str | None = None,
+        include: Iterable[NamedNode] = (),
+        exclude: Iterable[NamedNode] = (),
     ) -> Iterable[GraphRagResponse]:
-        """Record the session and the question; the two explain messages."""
+        """Record the session and the question; the two explain messages.
+
+        Args:
+            include, exclude: entities that must be, or must not be, followed.
+        """
         started = now()
         quads = [
             self.quad(self.session, RDF.type, PROV.Activity),
@@ -145,6 +151,8 @@ class TraceRecorder:
             quads += [  # both: the store draws no conclusions of its own
                 self.quad(self.session, link, self._continues) for link in (RAG.continues, PROV.wasInformedBy)
             ]
+        for link, entities in ((RAG.includedEntity, include), (RAG.excludedEntity, exclude)):
+            quads += [self.quad(self.session, link, entity) for entity in entities]
         if model:
             quads.append(self.quad(self.session, TG.llmModel, Literal(model)))
         asked = [

@@ -115,3 +115,33 @@ def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
     other = run("trace", "diff", first, "last", "--format", "json").json["differences"]
     assert {"question", "concept", "selection", "answer"} <= {difference["what"] for difference in other}
     assert run("trace", "diff", first, "nothing").code == 2
+
+
+def test_replay(run: Run, asked: str) -> None:
+    before = run("trace", "list", "--format", "json").json
+    found = run("trace", "replay", asked, "--format", "json")
+    assert (found.code, found.json["same"], found.json["replayed"]) == (0, True, None)
+    assert "the same was found and answered" in run("trace", "replay", asked).out
+    assert run("trace", "list", "--format", "json").json == before
+    run("facts", "remove", "Andrew Orr", "designed", "Drumlaw Head Lighthouse", "--with-sentences")
+    other = run("trace", "replay", asked)
+    assert other.code == 1
+    assert "it came out otherwise" in other.out
+    assert "- Andrew Orr designed Drumlaw Head Lighthouse" in other.out
+    kept = run("trace", "replay", asked, "--trace", "--format", "json").json
+    assert run("trace", "show", kept["replayed"]).code == 0
+    assert run("trace", "replay", "nothing").code == 2
+
+
+def test_ask_without(run: Run, asked: str) -> None:
+    document = ["--document", "documents/harbour.md"]
+    found = run("trace", "ask-without", asked, *document, "--format", "json").json
+    assert found["changed"]
+    assert found["answer"] != found["answer_without"]
+    assert found["without"][0].endswith("harbour.md")
+    shown = run("trace", "ask-without", asked, *document)
+    assert "the answer is another one" in shown.out
+    fact = ["--fact", "Andrew Orr", "was born in", "Arnhythe"]
+    assert "the answer is the same" in run("trace", "ask-without", asked, *fact).out
+    assert run("trace", "ask-without", asked).code == 2
+    assert run("facts", "list", "--all", "--format", "json").json == []

@@ -17,7 +17,7 @@ from tests.docs.markdown import REPOSITORY, blocks, pages, without_code
 
 PACKAGE = REPOSITORY / "graphrag_rdf"
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
-TYPES_ONLY = {("ingest", "engine"), ("editing", "engine")}
+TYPES_ONLY = {(room, "engine") for room in ("ingest", "editing", "replay")}
 """Imports that exist for type checkers only."""
 ENTRY = {"__init__", "__main__", "__version__"}
 _ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)

@@ -188,7 +188,7 @@ def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
     assert list(found) == [
         "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome", "model",
         "parameters", "commit", "source_forgotten", "answer", "steps", "warnings", "feedback",
-        "continues",
+        "continues", "pipeline_hash", "include", "exclude",
     ]  # fmt: skip
     assert [s["type"] for s in found["steps"]] == [
         "question",

@@ -1,0 +1,341 @@
+"""Questions of traces asked again: as they were, or as if something were not there.
+
+Both are asked of a copy of the store, so that nothing of it changes and no trace is left: of a store in a
+folder a snapshot by hard links with a copy of the indexes, of any other a copy in memory. What shall not be
+there is really taken out of the copy, by what takes it out of a store; so the answer is the one that the
+store would give.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
+from graphrag_rdf.ingest.names import settle
+from graphrag_rdf.ingest.retract import retract_subgraphs
+from graphrag_rdf.pipeline import AUTO
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.difference import FOUND, Difference, differences
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.reader import read_trace
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """A question asked again.
+
+    Attributes:
+        before: the trace, as it is stored.
+        after: the new run.
+        kept: whether the new run left its trace in the store.
+    """
+
+    before: Trace
+    after: Trace
+    differences: Sequence[Difference]
+    kept: bool
+
+    @property
+    def same(self) -> bool:
+        """Whether the same was found and answered."""
+        return not any(difference.what in FOUND for difference in self.differences)
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `trace replay --format json`."""
+        return {
+            "trace": self.before.iri,
+            "question": self.before.question,
+            "same": self.same,
+            "differences": [difference.as_json() for difference in self.differences],
+            "answer": self.after.answer,
+            "replayed": self.after.iri if self.kept else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Without:
+    """A question asked as if something were not there, and as things are.
+
+    Attributes:
+        trace: the trace whose question it is.
+        taken: what was taken out of the copy, in words.
+        before: the run with it, as things are now.
+        after: the run without it.
+        differences: between these two.
+        since: between the trace and the run with it: what changed since the trace was made.
+    """
+
+    trace: Trace
+    taken: Sequence[str]
+    before: Trace
+    after: Trace
+    differences: Sequence[Difference]
+    since: Sequence[Difference]
+
+    @property
+    def changed(self) -> bool:
+        """Whether another answer was given."""
+        return any(difference.what in ("answer", "outcome") for difference in self.differences)
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `trace ask-without --format json`."""
+        return {
+            "trace": self.trace.iri,
+            "question": self.trace.question,
+            "without": list(self.taken),
+            "changed": self.changed,
+            "answer": self.before.answer,
+            "answer_without": self.after.answer,
+            "selections": [selection.as_json() for selection in self.after.selections],
+            "differences": [difference.as_json() for difference in self.differences],
+            "since_the_trace": [difference.as_json() for difference in self.since],
+        }
+
+
+def replay(engine: Engine, name: str, *, model: str | None = None, stored: bool = False) -> Replay:
+    """Ask the question of a trace again, with its pipeline, parameters, entities and model.
+
+    An answer that was given again is asked for as it was the first time. Kept answers are not taken.
+
+    Args:
+        name: see `find_trace`.
+        model: another one; `none` for none.
+        stored: leave the trace of the new run in the store.
+
+    Raises:
+        UsageError: when there is no such trace, or its question was erased.
+        ConfigError: when its pipeline is not there any more, or does not know how a step worked.
+        LlmError: when its model cannot be asked.
+    """
+    before = _asked(engine, name)
+    if stored:
+        again = _engine(engine, before, model, engine.store, engine.librarian, engine.place)
+        try:
+            after = _ask(again, before)
+        finally:  # the store is the other engine's, the index it opened its own
+            if "text_index" in again.__dict__:
+                again.text_index.close()
+    else:
+        with _copy(engine, before, model) as copied:
+            after = _ask(copied, before)
+    return Replay(before, after, differences(before, after), stored)
+
+
+def ask_without(
+    engine: Engine,
+    name: str,
+    *,
+    facts: Sequence[tuple[str, str, str]] = (),
+    documents: Sequence[str] = (),
+    sources: Sequence[str] = (),
+    with_sentences: bool = False,
+    model: str | None = None,
+) -> Without:
+    """Ask the question of a trace as if something were not there, and, to compare, as things are.
+
+    Args:
+        name, model: as of `replay`.
+        facts: each three terms or labels.
+        documents: by IRI, identity, path or title.
+        sources: IRIs of chunks; imported files, or corrections by hand, by IRI or name.
+        with_sentences: nor the sentences that the facts were quoted from.
+
+    Raises:
+        UsageError: as `replay`; also when nothing is named, or something is not there anyway.
+        ConfigError, LlmError: as `replay`.
+    """
+    if not (facts or documents or sources):
+        raise UsageError("it is not said what shall not be there", hint="give --fact, --document or --source")
+    trace = _asked(engine, name)
+    with _copy(engine, trace, model) as copied:
+        before = _ask(copied, trace)
+        taken = [
+            *_without_facts(copied, facts, with_sentences=with_sentences),
+            *_without_documents(copied, documents),
+            *(_without_source(copied, source) for source in sources),
+        ]
+        after = _ask(copied, trace)
+    return Without(trace, taken, before, after, differences(before, after), differences(trace, before))
+
+
+# --- the question --------------------------------------------------------------------------------
+
+
+def _asked(engine: Engine, name: str) -> Trace:
+    """The trace that a name means or, of an answer that was given again, that of the first time."""
+    store = engine.store
+    trace = read_trace(store, find_trace(store, name), engine.librarian)
+    first = next((step.reuses for step in trace.steps if step.reuses), None)
+    if first is not None:
+        trace = read_trace(store, find_trace(store, first), engine.librarian)
+    if not trace.question or trace.kind is None:
+        raise UsageError(f"the question of {trace.iri} is not there any more", hint="ask it anew")
+    return trace
+
+
+def _ask(engine: Engine, trace: Trace) -> Trace:
+    assert trace.kind is not None  # noqa: S101 - see _asked
+    messages = engine.ask(
+        trace.question,
+        trace.kind,
+        settings=_settings(engine, trace),
+        include=trace.include,
+        exclude=trace.exclude,
+        cache=False,
+        session=trace.continues,
+    )
+    session = last = None
+    for message in messages:
+        last = message
+        if message.kind == "session":
+            session = message.explain_id
+    assert session is not None and last is not None  # noqa: S101, PT018 - a run has at least its session
+    if last.error is not None and trace.outcome != "failed":
+        raise LlmError(last.error["message"], kind="server", hint=last.error.get("hint"))
+    return read_trace(engine.store, session, engine.librarian)
+
+
+def _settings(engine: Engine, trace: Trace) -> dict[str, str]:
+    """The recorded parameters that the pipeline still has, as text; the others show as differences.
+
+    With a model in the place of none, or none in that of one, steps work as the pipeline says for that.
+    """
+    assert trace.kind is not None  # noqa: S101 - see _asked
+    pipeline = engine.pipeline(trace.kind)
+    known = pipeline.parameters(with_model=True)
+    if (engine.settings.llm.model is None) != (trace.model is None):
+        for step in pipeline.definition.steps:
+            if step.step in AUTO:
+                del known[step.name]["use"]
+    return {
+        f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
+        for step, values in trace.parameters.items()
+        if isinstance(values, Mapping) and step in known
+        for name, value in values.items()
+        if name in known[step]
+    }
+
+
+# --- the copy ------------------------------------------------------------------------------------
+
+
+class _Above(Librarian):
+    """Keeps texts in memory, and reads those of another librarian."""
+
+    def __init__(self, below: Librarian) -> None:
+        super().__init__()
+        self._below = below
+
+    def get(self, iri: NamedNode | str) -> bytes | None:
+        """See `Librarian.get`."""
+        found = super().get(iri)
+        return self._below.get(iri) if found is None else found
+
+
+@contextmanager
+def _copy(engine: Engine, trace: Trace, model: str | None) -> Iterator[Engine]:
+    """A copy of a store, to be changed at will; its librarian reads that of the store."""
+    librarian = _Above(engine.librarian)
+    if engine.place is None or not isinstance(engine.store, EmbeddedStore):
+        memory = EmbeddedStore(engine.store.templates)
+        memory.bulk_add(engine.store.quads())
+        with _engine(engine, trace, model, memory, librarian, None) as copied:
+            yield copied
+        return
+    engine.indexer.recover()
+    engine.indexer.flush(final=True)
+    place = StoreFolder(engine.place.snapshots / f"copy-{iris.new_uuid()}")
+    try:
+        place.root.mkdir(parents=True)
+        engine.store.snapshot(place.database)
+        if engine.place.index.exists():
+            shutil.copytree(engine.place.index, place.index)
+        store = EmbeddedStore(engine.store.templates, place.database)
+        with _engine(engine, trace, model, store, librarian, place) as copied:
+            yield copied
+    finally:
+        shutil.rmtree(place.root, ignore_errors=True)
+        with suppress(OSError):  # others may have something in it
+            engine.place.snapshots.rmdir()
+
+
+def _engine(
+    engine: Engine,
+    trace: Trace,
+    model: str | None,
+    store: Store,
+    librarian: Librarian,
+    place: StoreFolder | None,
+) -> Engine:
+    """An engine that asks the model of a trace, or another one."""
+    asked = trace.model if model is None else model
+    llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
+    settings = engine.settings.model_copy(update={"llm": llm})
+    return type(engine)(store, librarian, settings, place)
+
+
+# --- what shall not be there ---------------------------------------------------------------------
+
+
+def _without_facts(
+    engine: Engine, facts: Sequence[tuple[str, str, str]], *, with_sentences: bool
+) -> Iterator[str]:
+    for fact in facts:
+        done = engine.facts.remove(*fact, with_sentences=with_sentences)
+        if not done.facts:
+            raise UsageError(f"({', '.join(fact)}) does not hold anyway", hint="graphrag-rdf facts list")
+        beside = f" and {len(done.sentences)} sentences" if with_sentences else ""
+        yield f"fact ({', '.join(fact)}){beside}"
+
+
+def _without_documents(engine: Engine, names: Sequence[str]) -> Iterator[str]:
+    if names:
+        documents = find_documents(engine.store, names)
+        retire_documents(engine.store, documents, engine.indexer)
+        yield from (f"document {document.value}" for document in documents)
+
+
+def _without_source(engine: Engine, name: str) -> str:
+    """Take out a chunk, or what was drawn from an imported file or a correction."""
+    store = engine.store
+    try:
+        chunk = [NamedNode(name)] if ":" in name else []
+    except ValueError:
+        chunk = []
+    if chunk and store.select("index/chunks", chunks=chunk):
+        retire_chunks(store, chunk, engine.indexer)
+        return f"chunk {name}"
+    drawn = store.select("provenance/drawn-from", name=name)
+    if not drawn:
+        raise UsageError(
+            f"there is no source {name!r}",
+            hint="give the IRI of a chunk, or an imported file; documents with --document",
+        )
+    subgraphs = [NamedNode(text_of(row["subgraph"])) for row in drawn]
+    changes = Changes()
+    held = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
+    retract_subgraphs(store, subgraphs, changes)
+    store.commit(changes)
+    things = [row["s"] for row in held if isinstance(row["s"], NamedNode)]
+    engine.indexer.changed(entities=[*things, *settle(store)])
+    engine.indexer.flush(final=True)
+    return f"source {text_of(drawn[0]['source'])}"
+
+
+__all__ = ["Replay", "Without", "ask_without", "replay"]

@@ -26,11 +26,11 @@ PREFIX rag: <https://w3id.org/graphrag-rdf/ns#>
 PREFIX tg: <https://trustgraph.ai/ns/>
 PREFIX prov: <http://www.w3.org/ns/prov#>
 PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#>
-SELECT ?fact ?quote ?offset ?content WHERE {
+SELECT ?fact ?quote ?offset ?length ?content WHERE {
   GRAPH <urn:graph:source> {
     ?subgraph rag:extractor "recorded/1" ; tg:contains ?fact ; prov:wasDerivedFrom ?chunk .
     ?evidence rdf:reifies ?fact ; prov:wasDerivedFrom ?subgraph ; tg:sourceText ?quote ;
-      tg:sourceCharOffset ?offset .
+      tg:sourceCharOffset ?offset ; tg:sourceCharLength ?length .
     ?chunk tg:content ?content .
   }
 }
@@ -136,7 +136,8 @@ def _located(engine: Any) -> float:
     facts = int(engine.store.query(_FACTS).rows[0]["facts"].value)
     verified = set()
     for row in engine.store.query(_LOCATED).rows:
-        if row["content"].value.startswith(row["quote"].value, int(row["offset"].value)):
+        offset, length = int(row["offset"].value), int(row["length"].value)
+        if row["content"].value[offset : offset + length] == row["quote"].value:
             verified.add((str(row["fact"]), row["content"].value))
     return round(len(verified) / facts, 4)
 

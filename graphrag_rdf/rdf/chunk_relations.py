@@ -114,6 +114,7 @@ def relation(
             continue
         yield source(evidence_iri, PROV.wasDerivedFrom, quote.chunk)
         yield source(evidence_iri, TG.sourceCharOffset, integer(quote.offset))
+        yield source(evidence_iri, TG.sourceCharLength, integer(len(quote.text)))
         if quote.sentence is not None:
             yield source(evidence_iri, PROV.wasQuotedFrom, quote.sentence)
 

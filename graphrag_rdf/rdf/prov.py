@@ -233,6 +233,7 @@ def evidence(
         yield source(node, RAG.verified, Literal(False))
     else:
         yield source(node, TG.sourceCharOffset, integer(offset))
+        yield source(node, TG.sourceCharLength, integer(len(quote)))
     if sentence is not None:
         yield source(node, PROV.wasQuotedFrom, sentence)
     if confidence is not None:

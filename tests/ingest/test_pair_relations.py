@@ -147,9 +147,9 @@ def test_what_the_model_says_is_stated_with_its_provenance(
     texts = chunks(engine)
     for evidence in causes[RAG.evidence]:
         known = known_of(engine, evidence)
-        offset, quote = int(known[TG.sourceCharOffset].value), known[TG.sourceText].value
+        offset, length = int(known[TG.sourceCharOffset].value), int(known[TG.sourceCharLength].value)
         chunk = known[PROV.wasDerivedFrom].value
-        assert texts[chunk][offset : offset + len(quote)] == quote
+        assert texts[chunk][offset : offset + length] == known[TG.sourceText].value
         assert known[PROV.wasQuotedFrom].value.startswith(f"{chunk}#s")
     assert len(causes[RAG.evidence]) == 2
     assert sound(engine)

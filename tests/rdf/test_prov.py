@@ -97,7 +97,7 @@ def test_located_evidence_has_offsets() -> None:
     node = iris.evidence(GRAPH, *FACT, 4)
     assert values(quads, node, RDF.reifies) == [Triple(*FACT)]
     assert values(quads, node, TG.sourceCharOffset) == [integer(4)]
-    assert values(quads, node, TG.sourceText) == [Literal("met")]  # which tells its length
+    assert values(quads, node, TG.sourceCharLength) == [integer(3)]
     assert values(quads, node, RAG.confidence) == [double(0.9)]
     assert values(quads, node, PROV.wasQuotedFrom) == [iris.sentence(CHUNK, 0)]
     assert values(quads, node, RAG.verified) == []
@@ -106,7 +106,7 @@ def test_located_evidence_has_offsets() -> None:
 def test_a_quote_that_was_not_found_is_marked_and_has_no_offsets() -> None:
     quads = list(prov.evidence(GRAPH, FACT, "met", None, None))
     assert [q.object for q in quads if q.predicate == RAG.verified] == [Literal(False)]
-    assert not {TG.sourceCharOffset, RAG.confidence} & {q.predicate for q in quads}
+    assert not {TG.sourceCharOffset, TG.sourceCharLength, RAG.confidence} & {q.predicate for q in quads}
     other = list(prov.evidence(GRAPH, FACT, "saw", None, None))
     assert quads[0].subject != other[0].subject
 

@@ -60,12 +60,12 @@ def test_from_the_answer_to_the_characters_in_the_file_alone(sample: Sample, run
           GRAPH ?t { ?sentence rag:cites ?selection . ?selection rag:supportedBy ?evidence ; tg:edge ?fact }
           GRAPH ?g {
             ?evidence rdf:reifies ?fact ; prov:wasDerivedFrom ?subgraph ;
-              tg:sourceCharOffset ?offset ; tg:sourceText ?quote .
+              tg:sourceCharOffset ?offset ; tg:sourceCharLength ?length .
             ?subgraph prov:wasDerivedFrom ?chunk ; tg:contains ?fact .
             ?chunk tg:content ?text ; dcterms:isPartOf ?document .
             ?document rdfs:label ?title .
           }
-          BIND(SUBSTR(?text, ?offset + 1, STRLEN(?quote)) AS ?characters)
+          BIND(SUBSTR(?text, ?offset + 1, ?length) AS ?characters)
         }"""
     )
     found = {(row["title"].value, row["characters"].value) for row in rows}  # type: ignore[union-attr]

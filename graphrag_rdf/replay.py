@@ -212,7 +212,8 @@ def _ask(engine: Engine, trace: Trace) -> Trace:
 
 
 def _settings(engine: Engine, trace: Trace) -> dict[str, str]:
-    """The recorded parameters that the pipeline still has, as text; the others show as differences.
+    """Of the recorded parameters those that are otherwise in the pipeline now, as text; what it has no more
+    shows as a difference.
 
     With a model in the place of none, or none in that of one, steps work as the pipeline says for that.
     """
@@ -228,7 +229,7 @@ def _settings(engine: Engine, trace: Trace) -> dict[str, str]:
         for step, values in trace.parameters.items()
         if isinstance(values, Mapping) and step in known
         for name, value in values.items()
-        if name in known[step]
+        if name in known[step] and known[step][name] != value
     }
 
 

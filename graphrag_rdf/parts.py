@@ -70,7 +70,7 @@ class Parts:
         self.settings = settings
         self.place = place
         self.read_only = read_only
-        self._spoken: tuple[int, str | None] | None = None
+        self._spoken: tuple[int, tuple[str, ...]] | None = None
         self._index_lock = threading.RLock()  # held by whoever writes the indexes
         self._ingesting = False
 
@@ -236,12 +236,12 @@ class Parts:
             warn("index_missing", f"{error}; only words were searched; run: graphrag-rdf index rebuild")
             return None
 
-    def main_language(self) -> str | None:
-        """The language that most documents are in."""
+    def languages(self) -> tuple[str, ...]:
+        """The languages that documents are in, that of most first."""
         commit = self.store.content_commit()
         if self._spoken is None or self._spoken[0] != commit:  # counts every document: once for each commit
             rows = self.store.select("system/languages")
-            self._spoken = commit, text_of(rows[0]["language"]) if rows else None
+            self._spoken = commit, tuple(text_of(row["language"]) for row in rows)
         return self._spoken[1]
 
     @contextmanager

@@ -107,10 +107,18 @@ def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker |
 
 
 def language_of(parts: Parts, question: str) -> str | None:
-    """The language that most documents are in, unless the question's script says otherwise."""
+    """The language of a question: what its script says, else of those that documents are in the one that has
+    most of its words as common ones ("waar kwam …"), and of several that of most documents.
+    """
     from graphrag_rdf.documents.language import detect_script
+    from graphrag_rdf.index.analyse import common_words
 
-    return detect_script(question) or parts.main_language()
+    if script := detect_script(question):
+        return script
+    spoken = parts.languages()
+    if len(spoken) < 2:
+        return spoken[0] if spoken else None
+    return max(spoken, key=lambda language: common_words(question, language))
 
 
 def _require_documents(parts: Parts) -> None:

@@ -112,7 +112,12 @@ def history(form: str) -> None:
         output.write_json(rows)
         return
     shown = [
-        (row["version"], row["time"], row["reason"] + " (altered since)" * row["altered"], _changes(row))
+        (
+            row["version"],
+            _seconds(row["time"]),
+            row["reason"] + " (altered since)" * row["altered"],
+            _changes(row),
+        )
         for row in rows
     ]
     output.table(("version", "time", "what", "changes"), shown)
@@ -187,6 +192,11 @@ def _version(version: Version, before: Mapping[str, Value]) -> dict[str, Any]:
         "settings": dict(version.values),
         "altered": version.altered,
     }
+
+
+def _seconds(time: str) -> str:
+    """A time as `trace list` has it."""
+    return time[:19].replace("T", " ")
 
 
 def _changes(row: Mapping[str, Any]) -> str:

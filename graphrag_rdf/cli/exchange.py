@@ -13,7 +13,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option
-from graphrag_rdf.cli.output import format_option, note, one_line, say
+from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
 
@@ -72,6 +72,8 @@ def export_command(
         output.write_json(report.as_json())
     else:
         note(_written(report, path))
+    if wanted is not None and not (report.quads or report.entities):
+        warn(f"nothing is in the graph {wanted.value}")
 
 
 def _written(report: ExportReport, path: Path | None) -> str:
@@ -158,7 +160,9 @@ def import_command(
         output.write_json(found[0] if len(found) == 1 else found)
     else:
         for item in found:
-            counts = f"{item['quads']:,} quads, {item['facts']:,} facts, {item['entities']:,} new entities"
+            counts = f"{item['quads']:,} quads"
+            if item["kind"] == "imported":  # a dump is taken in as it is, uncounted
+                counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
     return DONE
 

@@ -155,10 +155,10 @@ class _Work:
         self.canonical = canonical
         self.settings = settings
         self.words: Lexicon = lexicon(tagger.language)
-        places: dict[str, int] = {}
+        self.places: dict[str, int] = {}
         for mention in mentions:
-            places.setdefault(fold(mention.name), mention.offset)
-        self.references = References(self.words, places, self._articled())
+            self.places.setdefault(fold(mention.name), mention.offset)
+        self.references = References(self.words, self.places, self._articled())
         self.arguments = Arguments(
             self.words, self.references, self._canonical, lambda name: _reject(name, settings)
         )
@@ -181,6 +181,7 @@ class _Work:
             word for m in self.mentions if " " in m.name for word in m.name.lower().split()
         ) | frozenset((title or "").lower().split())
         for sentence in self.sentences:
+            self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
             units = _without_speech(
                 build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
@@ -214,6 +215,12 @@ class _Work:
         return self.canonical.get(match_key(name), name)
 
     # ---- one sentence
+
+    def _follow_heading(self, sentence: Sentence) -> None:
+        """What follows a line that is nothing but a name of several words, as headings are, is about that."""
+        line = self.text[sentence.offset : sentence.offset + sentence.length].strip("#*_ \t")
+        if " " in line and fold(line) in self.places:
+            self.references.subject(self.references.meet(self._canonical(line)))
 
     def _take(self, reading: Reading, sentence: Sentence) -> None:
         for description in reading.descriptions:

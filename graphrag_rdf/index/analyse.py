@@ -128,3 +128,13 @@ def analyse(text: str, language: str | None) -> list[str]:
             else:
                 terms.extend(a + b for a, b in pairwise(run))
     return terms
+
+
+def common_words(text: str, language: str | None) -> int:
+    """How many words of a text are stop words of a language.
+
+    Args:
+        language: BCP 47 tag.
+    """
+    stop = STOP_WORDS.get(primary_language(language), frozenset())
+    return sum(word in stop for word in _word().findall(fold(text)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,8 +12,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.names import settle
-from graphrag_rdf.ingest.plan import stored_documents
+from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf.fact_decisions import Statement
@@ -28,6 +30,7 @@ _NOT_PURGED = (
     "the text is out of the store, but the endpoint's own files and backups may still hold it until whoever "
     "runs it compacts them"
 )
+_NEAR = 3  # documents that are named instead of one that is unknown
 _TELLING = 12  # characters: shorter sentences ("He left.") stand in too many texts to tell any of them
 
 
@@ -84,14 +87,21 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
             or _same_file(name, stored.location)
         ]
         if not matches:
-            raise UsageError(
-                f"no document is called {name!r}", hint="graphrag-rdf queries run ingest/documents"
-            )
+            raise UsageError(f"no document is called {name!r}", hint=_near(name, known.values()))
         if len(matches) > 1:
             listed = ", ".join(sorted(match.value for match in matches))
             raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
         found += matches
     return found
+
+
+def _near(name: str, known: Iterable[Stored]) -> str:
+    """Documents whose path or title has the name in it, or is much like it."""
+    called = {text: stored.identity for stored in known for text in (stored.identity, stored.title)}
+    near = [text for text in called if name and fold(name) in fold(text)]
+    near += difflib.get_close_matches(name, called, n=_NEAR)
+    found = list(dict.fromkeys(called[text] for text in near))[:_NEAR]
+    return f"did you mean {' or '.join(found)}?" if found else "graphrag-rdf queries run ingest/documents"
 
 
 def _same_file(name: str, location: str) -> bool:

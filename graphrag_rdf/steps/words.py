@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.index.analyse import analyse, common_words
+from graphrag_rdf.index.stopwords import STOP_WORDS
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -48,8 +49,18 @@ class QuestionWords:
 
     def spoken_of(self, *texts: str) -> frozenset[str]:
         """Which of the words stand in any of the texts."""
-        terms = {term for text in texts for term in analyse(text, self.language)}
-        return frozenset(self.weights.keys() & terms)
+        return frozenset(term for text in texts for term in self._spoken_of(text))
+
+    def _spoken_of(self, text: str) -> set[str]:
+        found = self.weights.keys() & analyse(text, self.language)
+        return {term for term in found if not self._is_common(term, text)}
+
+    def _is_common(self, term: str, text: str) -> bool:
+        """Whether a word is a common one of the text's language, which is another than the question's: to
+        die, and the German article; a text is in the language of which it has most common words.
+        """
+        others = [language for language, stop in STOP_WORDS.items() if term in stop]
+        return any(common_words(text, other) > common_words(text, self.language) for other in others)
 
     def weight(self, terms: Iterable[str]) -> float:
         """The weight of some of the words, 0 to 1; of a question without content words always 1."""

@@ -166,6 +166,16 @@ def test_nothing_is_named_by_an_owner_that_is_owned_itself() -> None:
     )
 
 
+def test_a_heading_that_is_a_name_is_what_a_pronoun_after_it_means() -> None:
+    """Not who was spoken of before it; other headings lead nowhere."""
+    before = "The mayor was Friedrich Ohm. Friedrich Ohm founded the fire brigade.\n\n"
+    for heading in ("Agathe Hollerbach", "## Agathe Hollerbach"):
+        found = facts(f"{before}{heading}\n\nShe died in Korbach. Agathe Hollerbach liked beer.")
+        assert "Agathe Hollerbach | died in | Korbach" in found
+    found = facts(f"{before}## Later years\n\nHe died in Korbach.")
+    assert "Friedrich Ohm | died in | Korbach" in found
+
+
 def test_the_topic_stands_in_for_a_pronoun() -> None:
     assert facts("It was founded in 1902.", topic="Orrin Ltd") == ["Orrin Ltd | was founded in | 1902"]
     assert facts("The film was released in 1902.", topic="Kelm (film)") == ["Kelm | was released in | 1902"]

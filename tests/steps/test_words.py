@@ -31,3 +31,12 @@ def test_words_that_are_answered_are_spoken_of() -> None:
     words = QuestionWords.of(question, "en", None)
     assert words.coverage(sentence) < 1
     assert words.coverage(sentence, *answered_words(question, sentence)) == pytest.approx(1)
+
+
+def test_a_common_word_of_another_language_is_not_spoken_of() -> None:
+    """ "To die" of an English question is not the article of a German sentence."""
+    words = QuestionWords.of("Where did Agathe Hollerbach die?", "en", None)
+    assert "die" not in words.spoken_of("Agathe Hollerbach leitet die Brauerei seit 1878.")
+    assert "die" in words.spoken_of("She did die in Korbach.", "Agathe Hollerbach died.")
+    german = QuestionWords.of("Wer leitet die Brauerei?", "de", None)
+    assert german.coverage("Agathe Hollerbach leitet die Brauerei seit 1878.") == pytest.approx(1)

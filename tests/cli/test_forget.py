@@ -43,5 +43,5 @@ def test_it_tells_what_it_is_at(run: Run, store: Path) -> None:
 
 def test_a_name_that_no_document_has_is_told_with_those_like_it(run: Run, store: Path) -> None:
     for name in ("company", "COMPANY.txt", "documents/compny.txt"):
-        assert "did you mean documents/company.txt?" in run("forget", name).err
+        assert "did you mean documents/company.txt" in run("forget", name).err
     assert "queries run ingest/documents" in run("forget", "zzz").err

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
+from graphrag_rdf.server.facts import FactRequest
 from graphrag_rdf.server.feedback import FeedbackRequest
 from graphrag_rdf.server.formats import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
@@ -45,6 +46,7 @@ _FILES = {
 }
 _ASK = {"application/json": AskRequest.model_json_schema()}
 _FEEDBACK = {"application/json": FeedbackRequest.model_json_schema()}
+_FACT = {"application/json": FactRequest.model_json_schema()}
 _RETRIEVE = {"application/json": RetrieveRequest.model_json_schema()}
 
 _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tuple[str, ...]], ...] = (
@@ -101,6 +103,9 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),
     ("/documents/{id}", "delete", "Forget a document.", (), None, _JSON),
+    ("/facts", "get", "What people decided about facts.", ("all",), None, _JSON),
+    ("/facts", "post", "Remove a fact, or correct it.", (), _FACT, _JSON),
+    ("/facts", "delete", "Take back a decision about a fact.", ("decision",), None, _JSON),
     ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
     ("/entities/{id}", "get", "One entity.", (), None, _FORMS),
     ("/mcp", "post", "The Model Context Protocol (streamable HTTP).", (), {"application/json": _ANY}, _TOOLS),
@@ -122,12 +127,14 @@ _IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS: dict[str, dict[str, Any]] = {
     "only": {"type": "string", "enum": list(CACHES)},
     "limit": _LIMIT,
+    "all": {"type": "boolean"},
     "offset": {"type": "integer", "minimum": 0},
 }
 _WRITES = {"put", "delete"}
 _GUARDED = {
     ("post", "/update"),
     ("post", "/documents"),
+    ("post", "/facts"),
     ("post", "/traces/{id}/feedback"),
     ("get", "/diagnostics"),
 }

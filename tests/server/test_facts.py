@@ -1,0 +1,108 @@
+"""`/facts`: removing and correcting facts over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.server.test_feedback import copy_of
+from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
+
+BORN = {"subject": "andrew orr", "predicate": "was born in", "object": "Arnhythe"}
+HOLDS = (
+    "ASK { <http://trustgraph.ai/e/andrew-orr> <http://trustgraph.ai/r/was-born-in> "
+    "<http://trustgraph.ai/e/arnhythe> }"
+)
+
+
+@pytest.fixture(scope="module")
+def server(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over two documents, with tokens."""
+    with Endpoint.start(copy_of(documents_store, tmp_path_factory.mktemp("facts")), **TOKENS) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def stranger(server: Endpoint) -> Iterator[httpx.Client]:
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def writer(server: Endpoint) -> Iterator[httpx.Client]:
+    with server.client(WRITE) as client:
+        yield client
+
+
+def holds(client: httpx.Client) -> bool:
+    return bool(client.get("/sparql", params={"query": HOLDS}).json()["boolean"])
+
+
+def test_remove_list_and_take_back(writer: httpx.Client, stranger: httpx.Client) -> None:
+    dry = writer.post("/facts", json={**BORN, "dry_run": True}).json()
+    assert dry["removed"]["facts"] == 1
+    assert holds(writer)
+    done = writer.post("/facts", json={**BORN, "reason": "misread", "by": "R. T."})
+    assert int(done.headers["graphrag-commit"]) > 0
+    assert not holds(writer)
+    [listed] = stranger.get("/facts").json()["items"]
+    assert [listed] == done.json()["decisions"]
+    assert (listed["reason"], listed["label"]) == ("misread", "removal by R. T.")
+    undone = writer.request("DELETE", "/facts", params={"decision": listed["iri"]}).json()
+    assert undone["asserted"] == [listed["fact"]]
+    assert holds(writer)
+    assert stranger.get("/facts").json()["items"] == []
+    assert len(stranger.get("/facts", params={"all": "true"}).json()["items"]) == 1
+    assert writer.request("DELETE", "/facts", params={"decision": listed["iri"]}).status_code == 400
+
+
+def test_a_correction_answers_at_once(writer: httpx.Client) -> None:
+    done = writer.post("/facts", json={**BORN, "instead": {"object": "Tarnay"}, "with_sentences": True})
+    [decision] = done.raise_for_status().json()["decisions"]
+    answer = writer.post("/ask", json={"question": "Where was Andrew Orr born?"}).json()
+    assert "Tarnay" in answer["answer"]
+    assert "Arnhythe" not in answer["answer"]
+    writer.request("DELETE", "/facts", params={"decision": decision["iri"]}).raise_for_status()
+    assert "Arnhythe" in writer.post("/ask", json={"question": "Where was Andrew Orr born?"}).json()["answer"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({}, 422),
+        ({**BORN, "object": "nowhere"}, 400),
+        ({**BORN, "instead": {}}, 422),
+        ({**BORN, "instead": {"object": "Arnhythe"}}, 400),
+        ({**BORN, "store": "/tmp"}, 422),
+        ({**BORN, "reason": "x" * 5000}, 422),
+        ({**BORN, "subject": "<nothing"}, 400),
+        ([], 422),
+    ],
+)
+def test_what_cannot_be(body: Any, status: int, writer: httpx.Client) -> None:
+    found = writer.post("/facts", json=body)
+    assert found.status_code == status, found.text
+    assert holds(writer)
+
+
+def test_deciding_needs_a_token_that_may_write(stranger: httpx.Client, writer: httpx.Client) -> None:
+    assert stranger.post("/facts", json=BORN).status_code == 401
+    assert stranger.post("/facts", json=BORN, headers=bearer(READ)).status_code == 403
+    assert stranger.request("DELETE", "/facts", params={"decision": "urn:x"}).status_code == 401
+    assert writer.post("/facts", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 415
+    assert writer.request("DELETE", "/facts").status_code == 400
+    assert writer.get("/facts", params={"all": "x"}).status_code == 400
+    assert holds(stranger)
+
+
+def test_a_server_that_only_reads(documents_store: Path, tmp_path: Path) -> None:
+    with (
+        Endpoint.start(copy_of(documents_store, tmp_path), "--read-only", **TOKENS) as endpoint,
+        endpoint.client(WRITE) as client,
+    ):
+        assert client.post("/facts", json=BORN).status_code == 403
+        assert client.get("/facts").json()["items"] == []

@@ -47,6 +47,9 @@ _PLACE_PREFIXES = frozenset(
     ]
 )
 
+_NO_PERSON = frozenset(["of", "the", "and", "for", "&"])
+"""Words of names that those of people seldom have: "Journal of Yusuf Demir"."""
+
 
 @dataclass(slots=True)
 class Known:
@@ -204,7 +207,7 @@ class References:
             and self._places.get(fold(known.name), -1) < self._places.get(key, 1 << 60)
             and fold(known.name).split()[0] not in _PLACE_PREFIXES
             and (known.type == "Person" or (fold(known.name).endswith(key) and len(known.name.split()) <= 3))
-            and not {"of", "the", "and", "for", "&"} & set(fold(known.name).split())
+            and _NO_PERSON.isdisjoint(fold(known.name).split())
         ]
         return found[0] if len(found) == 1 else None
 
@@ -224,6 +227,8 @@ def _fits(known: Known, gender: str, words: Lexicon) -> bool:
     if gender in {"he", "she"}:
         if known.type is not None:
             return known.type == "Person"
+        if not _NO_PERSON.isdisjoint(fold(known.name).split()):
+            return False
         # Moore's law is no he: people's names have capitals or particles throughout
         return words.head_types.get(known.head, "Person") == "Person" and all(
             len(word) < 4 or word[0].isupper() for word in known.name.split()

@@ -109,4 +109,4 @@ def _as_sentence(sentence: Candidate) -> str:
     named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
     if edge and pronoun and named and edge.s_label not in line:
         line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
-    return line if line[-1:] in '.!?。！？…"”’)' else f"{line}."
+    return line if line[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:')}."

@@ -176,6 +176,12 @@ def test_a_heading_that_is_a_name_is_what_a_pronoun_after_it_means() -> None:
     assert "Friedrich Ohm | died in | Korbach" in found
 
 
+def test_a_title_is_no_he() -> None:
+    """What the nearest sentence does not tell stays open."""
+    text = "Journal of Yusuf Demir\n\nOn 19 August it rained in my arms. He asked for Elinor Finch."
+    assert facts(text, topic="Journal of Yusuf Demir") == []
+
+
 def test_the_topic_stands_in_for_a_pronoun() -> None:
     assert facts("It was founded in 1902.", topic="Orrin Ltd") == ["Orrin Ltd | was founded in | 1902"]
     assert facts("The film was released in 1902.", topic="Kelm (film)") == ["Kelm | was released in | 1902"]

@@ -214,3 +214,11 @@ def _text_of(engine: Engine, document: str) -> str:
     text = engine.librarian.text(rows[0]["text"])  # type: ignore[arg-type]
     assert text is not None
     return text
+
+
+def test_a_line_that_ends_with_a_comma_becomes_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("Dear Miriam Reyl,\n\nwe reached Cape Sorrow on 2 July 1887.\n")
+    with open_engine(":memory:") as engine:
+        engine.ingest([tmp_path])
+        answer = final(engine, "Who is Miriam Reyl?")["answer"]
+    assert "Dear Miriam Reyl. [" in answer

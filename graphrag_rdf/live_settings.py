@@ -201,7 +201,11 @@ def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
         ConfigError: naming what is wrong, without key and value.
     """
     name, _, parameter = key.partition(".")
-    if is_setting(name) or name not in pipeline_names(folders):
+    if name not in (pipelines := pipeline_names(folders)) and not is_setting(key):
+        parameters = [k for p in pipelines for k in step_values(load_pipeline(p, folders))]
+        if meant := [full for full in parameters if full.partition(".")[2] == key]:
+            raise ConfigError("there is no such setting", hint=f"did you mean {' or '.join(meant)}?")
+    if is_setting(name) or name not in pipelines:
         found: Value = check_stored(key, value)
         return found
     if not parameter:

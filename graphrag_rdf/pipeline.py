@@ -106,9 +106,9 @@ class Pipeline:
         for key, text in settings.items():
             name, _, parameter = key.partition(".")
             if name not in steps:
-                raise ConfigError(
-                    f"{self.definition.name} has no step {name!r}", hint=f"steps: {', '.join(steps)}"
-                )
+                meant = [f"{s.name}.{key}" for s in steps.values() if key in PARAMETERS[s.step]]
+                hint = f"did you mean {' or '.join(meant)}?" if meant else f"steps: {', '.join(steps)}"
+                raise ConfigError(f"{self.definition.name} has no step {name!r}", hint=hint)
             steps[name] = _set(steps[name], parameter, text)
         definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
         return replace(self, definition=definition)

@@ -135,10 +135,11 @@ def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) 
 def show_report(report: IngestReport, by: str) -> None:
     """What a run did, for people; `by` is what read the facts."""
     documents, chunks = report.documents, report.chunks
+    again = documents.read_again and not (documents.added or documents.updated)
     lines: list[tuple[str, object]] = [
         ("documents", counts(documents) or "none"),
         ("chunks", counts(chunks) or "none"),
-        ("facts", f"{report.facts:,} new, by {by}"),
+        ("facts", f"{report.facts:,} {'read again' if again else 'new'}, by {by}"),
         ("entities", f"{report.entities:,} new"),
     ]
     if report.rejected:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_rdf.extract.normalise import fold
-from graphrag_rdf.ingest.name_words import ARTICLES, HEADS, LEGAL_FORMS
+from graphrag_rdf.ingest.name_words import ARTICLES, HEADS, LEGAL_FORMS, TITLES
 
 _APOSTROPHES = re.compile("['’ʼ`´]")
 _NOT_WORD = re.compile(r"[\W_]+")
@@ -70,6 +70,14 @@ def _without_legal_form(name: str) -> list[str]:
     return found
 
 
+def _without_title(name: str) -> list[str]:
+    """Without title, if a full name is left: not of a Captain Finch, nor of Major James Park."""
+    found = _without_article(name)
+    while len(found) > 2 and found[0] in TITLES and found[-1] not in HEADS:
+        found = found[1:]
+    return found
+
+
 def _singular(name: str) -> list[str]:
     """With the last word in the singular, unless it is part of a proper name (Adams is not Adam)."""
     found = _without_article(name)
@@ -97,6 +105,7 @@ KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("article", _without_article, 0.95),
     ("legal_form", _without_legal_form, 0.93),
     ("plural", _singular, 0.91),
+    ("title", _without_title, 0.9),
 )
 """Rule, what it makes of a name, and how sure it is: names with the same key are alike by the first rule."""
 

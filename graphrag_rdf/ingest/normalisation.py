@@ -42,6 +42,7 @@ _REASONS = {
     "legal_form": "the names differ in the legal form of the firm only",
     "firm_name": "one is the other's name without the legal form of the firm",
     "plural": "the names differ in the plural of a common noun only",
+    "title": "the names differ in a title only",
     "alias": "one is also called what the other is called",
     "short_name": "one is also called by the part of its name that the other has",
     "initials": "one name has the initials of the other, and a document names both",

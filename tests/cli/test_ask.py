@@ -113,6 +113,7 @@ def test_no_store(run: Run, folder: Path) -> None:
         (["--pipeline", "nothing"], "graph_rag"),
         (["--set", "exploration.nothing=1"], "edge_limit"),
         (["--set", "nothing.edge_limit=1"], "exploration"),
+        (["--set", "max_sentences=1"], "did you mean synthesis.max_sentences?"),
         (["--set", "exploration.edge_limit=many"], "many"),
         (["--set", "exploration"], "name=value"),
         (["--include-entity", "Nobody At All"], "entities list"),

@@ -54,6 +54,9 @@ def test_other_stages(run: Run, store: Path) -> None:
     for stage in ("facts", "mentions"):
         found = run("refresh", stage, "--source", "Port Merrin", "--format", "json")
         assert found.code == 0, found.err
+        told = run("refresh", stage, "--source", "Port Merrin").out.split("\n")
+        assert told[0].split() == ["documents", "1", "read", "again"]
+        assert "new" not in told[2]
         assert found.json["documents"] | {"updated": 0, "read_again": 1} == found.json["documents"]
     assert run("refresh", "names", "--format", "json").json["settled"] > 3
     assert run("refresh", "index", "--format", "json").json["indexes"]["text"]["up_to_date"]

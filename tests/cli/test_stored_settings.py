@@ -168,6 +168,7 @@ def test_an_altered_version_shows_and_is_not_restored(run: Run, store: Path) -> 
         ("server.anonymous", "admin", "not for a store"),
         ("store", "elsewhere", "not for a store"),
         ("llm.modl", "x", "llm.model"),
+        ("exploration.use", "hops", "did you mean graph_rag.exploration.use?"),
         ("documents.chunk_size", "many", "documents.chunk_size"),
         ("documents.chunk_size", "5", "50"),
         ("graph_rag.exploration.passage_words", "5000", "from 0 to 1000"),

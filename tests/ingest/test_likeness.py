@@ -32,6 +32,11 @@ def rule_of(one: str, other: str) -> str | None:
         ("Lintie Co.", "Lintie Company", "legal_form"),
         ("Lintie Station", "Lintie", None),
         ("Krupp GmbH & Co. KG", "Krupp", None),
+        ("Captain Alder Finch", "Alder Finch", "title"),
+        ("Prof. Dr. Yusuf Demir", "Dr Yusuf Demir", "title"),
+        ("Captain Finch", "Finch", None),
+        ("Major James Park", "James Park", None),
+        ("Mrs John Smith", "John Smith", None),
         ("Siemens A.G.", "Siemens", "firm_name"),
         ("tidal turbines", "tidal turbine", "plural"),
         ("ferries", "ferry", "plural"),
@@ -86,7 +91,7 @@ def test_also_called(
     assert [(p.rule, p.one, p.other) for p in found] == pairs
 
 
-@pytest.mark.parametrize("head", ["Station", "Club", "County", "Company"])
+@pytest.mark.parametrize("head", ["Station", "Club", "County", "Company", "Straße", "Brücke"])
 def test_a_head_noun_makes_another_thing(head: str) -> None:
     """A place and what is named after it: neither by a short name nor by spelling."""
     names = [(0, f"Great Lintiemouth {head}"), (1, "Great Lintiemouth")]

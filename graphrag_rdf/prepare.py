@@ -108,16 +108,19 @@ def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker |
 
 def language_of(parts: Parts, question: str) -> str | None:
     """The language of a question: what its script says, else of those that documents are in the one that has
-    most of its words as common ones ("waar kwam …"), and of several that of most documents.
+    most of its words as common ones ("waar kwam …"), and of several that of most documents. Where the
+    language of no document is known, as of tables, its own common words tell.
     """
     from graphrag_rdf.documents.language import detect_script
-    from graphrag_rdf.index.analyse import common_words
+    from graphrag_rdf.index.analyse import common_words, spoken_by
 
     if script := detect_script(question):
         return script
     spoken = parts.languages()
+    if not spoken:
+        return spoken_by(question)
     if len(spoken) < 2:
-        return spoken[0] if spoken else None
+        return spoken[0]
     return max(spoken, key=lambda language: common_words(question, language))
 
 

@@ -6,7 +6,7 @@ This room knows no store and no model; formats' libraries are imported when a fi
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.documents.language import detect_language
-from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
+from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, Table, pages_of
 from graphrag_rdf.documents.readers import (
     MAX_BYTES,
     SUPPORTED,
@@ -26,6 +26,7 @@ __all__ = [
     "ParsedDocument",
     "Sentence",
     "Source",
+    "Table",
     "chunk_text",
     "count_tokens",
     "detect_language",

@@ -8,8 +8,9 @@ from itertools import accumulate, pairwise
 from typing import Literal
 from zlib import crc32
 
-from graphrag_rdf.documents.model import Chunk
-from graphrag_rdf.documents.sentences import Span, split_sentences
+from graphrag_rdf.documents.model import Chunk, Span, Table
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.documents.tables import cell_ends, row_spans
 from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.errors import ConfigError
 
@@ -35,6 +36,7 @@ def chunk_text(
     overlap: int = 0,
     unit: Unit = "characters",
     language: str | None = None,
+    tables: Sequence[Table] = (),
 ) -> tuple[Chunk, ...]:
     """Cut a text into passages of whole sentences.
 
@@ -54,6 +56,7 @@ def chunk_text(
         overlap: a passage may begin with whole sentences of its predecessor up to this length, in units.
         unit: code points, or tokens as `count_tokens` estimates them.
         language: BCP 47 tag, for the sentence splitter.
+        tables: in the text: a row is a sentence; one that is too long is cut between its cells.
 
     Returns:
         passages in order; with overlap 0 every character that is not white space is in exactly one.
@@ -72,9 +75,16 @@ def chunk_text(
         return (Chunk(0, len(text) - len(text.lstrip()), whole),) if whole else ()
     spans: list[Span] = []
     strengths: list[int] = []  # of the cut before each span
-    sentences = [(s.offset, s.offset + s.length) for s in split_sentences(text, language)]
+    rows = row_spans(tables)
+    separators = {start: table.separator for table in tables for start, _ in row_spans([table])}
+    sentences = [(s.offset, s.offset + s.length) for s in split_sentences(text, language, rows=rows)]
     for strength, sentence in zip(_strengths(text, sentences), sentences, strict=True):
-        pieces = list(_pieces(text, sentence, size, unit))
+        fits = (_length(text, *sentence, unit)) <= size
+        separator = None if fits else separators.get(sentence[0])
+        if separator is None:
+            pieces = [sentence] if fits else list(_pieces(text, sentence, size, unit))
+        else:
+            pieces = list(_cells_together(text, sentence, separator, size, unit))
         spans += pieces
         strengths += [strength] + [_WORST] * (len(pieces) - 1)
     measure = _measure(text, spans, unit)
@@ -122,19 +132,40 @@ def _is_heading(sentence: str, isolation: int) -> bool:
     )
 
 
+def _length(text: str, start: int, end: int, unit: Unit) -> int:
+    return end - start if unit == "characters" else count_tokens(text[start:end])
+
+
+def _cells_together(text: str, row: Span, separator: str, size: int, unit: Unit) -> Iterator[Span]:
+    """A long row in pieces that end where cells end, save cells that are too long themselves."""
+    begin, last = row[0], row[0]
+    for end in (row[0] + place for place in cell_ends(text[slice(*row)], separator)):
+        if _length(text, begin, end, unit) > size:
+            if begin < last:
+                yield from _trimmed(text, begin, last)
+            begin = last
+            if _length(text, begin, end, unit) > size:
+                yield from _pieces(text, (begin, end), size, unit)
+                begin = end
+        last = end
+    yield from _trimmed(text, begin, last)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    if piece := text[start:end].strip():
+        begin = start + text[start:end].index(piece)
+        yield begin, begin + len(piece)
+
+
 def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
+    """A long sentence in pieces that end where words end."""
     start, end = sentence
-    if (end - start if unit == "characters" else count_tokens(text[start:end])) <= size:
-        yield sentence
-        return
     from semantic_text_splitter import TextSplitter
 
     splitter = TextSplitter(size) if unit == "characters" else TextSplitter.from_callback(count_tokens, size)
     for offset, piece in splitter.chunk_indices(text[start:end]):
-        trimmed = piece.strip()  # its idea of white space is not Python's
-        if trimmed:
-            begin = start + offset + piece.index(trimmed)
-            yield begin, begin + len(trimmed)
+        for first, last in _trimmed(piece, 0, len(piece)):  # its idea of white space is not Python's
+            yield start + offset + first, start + offset + last
 
 
 def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:

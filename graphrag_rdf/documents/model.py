@@ -12,6 +12,9 @@ from dataclasses import dataclass
 
 PAGE_BREAK = "\f"
 
+Span = tuple[int, int]
+"""Start and end, code points."""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:
@@ -31,6 +34,23 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A table in a document's text; see `documents.tables`.
+
+    Args:
+        names: of its columns, in order; empty if it does not tell them.
+        separator: what stands between two cells: a character, `tables.BARRED` or `tables.LABELLED`.
+        rows: where its rows are in the document's text, in order, without the one that names the columns.
+        header: where the names of the columns are, with the line of dashes below them; None if nowhere.
+    """
+
+    names: tuple[str, ...]
+    separator: str
+    rows: tuple[Span, ...]
+    header: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A document as the rest of the program sees it.
 
@@ -43,6 +63,7 @@ class ParsedDocument:
         encoding: Python's name of the character encoding of a text file; None for other formats.
         metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
         titled: whether the document gives its title itself; if not, the title is made from its file's name.
+        tables: those of which the columns are known, and delimited ones of which they are not; in order.
     """
 
     text: str
@@ -53,6 +74,7 @@ class ParsedDocument:
     encoding: str | None
     metadata: tuple[tuple[str, str], ...]
     titled: bool = True
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,11 @@ the full stop belongs to an abbreviation, an initial or an ordinal number.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.model import Sentence, Span
 from graphrag_rdf.documents.sentence_data import Rules, rules_for
-
-Span = tuple[int, int]
 
 _CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
 _WIDE_CLOSERS = r"」』）】》〉〕”’\"'"
@@ -44,7 +42,9 @@ _TABLE = 0.8
 _CONTINUES = ",;-–—"
 
 
-def split_sentences(text: str, language: str | None = None) -> tuple[Sentence, ...]:
+def split_sentences(
+    text: str, language: str | None = None, *, rows: Sequence[Span] = ()
+) -> tuple[Sentence, ...]:
     """Split a text into sentences, headings, list items and table rows.
 
     Blank lines end a sentence always; single line ends do where a Markdown heading, list item or table row
@@ -55,13 +55,24 @@ def split_sentences(text: str, language: str | None = None) -> tuple[Sentence, .
     Args:
         text: e.g. a chunk's text.
         language: BCP 47 tag that selects the abbreviations; None and unknown ones use the English ones.
+        rows: spans that are one sentence each, whatever is in them, in order: rows of a table.
 
     Returns:
         sentences in order, not overlapping, trimmed of white space; every other character is in exactly one.
     """
-    return tuple(
-        Sentence(index, start, end - start) for index, (start, end) in enumerate(_sentences(text, language))
-    )
+    spans = _sentences_and_rows(text, language, rows) if rows else _sentences(text, language)
+    return tuple(Sentence(index, start, end - start) for index, (start, end) in enumerate(spans))
+
+
+def _sentences_and_rows(text: str, language: str | None, rows: Sequence[Span]) -> Iterator[Span]:
+    position = 0
+    for row_start, row_end in (*rows, (len(text), len(text))):
+        between = text[position:row_start]
+        if not between.isspace():
+            yield from ((position + start, position + end) for start, end in _sentences(between, language))
+        if trimmed := _trim(text, row_start, row_end):
+            yield trimmed
+        position = row_end
 
 
 def _sentences(text: str, language: str | None) -> Iterator[Span]:

@@ -16,6 +16,7 @@ from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
@@ -60,10 +61,16 @@ class RecordedComponent:
         self._by_text = {text: value for (_, text), value in self._recorded.items()}
 
     def __call__(
-        self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        *,
+        language: str | None,
+        title: str,
+        tables: ChunkTables = NO_TABLES,
     ) -> Extracted:
         """See `ChunkExtractor`."""
-        del language
+        del language, tables
         found = self._recorded.get((title, text)) or self._by_text.get(text) or ((), ())
         triples, named = found
         relations: list[RelationCandidate] = []

@@ -48,7 +48,7 @@ SECTIONS = {
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 # the same length and no letter more, so that offsets and searches for the text still hold
-_VALUES = "text, title, language and entity_types"
+_VALUES = "text, title, columns, language and entity_types"
 
 
 def _to_text(value: object) -> object:
@@ -245,7 +245,14 @@ class LlmExtractor:
         self._model = model
 
     def extract(
-        self, text: str, *, language: str | None, title: str, gateway: LlmGateway, use_cache: bool = True
+        self,
+        text: str,
+        *,
+        language: str | None,
+        title: str,
+        gateway: LlmGateway,
+        columns: Sequence[str] = (),
+        use_cache: bool = True,
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
 
@@ -254,6 +261,7 @@ class LlmExtractor:
             language: BCP 47 tag of the text, None if unknown.
             title: of the document.
             gateway: the way to the model.
+            columns: names of the columns of the table that the chunk begins in, where it does not hold them.
             use_cache: False asks again, whatever was answered before.
 
         Returns:
@@ -264,7 +272,7 @@ class LlmExtractor:
                 answer is then taken out of the cache, so that another run asks again).
         """
         messages: list[Message] = [
-            {"role": "user", "content": self.prompt(text, language=language, title=title)}
+            {"role": "user", "content": self.prompt(text, language=language, title=title, columns=columns)}
         ]
         asked: dict[str, Any] = {"json_mode": True, "model": self._model, "use_cache": use_cache}
         first = gateway.chat(messages, purpose="extract", **asked)
@@ -292,13 +300,14 @@ class LlmExtractor:
                 break
         return found.extraction(), completions
 
-    def prompt(self, text: str, *, language: str | None, title: str) -> str:
+    def prompt(self, text: str, *, language: str | None, title: str, columns: Sequence[str] = ()) -> str:
         """The prompt for a chunk; tags in it that could end the passage lose their first bracket."""
         values = {
             "text": fenced(text),
             "title": fenced(" ".join(title.split())),
             "language": language,
             "entity_types": self._entity_types,
+            "columns": [fenced(name) for name in columns],
         }
         return fill_prompt(self._extract, self._path, values, _VALUES)
 

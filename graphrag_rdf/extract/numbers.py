@@ -25,7 +25,7 @@ _DATATYPES: dict[Kind, str | None] = {
     "year": XSD + "gYear",
     "quantity": None,
 }
-_DECIMAL_COMMA = frozenset(
+DECIMAL_COMMA = frozenset(
     {"de", "nl", "fr", "es", "it", "pt", "da", "sv", "pl", "cs", "fi", "ru", "uk", "tr"}
 )
 
@@ -159,7 +159,7 @@ def _date(surface: str, offset: int, year: int, month: int, day: int) -> Literal
 
 
 def _number(surface: str, offset: int, language: str | None) -> LiteralSpan:
-    point = "," if base_language(language) in _DECIMAL_COMMA else "."
+    point = "," if base_language(language) in DECIMAL_COMMA else "."
     grouping = "." if point == "," else ","
     plain = re.sub(r"[\u00a0\u202f]", "", surface)
     grouped = re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(point)}\d+)?", plain)

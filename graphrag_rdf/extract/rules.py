@@ -2,7 +2,8 @@
 
 The extractor prefers to say nothing: a statement is kept if its subject is a name or resolved to one, or a
 plain noun that the text speaks about in general, and if its parts read well by themselves. Its evidence is
-the sentence, so its span is right by construction. For other languages there is no grammar here: their
+the sentence, so its span is right by construction. Rows of tables are read by their columns (`rows`),
+whatever the language of the document. For other languages there is no grammar here: their
 texts give mentions only, with a warning that says so.
 """
 
@@ -25,11 +26,12 @@ from .normalise import fold, match_key
 from .numbers import LiteralSpan, find_literals
 from .phrases import NounPhrase, read_items, surface
 from .reference import Known, References
+from .rows import Row, RowRules, in_spans, parted, read_rows
 from .tagging import Tagger, tagger_for
 from .units import Unit, build_units
 from .verbsecond import verb_second_order
 
-RULES_VERSION = "1"
+RULES_VERSION = "2"
 """Changes whenever the same text may give other facts."""
 
 _VERB_SECOND = frozenset({"de", "nl"})
@@ -80,6 +82,7 @@ class RuleExtractor:
         title: str | None,
         topic: str | None,
         names: Mapping[str, str] | None = None,
+        rows: Sequence[Row] = (),
     ) -> Extraction:
         """The entities, statements and mentions of a chunk.
 
@@ -91,6 +94,7 @@ class RuleExtractor:
             topic: what sentences without a subject of their own are about (a heading or an entity); None
                 for the title where the text itself names it. File names are ignored.
             names: synonyms, surface form -> canonical name; pass the same mapping for every chunk.
+            rows: those of the sentences that are rows of tables, read by their columns and not by grammar.
 
         Returns:
             the extraction; the same text gives the same, whatever came before.
@@ -98,6 +102,38 @@ class RuleExtractor:
         synonyms = self._synonyms
         if names is not None and names is not synonyms.source:
             synonyms = self._synonyms = _Synonyms(names)
+        if not rows:
+            return self._prose(text, sentences, language, title, topic, synonyms)
+        read = read_rows(text, rows, self._row_rules(synonyms, language))
+        spans = [row.part.span for row in rows]
+        rest = [sentence for sentence in sentences if not in_spans(spans, sentence.offset)]
+        if not rest:
+            return read
+        prose = self._prose(text, rest, language, title, topic, synonyms)
+        return _together(replace(prose, mentions=parted(prose.mentions, rows)[1]), read)
+
+    def _row_rules(self, synonyms: _Synonyms, language: str | None) -> RowRules:
+        settings = self.settings
+        return RowRules(
+            reject=lambda name: _reject(name, settings),
+            canonical=lambda name: synonyms.canonical.get(match_key(name), name),
+            names=synonyms.gazetteer,
+            entity_types={fold(name): name for name in settings.entity_types},
+            max_facts=settings.max_facts,
+            max_words=settings.max_words,
+            min_confidence=settings.min_confidence,
+            language=language,
+        )
+
+    def _prose(
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        language: str | None,
+        title: str | None,
+        topic: str | None,
+        synonyms: _Synonyms,
+    ) -> Extraction:
         found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
         canonical = synonyms.canonical
         mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
@@ -107,6 +143,22 @@ class RuleExtractor:
             warning = f"{why}: names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
         return _Work(text, sentences, tagger, mentions, canonical, self.settings).run(title, topic)
+
+
+def _together(prose: Extraction, rows: Extraction) -> Extraction:
+    """What sentences and rows of one chunk say."""
+    entities = {fold(entity.name): entity for entity in prose.entities}
+    for entity in rows.entities:
+        known = entities.setdefault(fold(entity.name), entity)
+        aliases = dict.fromkeys((*known.aliases, *entity.aliases))
+        entities[fold(entity.name)] = replace(known, type=known.type or entity.type, aliases=tuple(aliases))
+    return Extraction(
+        entities=tuple(entities.values()),
+        relations=(*prose.relations, *rows.relations),
+        rejected=(*prose.rejected, *rows.rejected),
+        mentions=tuple(sorted((*prose.mentions, *rows.mentions), key=lambda mention: mention.offset)),
+        language_warning=prose.language_warning,
+    )
 
 
 class _Synonyms:

@@ -23,6 +23,9 @@ _SNOWBALL = {
     "sv": "swedish", "ta": "tamil", "tr": "turkish",
 }  # fmt: skip
 
+# Languages that are searched by pairs of characters
+_PAIRED = frozenset({"zh", "ja", "ko", "th", "lo", "my", "km"})
+
 # Scripts written without spaces, or whose spaces do not part words: searched by pairs of characters.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -99,6 +102,11 @@ def match_key(label: str) -> str:
     return " ".join(fold(label).split())
 
 
+def has_base_forms(language: str) -> bool:
+    """Whether words of a language are brought to a base form (or it has no words to part)."""
+    return primary_language(language) in _SNOWBALL or primary_language(language) in _PAIRED
+
+
 def analyse(text: str, language: str | None) -> list[str]:
     """The index terms of a text, in order, with repetitions.
 
@@ -138,3 +146,9 @@ def common_words(text: str, language: str | None) -> int:
     """
     stop = STOP_WORDS.get(primary_language(language), frozenset())
     return sum(word in stop for word in _word().findall(fold(text)))
+
+
+def spoken_by(text: str) -> str | None:
+    """The language of which a text has most common words, English before others; None if it has none."""
+    best = max(STOP_WORDS, key=lambda language: (common_words(text, language), language == "en"))
+    return best if common_words(text, best) else None

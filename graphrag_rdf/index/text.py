@@ -22,7 +22,7 @@ from typing import Any
 
 from ..errors import SearchIndexError
 from . import manifest
-from .analyse import analyse, match_key, primary_language
+from .analyse import analyse, has_base_forms, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
 from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, framed
 
@@ -366,9 +366,12 @@ class TextIndex:
         self, shelf: Shelf, query: str, kind: Kind, language: str | None, boosts: Mapping[str, float] | None
     ) -> Weights:
         languages = [language] if language else shelf.languages()
+        said = [analyse(query, each) for each in languages]
+        if language and kind != "entity" and not all(map(has_base_forms, shelf.languages())):
+            # records without a known language, such as tables, have words as they are written
+            said.append([term for term in analyse(query, None) if analyse(term, language)])
         counts: dict[str, int] = {}
-        for each in languages:
-            terms = analyse(query, each)
+        for terms in said:
             for term in terms:
                 counts[term] = max(counts.get(term, 0), terms.count(term))
         return shelf.weigh(counts, DEFAULT_BOOSTS[kind] if boosts is None else boosts)

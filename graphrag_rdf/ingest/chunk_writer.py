@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import Mention
+from graphrag_rdf.extract.rows import cells_apart, parted
 from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
@@ -23,11 +24,16 @@ from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
 
 _GONE = "its document was taken out or changed by somebody else meanwhile; ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
+_PROBLEMS = {
+    "no_column_names": "the first row of the table does not name its columns: its rows give no facts",
+    "no_key_column": "no column of the table names what a row is about, each its own: its rows give no facts",
+}
 
 
 class ChunkWriter:
@@ -137,16 +143,25 @@ class ChunkWriter:
             found = outcome.extraction.mentions
             for entity in outcome.extraction.entities:
                 known.update((entity.name, *entity.aliases))
+        in_tables = task.tables.rows
         if elsewhere or not found:
             found = find_mentions(
-                text, task.sentences, language=parsed.language, names=sorted(known), title=parsed.title
+                text,
+                cells_apart(task.sentences, in_tables),
+                language=parsed.language,
+                names=sorted(known),
+                title=parsed.title,
             )
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
-        topics = topics_of(parsed.title, found, given=parsed.titled)
-        named = with_companions(found, topics[0] if topics else None)
+        in_rows, in_prose = parted(found, in_tables)
+        # rows are not about what the first of them names, and a word in one stands for no name in another
+        about = in_prose if in_tables and not parsed.titled else found
+        topics = topics_of(parsed.title, about, given=parsed.titled)
+        named = (*with_companions(in_prose, topics[0] if topics else None), *in_rows)
         layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences
+        changes.add += _row_quads(task)
         changes.add += layer.quads
         self._report.entities += len(layer.new_entities)
         return layer
@@ -175,8 +190,13 @@ class ChunkWriter:
         self._report.entities += len(written.new_entities)
         for reason, _ in written.rejected:
             self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
+        path = task.incoming.plan.name
         if extracted.extraction.language_warning:
-            self._report.warn("language_without_tagger", extracted.extraction.language_warning)
+            warning = f"{path}: {extracted.extraction.language_warning}"
+            self._report.warn("language_without_tagger", warning)
+        for row in task.tables.rows if not self._extractor.waits else ():
+            if row.reading.problem:
+                self._report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
 
     def _failed(self, task: Task, error: LlmError, changes: Changes) -> None:
         """Report the failure, and record it unless it is recorded already."""
@@ -184,3 +204,12 @@ class ChunkWriter:
         self._report.failures.append(FailureReport(path, chunk.value, "extract", error.message))
         self._report.warn("extraction_failed", f"{path}: {error.message}")
         self._failures.record(chunk, "extract", error.message, path, changes)
+
+
+def _row_quads(task: Task) -> Iterator[Quad]:
+    """Which sentences are rows, and of which tables."""
+    numbers = {sentence.offset: sentence.index for sentence in task.sentences}
+    for row in task.tables.rows:
+        if row.reading.table.names and row.part.offset in numbers:
+            node = iris.sentence(task.placed.iri, numbers[row.part.offset])
+            yield prov.source(node, RAG.rowOf, iris.table(task.incoming.plan.iri, row.reading.signature))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.model import ParsedDocument
+from graphrag_rdf.extract.columns import read_columns
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.plan import PlacedChunk, place_chunks
@@ -14,7 +15,7 @@ from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF
 from graphrag_rdf.rdf.terms import Term, datetime_, now, text_of
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
@@ -78,14 +79,20 @@ class DocumentWriter:
         wanted = list(prov.document(facts, now()))
         for page in parsed.pages:
             wanted += prov.page(plan.iri, page.number, page.offset, len(page.text), page.label)
+        readings = tuple(read_columns(parsed.text, table, parsed.language) for table in parsed.tables)
+        for each in {reading.signature: reading for reading in readings if reading.table.names}.values():
+            wanted += prov.table(plan.iri, each.signature, each.names, each.table.separator, each.key)
         if plan.replaces is not None:
             wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
         self._report.pages += len(parsed.pages)
         if plan.stored is None and not self._store.ask("ingest/has-document", document=plan.iri):
             self._journal.commit(Changes(updates=self._failures.of_document(plan), add=wanted))
             self._report.chunks.added += len(placed)
-            return [Task(document, chunk, parsed) for chunk in placed]
-        return self._update_document(document, parsed, placed, wanted)
+            return [Task(document, chunk, parsed, readings=readings) for chunk in placed]
+        tasks = self._update_document(document, parsed, placed, wanted)
+        for task in tasks:
+            task.readings = readings
+        return tasks
 
     def _update_document(
         self, document: Incoming, parsed: ParsedDocument, placed: list[PlacedChunk], wanted: list[Quad]
@@ -201,8 +208,12 @@ def _document_changes(
 
 
 def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode, Term]]:
-    """What the extraction of a chunk depends on beside its text: title and language of its document."""
-    return {
+    """What the extraction of a chunk depends on beside its text: title and language of its document, and its
+    tables, each of which is another one where its rows are read otherwise.
+    """
+    quads = list(quads)
+    tables = {(RDF.type, quad.subject) for quad in quads if quad.object == RAG.Table}
+    return tables | {
         (quad.predicate, quad.object)
         for quad in quads
         if quad.subject == document and quad.predicate in (DC.title, DCTERMS.language)

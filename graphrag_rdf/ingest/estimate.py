@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.readers import read_bytes
+from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.plan import (
@@ -21,7 +22,7 @@ from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, Ll
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
-    from graphrag_rdf.documents.model import ParsedDocument
+    from graphrag_rdf.documents.model import Chunk, ParsedDocument
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.extractors import ChunkExtractor
 
@@ -139,7 +140,7 @@ def _add(
     else:
         out.documents.unchanged += 1
     for chunk in due:
-        tokens.chunk(chunk.chunk.text, parsed)
+        tokens.chunk(chunk.chunk, parsed)
 
 
 class _Tokens:
@@ -153,14 +154,15 @@ class _Tokens:
         self._in = 0
         self._out = 0
 
-    def chunk(self, text: str, parsed: ParsedDocument) -> None:
+    def chunk(self, chunk: Chunk, parsed: ParsedDocument) -> None:
         """Count a chunk: its prompt, and each gleaning with all that was said before."""
         from graphrag_rdf.ingest.extractors import LlmComponent
         from graphrag_rdf.llm.model import estimate_tokens
 
         if not isinstance(self._extractor, LlmComponent):
             return
-        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title)
+        text, columns = chunk.text, columns_above(parsed, chunk)
+        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title, columns=columns)
         read = estimate_tokens([{"role": "user", "content": prompt}])
         written = round(estimate_tokens([{"role": "user", "content": text}]) * OUT_PER_TEXT_TOKEN)
         for number in range(1 + self._rounds):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.model import Extraction
+from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
 
 if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor
@@ -48,7 +49,13 @@ class ChunkExtractor(Protocol):
     waits: bool
 
     def __call__(
-        self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        *,
+        language: str | None,
+        title: str,
+        tables: ChunkTables = NO_TABLES,
     ) -> Extracted:
         """Extract from one chunk. Raises LlmError when a model fails."""
 
@@ -66,10 +73,18 @@ class RulesComponent:
         self.key = key
 
     def __call__(
-        self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        *,
+        language: str | None,
+        title: str,
+        tables: ChunkTables = NO_TABLES,
     ) -> Extracted:
         """See `ChunkExtractor`."""
-        found = self._extractor.extract(text, sentences, language=language, title=title, topic=title)
+        found = self._extractor.extract(
+            text, sentences, language=language, title=title, topic=title, rows=tables.rows
+        )
         return Extracted(found)
 
 
@@ -100,12 +115,23 @@ class LlmComponent:
         self.model: str | None = model
 
     def __call__(
-        self, text: str, sentences: Sequence[Sentence], *, language: str | None, title: str
+        self,
+        text: str,
+        sentences: Sequence[Sentence],
+        *,
+        language: str | None,
+        title: str,
+        tables: ChunkTables = NO_TABLES,
     ) -> Extracted:
         """See `ChunkExtractor`."""
         del sentences  # a model reads the chunk as a whole
         found, completions = self._extractor.extract(
-            text, language=language, title=title, gateway=self._gateway, use_cache=self._use_cache
+            text,
+            language=language,
+            title=title,
+            columns=tables.columns,
+            gateway=self._gateway,
+            use_cache=self._use_cache,
         )
         return Extracted(
             found,
@@ -114,9 +140,9 @@ class LlmComponent:
             out_tokens=_sum(c.out_tokens for c in completions),
         )
 
-    def prompt(self, text: str, *, language: str | None, title: str) -> str:
+    def prompt(self, text: str, *, language: str | None, title: str, columns: Sequence[str] = ()) -> str:
         """The prompt for a chunk, as it would be asked."""
-        return self._extractor.prompt(text, language=language, title=title)
+        return self._extractor.prompt(text, language=language, title=title, columns=columns)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

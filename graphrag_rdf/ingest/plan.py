@@ -191,6 +191,7 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
         overlap=settings.overlap,
         unit=settings.unit,
         language=parsed.language,
+        tables=parsed.tables,
     )
     for chunk in cut:
         text_hash = iris.digest(chunk.text)

@@ -4,8 +4,9 @@ The store is the journal. A chunk is done when it has a subgraph of the extracto
 done when all its chunks are. Each chunk is one transaction, so a run that is killed leaves whole chunks
 and the next one goes on where it stopped; a run that finds nothing to do writes nothing.
 
-What is found in a chunk depends on its text, and on the title and language of its document. If one of
-these changes, all chunks of the document are looked at anew; what they gave stays until it is replaced.
+What is found in a chunk depends on its text, on the title and language of its document, and on how the
+columns of its tables are read. If one of these changes, all chunks of the document are looked at anew; what
+they gave stays until it is replaced.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from pathlib import Path
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.model import NOTHING
+from graphrag_rdf.extract.rows import ChunkTables, Row
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -201,16 +203,21 @@ class Ingest:
         self._journal.commit(changes)
 
     def _extract(self, task: Task) -> Extracted:
-        text = task.placed.chunk.text
+        chunk = task.placed.chunk
         plan, parsed = task.incoming.plan, task.parsed
-        task.sentences = split_sentences(text, parsed.language)
+        task.sentences = sentences_in(parsed, chunk)
+        if parsed.tables:
+            rows = tuple(Row(part, task.readings[part.table]) for part in rows_in(parsed, chunk))
+            task.tables = ChunkTables(rows, columns_above(parsed, chunk))
         task.started = now()
         if self._settings.mentions_only:
             return Extracted(NOTHING)
         title = parsed.title
         if plan.replaces is not None and self._extractor.waits:
             title = plan.replaces.title  # what was asked before the file moved is not asked again
-        return self._extractor(text, task.sentences, language=parsed.language, title=title)
+        return self._extractor(
+            chunk.text, task.sentences, language=parsed.language, title=title, tables=task.tables
+        )
 
     def _write(self, task: Task, outcome: Extracted | LlmError) -> None:
         self._chunks.write(task, outcome)

@@ -13,6 +13,8 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.extract.columns import TableReading
+from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, PlacedChunk
 from graphrag_rdf.rdf.terms import now
@@ -50,7 +52,8 @@ class Task:
         stored: the chunk itself is in the store already.
         retired: it is there as a tombstone.
         replaces: subgraphs that this extraction takes the place of.
-        sentences, started: known once its extraction has begun.
+        readings: how the tables of its document are read.
+        sentences, tables, started: known once its extraction has begun.
     """
 
     incoming: Incoming
@@ -59,7 +62,9 @@ class Task:
     stored: bool = False
     retired: bool = False
     replaces: list[NamedNode] = field(default_factory=list)
+    readings: tuple[TableReading, ...] = ()
     sentences: tuple[Sentence, ...] = ()
+    tables: ChunkTables = NO_TABLES
     started: datetime = field(default_factory=now)
 
 

@@ -58,6 +58,11 @@ def page(document_iri: NamedNode, number: int) -> NamedNode:
     return NamedNode(f"urn:page:{name_uuid(document_iri.value, 'page', number)}")
 
 
+def table(document_iri: NamedNode, reading: str) -> NamedNode:
+    """Tables of a document of which the rows are read alike."""
+    return NamedNode(f"urn:table:{name_uuid(document_iri.value, 'table', reading)}")
+
+
 def chunk(document_iri: NamedNode, text_hash: str, occurrence: int) -> NamedNode:
     """A chunk, by its text and, where a document repeats a text, by its n-th occurrence (0-based)."""
     return NamedNode(f"urn:chunk:{name_uuid(document_iri.value, text_hash, occurrence)}")

@@ -97,6 +97,27 @@ def page(document_iri: NamedNode, number: int, offset: int, length: int, label: 
     yield source(node, TG.charLength, integer(length))
 
 
+def table(
+    document_iri: NamedNode, reading: str, names: str, separator: str, key: Iterable[int]
+) -> Iterator[Quad]:
+    """A table of a document, and how its rows are read.
+
+    Args:
+        reading: all that the facts of a row depend on.
+        names: of its columns, as a record of CSV.
+        separator: what stands between two cells.
+        key: 0-based numbers of the columns that name what a row is about.
+    """
+    node = iris.table(document_iri, reading)
+    yield source(node, RDF.type, RAG.Table)
+    yield source(node, RDF.type, PROV.Entity)
+    yield source(node, PROV.wasDerivedFrom, document_iri)
+    yield source(node, RAG.columns, Literal(names))
+    yield source(node, RAG.cellSeparator, Literal(separator))
+    for number in key:
+        yield source(node, RAG.keyColumn, integer(number + 1))
+
+
 def chunk_place(chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode]) -> Iterator[Quad]:
     """Where a chunk stands now: all that an insertion above it changes.
 

@@ -91,8 +91,15 @@ def _names(context: Context, state: State, step: Step, text: str) -> list[str]:
     named = [m.name for m in find_mentions(text, sentences, language=state.language)]
     known = _known_names(context, state, step, text)
     found = list(dict.fromkeys([*known, *named]))
-    # a name inside a longer one is not looked for on its own
-    return [c for c in found if not any(c != other and c.lower() in other.lower() for other in known)]
+    return [name for name in found if not any(_hides(longer, name) for longer in known)]
+
+
+def _hides(longer: str, name: str) -> bool:
+    """Whether a name is not looked for on its own as it is inside a longer one. It is within words that are
+    not written like a name: "the survey vessel Halden".
+    """
+    apart = longer[:1].islower() and name[:1].isupper()
+    return longer != name and name.lower() in longer.lower() and not apart
 
 
 def _refers_back(state: State) -> bool:

@@ -9,12 +9,14 @@ corroborate or contradict it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rapidfuzz import fuzz
 
 from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.sources import sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Seed, Selection, SourceQuote, State
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
@@ -26,6 +28,14 @@ _TITLE = 0.8  # a word of the question that only the title has counts so much
 _APART = 0.25  # a further sentence that is not connected with those before counts so little
 _BESIDE = 400  # characters between two sentences of a chunk that stand beside one another
 _LINE = 0.7  # a heading or table row counts so much of what a sentence of prose counts
+_LONGEST_HEADING = 100
+# what a line has that states something: a small verb, a past form, a value behind a colon, a cell
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|must|became|ist|sind|war"
+    r"|waren|hat|hatte|wird|wurde|wurden|kann|zijn|was|heeft|had|werd|werden|wordt|est|sont|fut|es|son|fue)\b"
+    r"|\w{2}ed\b|:\s|[;,|\t]",
+    re.IGNORECASE,
+)
 _ENDS = frozenset(".!?。！？…\"”’'»)]")
 _PARALLEL = 0.8  # of the first sentence's value, for one that says no more
 
@@ -40,6 +50,7 @@ class Candidate:
         spoken: words of the question that it has, or shows (`answered_words`).
         titled: those that only the title of its document has.
         entities: what it mentions.
+        row: what it says as a row of a table; None for other sentences.
     """
 
     text: str
@@ -50,6 +61,7 @@ class Candidate:
     titled: frozenset[str] = frozenset()
     entities: frozenset[str] = frozenset()
     marker: int = 0
+    row: TableRow | None = None
 
 
 def pick(context: Context, step: Step, state: State, parameters: Parameters) -> list[Candidate]:
@@ -59,17 +71,22 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
     words = QuestionWords.of(state.question, state.language, context.text_index)
     candidates = _candidates(context, step, state)
     for candidate in candidates:
+        telling = tell(candidate.row, state.question, words) if candidate.row else None
+        if telling:
+            candidate.text = telling.text
+            candidate.score *= telling.factor
         answered = answered_words(state.question, candidate.text)
-        candidate.spoken = words.spoken_of(candidate.text, *answered)
+        said = telling.spoken if telling else words.spoken_of(candidate.text)
+        candidate.spoken = said | words.spoken_of(*answered)
         candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
-        if candidate.text.rstrip()[-1:] not in _ENDS:
+        if not candidate.row and candidate.text.rstrip()[-1:] not in _ENDS:
             candidate.score *= _LINE
         if answered:
             candidate.score *= _SHOWN
-    picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
-    picked, spoken = _best_component(picked, words)
-    if spoken < parameters["min_coverage"] or not _begins_at_seed(picked, state, words):
-        return []
+    stating = [candidate for candidate in candidates if not _is_heading(candidate)]
+    picked = _joined(stating, state, words, parameters)
+    if not picked and len(stating) < len(candidates):  # a heading answers where nothing else does
+        picked = _joined(candidates, state, words, parameters)
     rank = {candidate.source.document: n for n, candidate in reversed(list(enumerate(picked)))}
     picked.sort(key=lambda c: (rank[c.source.document], c.source.char_offset or 0))
     markers: dict[int, int] = {}
@@ -77,6 +94,27 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         candidate.marker = markers.setdefault(id(candidate.selection), len(markers) + 1)
         candidate.selection.marker = candidate.marker
     return picked
+
+
+def _joined(
+    candidates: Sequence[Candidate], state: State, words: QuestionWords, parameters: Parameters
+) -> list[Candidate]:
+    """The best of the candidates that hang together, if they speak of enough of what is asked."""
+    picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
+    picked, spoken = _best_component(picked, words)
+    enough = spoken >= parameters["min_coverage"]
+    return picked if enough and _begins_at_seed(picked, state, words) else []
+
+
+def _is_heading(candidate: Candidate) -> bool:
+    """Whether a sentence only says what others are about: marked so, or a short line that states nothing."""
+    text = candidate.text.strip()
+    if candidate.row or candidate.source.chunk is None:
+        return False
+    if text.startswith("#"):
+        return True
+    short = len(text) <= _LONGEST_HEADING and text[-1:] not in _ENDS and "\n" not in text
+    return short and text[:1].isalnum() and not _STATES.search(text)
 
 
 def _about_seeds(candidates: Sequence[Candidate], state: State) -> Sequence[Candidate]:
@@ -190,6 +228,8 @@ def _parallel(
 def _differ(one: Candidate, other: Candidate) -> bool:
     if one.text == other.text:
         return False
+    if one.row and other.row:
+        return True
     if fuzz.ratio(one.text, other.text) < _ALIKE:
         return True
     # sentences that differ in a number say different things, however alike they look
@@ -225,10 +265,13 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
     for hit in state.hits:
         entities.setdefault(hit.sentence.value, set()).update(entity.value for entity in hit.entities)
     scores = {hit.sentence.value: hit.score for hit in state.hits}
+    tables = rows_among(context, step, wanted)
     for iri, source in sentence_sources(context, state, step, wanted).items():
         score = max(wanted[iri].score, scores.get(iri, 0.0))
         named = frozenset(entities.get(iri, ()))
-        found.setdefault(iri, Candidate(source[0].quote, score, wanted[iri], source[0], entities=named))
+        row = table_row(source[0].quote, tables[iri]) if iri in tables else None
+        candidate = Candidate(source[0].quote, score, wanted[iri], source[0], entities=named, row=row)
+        found.setdefault(iri, candidate)
     return list(found.values())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pyoxigraph import Literal
@@ -13,6 +13,7 @@ from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.steps.answer import compose, name_entities, record_answer
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, pick
+from graphrag_rdf.steps.rows import row_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -44,13 +45,14 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     else:
         for marker, selection in enumerate(state.selections, start=1):
             selection.marker = marker
+        rows = row_texts(context, state, step)
         stream = stream_model(
             context,
             step,
             "answer",
             question=state.question,
             history=state.conversation,
-            items=[_item(selection) for selection in state.selections],
+            items=[_item(selection, rows) for selection in state.selections],
             response_type=parameters["response_type"],
             allow_general_knowledge=parameters["allow_general_knowledge"],
             unknown=UNKNOWN,
@@ -63,8 +65,9 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     yield from _finish(context, state, parameters, step, "".join(pieces).strip())
 
 
-def _item(selection: Selection) -> dict[str, Any]:
-    text = selection.edge.text if selection.edge else selection.sources[0].quote
+def _item(selection: Selection, rows: Mapping[str, str]) -> dict[str, Any]:
+    hit, quote = selection.hit, selection.sources[0].quote
+    text = selection.edge.text if selection.edge else rows.get(hit.sentence.value, quote) if hit else quote
     quotes = [
         {"text": source.quote, "title": source.title, "page": source.page_number}
         for source in selection.sources[:3]

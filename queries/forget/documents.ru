@@ -1,6 +1,6 @@
 # name: forget/documents
 # kind: update
-# summary: Take out documents with their versions, pages and metadata; the hash of each content stays.
+# summary: Take out documents with their versions, pages, tables and metadata; the hash of each content stays.
 # params:
 #   documents: {type: "iri[]", sample: ["https://trustgraph.ai/doc/docs/a.md"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}
@@ -9,6 +9,14 @@ DELETE { GRAPH <urn:graph:source> { ?page ?p ?o } } WHERE {
     {{ values("?document", documents) }}
     ?page prov:wasDerivedFrom ?document ;
       a tg:Page ;
+      ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?table ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?document", documents) }}
+    ?table prov:wasDerivedFrom ?document ;
+      a rag:Table ;
       ?p ?o .
   }
 } ;

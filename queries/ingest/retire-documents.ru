@@ -17,6 +17,14 @@ DELETE { {% call facts() %}?document ?p ?o .{% endcall %} } WHERE {
   {{ values("?document", documents) }}
   {% call facts() %}?document ?p ?o .{% endcall %}
 } ;
+DELETE { GRAPH <urn:graph:source> { ?table ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    {{ values("?document", documents) }}
+    ?table prov:wasDerivedFrom ?document ;
+      a rag:Table ;
+      ?p ?o .
+  }
+} ;
 DELETE { GRAPH <urn:graph:source> { ?version prov:invalidatedAtTime ?time } }
 INSERT { GRAPH <urn:graph:source> { ?version prov:invalidatedAtTime {{ now }} } } WHERE {
   GRAPH <urn:graph:source> {

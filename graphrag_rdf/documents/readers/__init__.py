@@ -7,6 +7,7 @@ import os
 import re
 import stat
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path, PurePath
 
 from graphrag_rdf.documents.language import detect_language, normalise_tag
@@ -171,6 +172,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         encoding=content.encoding,
         metadata=_tidy(content.metadata),
         titled=bool(title),
+        tables=tuple(replace(table, names=tuple(map(_carried, table.names))) for table in content.tables),
     )
 
 

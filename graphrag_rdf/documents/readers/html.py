@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.barred import barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
 
 if TYPE_CHECKING:
@@ -86,17 +87,20 @@ def read_html(data: bytes) -> c.Content:
     declared = _CHARSET.search(data[:4096])
     text, encoding = decode(data, declared[1].decode("ascii") if declared else None)
     tree = LexborHTMLParser(text)
-    blocks = list(_blocks(tree.body)) if tree.body is not None else []
+    heads: dict[str, bool] = {}
+    blocks = list(_blocks(tree.body, heads)) if tree.body is not None else []
+    laid_out = c.layout(blocks)
     title = tree.css_first("head > title")
     root = tree.css_first("html")
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root is not None else None
     return c.Content(
-        c.layout(blocks),
+        laid_out,
         title=title.text() if title is not None else "",
         heading=c.first_heading(blocks),
         language=language,
         encoding=encoding,
         metadata=tuple(_metadata(tree)),
+        tables=barred_tables(laid_out, heads),
     )
 
 
@@ -127,13 +131,20 @@ def _hidden(node: LexborNode) -> bool:
 
 
 class _Layout:
-    """Collects text until a block ends."""
+    """Collects text until a block ends.
 
-    def __init__(self) -> None:
+    Args:
+        heads: takes rows that begin a table or have headers only, and whether they have.
+    """
+
+    def __init__(self, heads: dict[str, bool]) -> None:
         self.kind: c.BlockKind = "paragraph"
         self.parts: list[str] = []
         self.verbatim = False
         self.cells: list[str] | None = None
+        self.names = False  # whether all cells of the row at hand are headers
+        self.first = True  # whether it is the first of its table
+        self.heads = heads
         self.done: list[c.Block] = []
 
     def add(self, text: str, *, verbatim: bool) -> None:
@@ -170,11 +181,14 @@ class _Layout:
         self.cells = None
         if block:
             self.done.append(block)
+            if block[0] == "row" and (self.names or self.first):
+                self.heads[block[1]] = self.names
+            self.first = False
 
 
-def _blocks(body: LexborNode) -> Iterator[c.Block]:
+def _blocks(body: LexborNode, heads: dict[str, bool]) -> Iterator[c.Block]:
     """Walk the tree without recursion: pages may be nested as deeply as they like."""
-    out = _Layout()
+    out = _Layout(heads)
     pre = 0
     node: LexborNode | None = body
     while node is not None:
@@ -213,8 +227,10 @@ def _enter(tag: str, out: _Layout) -> None:
         out.end_row()
         out.end_block()
         out.cells = []
+        out.names = True
     elif tag in _BLOCKS:
         out.end_block()
+        out.first = out.first or tag == "table"
         if tag in _HEADINGS:
             out.kind = "heading"
         elif tag == "li":
@@ -223,6 +239,7 @@ def _enter(tag: str, out: _Layout) -> None:
 
 def _leave(tag: str, out: _Layout) -> None:
     if tag in {"td", "th"}:
+        out.names = out.names and tag == "th"
         out.end_cell()
     elif tag == "tr":
         out.end_row()

@@ -7,6 +7,7 @@ from datetime import date, datetime
 from typing import Any
 
 from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.barred import barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
@@ -62,6 +63,7 @@ def read_markdown(data: bytes) -> c.Content:
         language=language[0] if language else None,
         encoding=encoding,
         metadata=tuple(metadata),
+        tables=barred_tables(text),
     )
 
 

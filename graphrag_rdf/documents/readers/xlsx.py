@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date, datetime, time
 from typing import Any
 
-from graphrag_rdf.documents.model import join_pages
+from graphrag_rdf.documents.model import Page, Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.package import metadata, open_package
+from graphrag_rdf.documents.tables import LABELLED
 
 # a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
 MAX_ROWS = 1 << 20
@@ -38,10 +39,11 @@ def read_xlsx(data: bytes) -> c.Content:
         try:
             budget = [MAX_CELLS]
             # chart sheets have no cells
-            pages = [(_page(sheet, budget), sheet.title) for sheet in book.worksheets]
+            sheets = [(*_page(sheet, budget), sheet.title) for sheet in book.worksheets]
         finally:
             book.close()
-    text, parsed = join_pages(pages)
+    text, parsed = join_pages((text, title) for text, _, title in sheets)
+    tables = (_table(page, names) for page, (_, names, _) in zip(parsed, sheets, strict=True))
     core = book.properties
     return c.Content(
         text,
@@ -49,23 +51,39 @@ def read_xlsx(data: bytes) -> c.Content:
         title=core.title or "",
         language=core.language,
         metadata=tuple(metadata(core, core.creator, core.description or core.subject)),
+        tables=tuple(table for table in tables if table),
     )
 
 
-def _page(sheet: Any, budget: list[int]) -> str:
+def _page(sheet: Any, budget: list[int]) -> tuple[str, tuple[str, ...]]:
+    """The text of a sheet, and the names of its columns if each one has a name and something below it has."""
     rows = _rows(sheet, budget)
     first = next(rows, None)
     if first is None:
-        return ""
+        return "", ()
     filled = [value for value in first if value not in (None, "")]
     header = (
         [_text(value) for value in first]
         if len(filled) > 1 and all(isinstance(v, str) for v in filled)
         else []
     )
-    lines = [_line(row, header) for row in rows]
-    # a header that nothing follows is still text
-    return "\n".join(lines if header and lines else [_line(first, []), *lines])
+    lines: list[str] = []
+    named = bool(header)
+    for row in rows:
+        named = named and not any(_text(v) for n, v in enumerate(row) if not "".join(header[n : n + 1]))
+        lines.append(_line(row, header))
+    if header and lines:
+        return "\n".join(lines), tuple(filter(None, header)) if named else ()
+    return "\n".join([_line(first, []), *lines]), ()  # a header that nothing follows is still text
+
+
+def _table(page: Page, names: tuple[str, ...]) -> Table | None:
+    rows = []
+    position = page.offset
+    for line in page.text.split("\n"):
+        rows.append((position, position + len(line)))
+        position += len(line) + 1
+    return Table(names, LABELLED, tuple(rows)) if names else None
 
 
 def _rows(sheet: Any, budget: list[int]) -> Iterator[Sequence[Any]]:

@@ -1,0 +1,260 @@
+"""Tables as they stand in a text: where their rows are, and what stands in the cells of a row.
+
+A row is never changed, so its offsets are right by construction: cells are found anew in its characters,
+by the way its table parts them. Three ways are known: a character between cells, which may be quoted (RFC
+4180); bars around and between them (Markdown, and what readers make of HTML); "name: value; name: value"
+(workbooks).
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise, zip_longest
+
+from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table
+from graphrag_rdf.documents.sentences import split_sentences
+
+BARRED = " | "
+"""Separator of rows with bars around them."""
+LABELLED = "; "
+"""Separator of rows in which each value stands behind the name of its column."""
+
+_BAR = re.compile(r"(?<!\\)\|")
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell of a row.
+
+    Args:
+        text: its value: white space collapsed, without quotation marks and Markdown's marks; "" if empty.
+        offset: of its characters in the row, code points.
+        length: code points.
+    """
+
+    text: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class RowPart:
+    """What a passage holds of a row: all of it, unless the row is longer than a passage may be.
+
+    Args:
+        table: number of its table in the document.
+        row: the row's characters, all of them.
+        start: where the part begins in the row.
+        offset: where the part stands in the passage, code points.
+        length: of the part, code points.
+    """
+
+    table: int
+    row: str
+    start: int
+    offset: int
+    length: int
+
+    @property
+    def span(self) -> Span:
+        """Where the part is in the passage."""
+        return self.offset, self.offset + self.length
+
+
+def read_row(row: str, separator: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
+    """The cells of a row, one for each column.
+
+    Args:
+        row: its characters.
+        separator: of its table.
+        names: of its table's columns; empty for as many as there are.
+
+    Returns:
+        the cells, or None if the row does not fit the columns.
+    """
+    if separator == LABELLED:
+        return _labelled(row, names)
+    cells = _barred(row) if separator == BARRED else _delimited(row, separator)
+    if not names:
+        return cells
+    if separator != BARRED:  # what is empty at the end of a line is often left out
+        while len(cells) > len(names) and not cells[-1].text:
+            cells = cells[:-1]
+        cells += tuple(Cell("", len(row), 0) for _ in range(len(names) - len(cells)))
+    return cells if len(cells) == len(names) else None
+
+
+# --- a character between cells ---------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def cell_pattern(separator: str) -> str:
+    """A regular expression for a cell. A quotation mark that is not closed before a separator or a line end
+    is a character like any other, so that one of them does not swallow the lines below it.
+    """
+    mark = re.escape(separator)
+    return rf'(?:[ ]*"(?:[^"]++|"")*+"[ ]*(?={mark}|[\r\n]|\Z)|[^{mark}\r\n]*+)'
+
+
+@lru_cache(maxsize=8)
+def _records(separator: str) -> re.Pattern[str]:
+    cell = cell_pattern(separator)
+    return re.compile(rf"{cell}(?:{re.escape(separator)}{cell})*+")
+
+
+@lru_cache(maxsize=8)
+def _cells(separator: str) -> re.Pattern[str]:
+    return re.compile(rf"({cell_pattern(separator)})(?:{re.escape(separator)}|\Z)")
+
+
+def records(text: str, separator: str) -> Iterator[Span]:
+    """Where the records of a delimited text are, blank lines left out. Quoted cells may hold line ends."""
+    position, end = 0, len(text)
+    pattern = _records(separator)
+    while position < end:
+        if text[position] in "\r\n":
+            position += 1
+            continue
+        found = pattern.match(text, position)
+        stop = found.end() if found else end
+        if text[position:stop].strip(" \t\f"):
+            yield position, stop
+        position = max(stop, position + 1)
+
+
+def _delimited(row: str, separator: str) -> tuple[Cell, ...]:
+    cells = []
+    position = 0
+    pattern = _cells(separator)
+    while found := pattern.match(row, position):
+        cells.append(_cell(row, *found.span(1), quoted=True))
+        if found.end() == found.end(1):  # the end of the row
+            break
+        position = found.end()
+    return tuple(cells)
+
+
+def count_cells(row: str, separator: str) -> int:
+    """How many cells a record of a delimited text has."""
+    return len(_delimited(row, separator)) if '"' in row else row.count(separator) + 1
+
+
+def cell_ends(row: str, separator: str) -> list[int]:
+    """Where a row that is too long for a passage may be cut: after each of its cells."""
+    if separator == LABELLED:
+        ends = [match.end() for match in re.finditer(re.escape(LABELLED), row)]
+    elif separator == BARRED:
+        ends = [match.end() for match in _BAR.finditer(row)][1:]
+    else:
+        ends = []
+        position = 0
+        while (found := _cells(separator).match(row, position)) and found.end() > found.end(1):
+            ends.append(position := found.end())
+    return [*ends, len(row)] if ends[-1:] != [len(row)] else ends
+
+
+def _cell(row: str, start: int, end: int, *, quoted: bool = False) -> Cell:
+    piece = row[start:end]
+    inner = piece.strip()
+    start += piece.find(inner) if inner else 0
+    value = inner
+    if quoted and len(inner) > 1 and inner[0] == inner[-1] == '"':
+        value = inner[1:-1].replace('""', '"')
+        inner, start = inner[1:-1], start + 1
+    return Cell(" ".join(value.split()), start, len(inner))
+
+
+# --- bars --------------------------------------------------------------------------------------------
+
+
+def _barred(row: str) -> tuple[Cell, ...]:
+    bars = [match.start() for match in _BAR.finditer(row)]
+    cells = []
+    for left, right in pairwise(bars):
+        cell = _cell(row, left + 1, right)
+        value = _MARKS.sub("", _LINK.sub(r"\1", cell.text)).replace("\\|", "|").strip()
+        cells.append(Cell(value, cell.offset, cell.length))
+    return tuple(cells)
+
+
+# --- names before values -----------------------------------------------------------------------------
+
+
+def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
+    """None where a value looks like a further column, so that it is open where each one begins."""
+    marks = "|".join(re.escape(name) for name in sorted(set(names), key=len, reverse=True))
+    found = [(m.start(), m.end(), m[1]) for m in re.finditer(rf"(?:\A|; )({marks}): ", row)]
+    if not found or found[0][0] != 0:
+        return None
+    cells = [Cell("", len(row), 0) for _ in names]
+    column = -1
+    for (_, start, name), following in zip_longest(found, found[1:]):
+        column = next((n for n in range(column + 1, len(names)) if names[n] == name), -1)
+        if column < 0:
+            return None
+        cells[column] = _cell(row, start, following[0] if following else len(row))
+    return tuple(cells)
+
+
+# --- rows in a document and its passages -------------------------------------------------------------
+
+
+def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
+    """Where rows are in the document's text, in order; with the rows that name the columns or without."""
+    spans = [span for table in tables for span in table.rows]
+    if headers:
+        spans += [table.header for table in tables if table.header]
+    return sorted(spans)
+
+
+def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
+    """What a passage holds of the rows of its document's tables, in order."""
+    end = chunk.offset + len(chunk.text)
+    parts = []
+    for number, table in enumerate(document.tables):
+        first = max(bisect_right(table.rows, (chunk.offset, 0)) - 1, 0)
+        for row_start, row_end in table.rows[first:]:
+            if row_start >= end:
+                break
+            start, stop = max(row_start, chunk.offset), min(row_end, end)
+            if start < stop:
+                row = document.text[row_start:row_end]
+                piece = document.text[start:stop]
+                start += len(piece) - len(piece.lstrip())
+                if length := len(piece.strip()):
+                    parts.append(RowPart(number, row, start - row_start, start - chunk.offset, length))
+    return tuple(sorted(parts, key=lambda part: part.offset))
+
+
+def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
+    """The sentences of a passage; each row is one, and what only names the columns is none."""
+    if not document.tables:
+        return split_sentences(chunk.text, document.language)
+    rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
+    heads = [
+        (start, end)
+        for table in document.tables
+        if table.header
+        for start, end in [(table.header[0] - chunk.offset, table.header[1] - chunk.offset)]
+        if end > 0 and start < len(chunk.text)
+    ]
+    blocks = sorted([*rows, *((max(start, 0), min(end, len(chunk.text))) for start, end in heads)])
+    found = split_sentences(chunk.text, document.language, rows=blocks)
+    kept = [s for s in found if not any(start <= s.offset < end for start, end in heads)]
+    return tuple(Sentence(index, s.offset, s.length) for index, s in enumerate(kept))
+
+
+def columns_above(document: ParsedDocument, chunk: Chunk) -> tuple[str, ...]:
+    """Names of the columns of the table that a passage begins in, where it does not hold them itself."""
+    parts = rows_in(document, chunk)
+    if not parts:
+        return ()
+    table = document.tables[parts[0].table]
+    above = table.header is not None and table.header[0] < chunk.offset
+    return table.names if above and table.separator != LABELLED else ()

@@ -1,0 +1,319 @@
+"""What the columns of a table say: which one names the subject of a row, and what the others tell of it.
+
+All is decided for the table as a whole, from all of its rows: so each row says the same wherever its
+passage begins and ends. `TableReading.signature` is what was decided; where an edit leaves it as it was, the
+rows that were not edited say what they said before.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from io import StringIO
+from typing import Literal
+
+from graphrag_rdf.documents.model import Table
+from graphrag_rdf.documents.tables import read_row
+
+from .lexicon import base_language
+from .literals import typed_literal
+from .noise import is_placeholder
+from .normalise import fold
+from .numbers import DECIMAL_COMMA, XSD, find_literals
+
+Role = Literal["key", "alias", "type", "entity", "value", "text", "none"]
+Kind = Literal["nothing", "number", "year", "value", "prose", "name", "code", "text"]
+
+VALUES: tuple[Kind, ...] = ("number", "year", "value")
+
+DISTINCT = 0.8
+"""Least share of values that differ, and of rows that have one, in a column that names subjects."""
+LONGEST_TEXT = 80
+"""Characters beyond which a cell is running text and no object."""
+_MOST_WORDS = 12
+_FEW = 3  # values that a column of types has at least room for
+_MOST_TYPE_WORDS = 3
+
+_EMPTY = frozenset({"-", "–", "—", "?", "??", ".", "...", "…", "na", "#n/a"})
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NOT_IN_PREDICATE = re.compile(r"[_\s]+")
+_PLAIN = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3}){1,4}(?:\.\d{1,15})?")
+_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d{0,14})|[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}),\d{1,15}")
+_GROUPED_BY_STOP = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}")
+_YEAR = re.compile(r"(?:1\d|20|21)\d\d")
+_URL = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = 3  # letters of a word that a name may have in lower case: of, de, von
+
+_NAMES = frozenset({"name", "title", "label", "titel", "naam", "nom", "nombre", "nome"})
+_NO_NAMES = frozenset({"first", "last", "given", "family", "middle", "user", "file", "nick"})
+_PAIRS = (
+    ("first name", "last name"), ("first name", "surname"), ("given name", "family name"),
+    ("forename", "surname"), ("firstname", "lastname"), ("vorname", "nachname"), ("voornaam", "achternaam"),
+    ("prénom", "nom"),
+)  # fmt: skip
+_ALIASES = frozenset(
+    {"alias", "aliases", "aka", "a k a", "also known as", "synonym", "synonyms", "other name", "other names"}
+)
+_TYPES = frozenset({"type", "kind", "category", "class", "art", "typ", "kategorie", "soort"})
+# a column of numbers called by one of these has no years, whatever the numbers look like
+_COUNTS = frozenset(
+    {
+        "amount", "price", "cost", "count", "number", "quantity", "total", "population", "sum", "size",
+        "height", "length", "weight", "area", "depth", "distance", "revenue", "salary", "value", "id",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column.
+
+    Args:
+        predicate: its name in lower case words; "" if it has none.
+        role: what its cells tell of the row's subject.
+        comma: whether its numbers have a comma before the decimals.
+        years: whether its numbers of four digits are years.
+    """
+
+    predicate: str
+    role: Role
+    comma: bool = False
+    years: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableReading:
+    """How the rows of a table are read.
+
+    Args:
+        columns: in order.
+        key: the columns that name a row's subject, together; empty if there is none.
+        problem: `no_column_names` or `no_key_column` if rows give no facts, else None.
+    """
+
+    table: Table
+    columns: tuple[Column, ...]
+    key: tuple[int, ...]
+    problem: str | None
+
+    @property
+    def names(self) -> str:
+        """The names of the columns as a record of CSV."""
+        line = StringIO()
+        csv.writer(line, lineterminator="").writerow(self.table.names)
+        return line.getvalue()
+
+    @property
+    def signature(self) -> str:
+        """All that the facts of a row depend on, beside its own characters."""
+        roles = ",".join(f"{c.role}{'c' * c.comma}{'y' * c.years}" for c in self.columns)
+        return f"{self.table.separator!r};{self.table.names!r};{self.key};{roles}"
+
+
+def read_columns(text: str, table: Table, language: str | None) -> TableReading:
+    """How the rows of a table are read.
+
+    Args:
+        text: the document's.
+        table: in it.
+        language: BCP 47; decides what a comma means in numbers where nothing else does.
+    """
+    if not table.names:
+        return TableReading(table, (), (), "no_column_names")
+    counts: list[Counter[str]] = [Counter() for _ in table.names]
+    for start, end in table.rows:
+        for number, cell in enumerate(read_row(text[start:end], table.separator, table.names) or ()):
+            counts[number][cell.text] += 1
+    seen = [_Seen.of(name, values) for name, values in zip(table.names, counts, strict=True)]
+    key = _key(seen)
+    subjects = {fold(value) for value in counts[key[0]]} if len(key) == 1 else set()
+    columns = tuple(
+        Column(
+            column.predicate,
+            "key" if number in key else _role(column, subjects),
+            _decimal_comma(column.values, language),
+            column.years,
+        )
+        for number, column in enumerate(seen)
+    )
+    return TableReading(table, columns, key, None if key else "no_key_column")
+
+
+def predicate_of(name: str) -> str:
+    """The name of a column as a predicate: words in lower case (`born_in` and `bornIn` are one)."""
+    words = _NOT_IN_PREDICATE.sub(" ", _CAMEL.sub(" ", name)).strip(" .:;?*#").lower()
+    return words if _WORD.search(words) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What stands in a column."""
+
+    predicate: str
+    values: Mapping[str, int]
+    kinds: Mapping[Kind, int]
+    rows: int
+    distinct: int
+
+    @classmethod
+    def of(cls, name: str, values: Mapping[str, int]) -> _Seen:
+        kinds: Counter[Kind] = Counter()
+        filled = {value: number for value, number in values.items() if kind_of(value) != "nothing"}
+        for value, number in filled.items():
+            kinds[kind_of(value)] += number
+        return cls(predicate_of(name), filled, kinds, sum(values.values()), len(filled))
+
+    @property
+    def filled(self) -> int:
+        return sum(self.kinds.values())
+
+    @property
+    def kind(self) -> Kind:
+        """What most values are; `text` where they are of several kinds."""
+        nothing: Kind = "nothing"
+        best = max(self.kinds, key=lambda kind: (self.kinds[kind], kind), default=nothing)
+        numbers = sum(self.kinds[kind] for kind in VALUES if kind in self.kinds)
+        if 2 * numbers > self.filled:
+            return "value"
+        return best if 2 * self.kinds.get(best, 0) > self.filled else "text"
+
+    @property
+    def names_rows(self) -> bool:
+        """Whether it could name the subjects: nearly each row has a value, and nearly each its own."""
+        return (
+            self.kind in {"name", "text", "code"}
+            and self.filled >= DISTINCT * self.rows
+            and self.distinct >= DISTINCT * self.filled
+        )
+
+    @property
+    def years(self) -> bool:
+        words = set(self.predicate.split())
+        return self.kinds.get("year", 0) > 0 and not self.kinds.get("number", 0) and words.isdisjoint(_COUNTS)
+
+
+def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
+    """A column that is called so, else the first of names, of text, of codes."""
+    fit = [number for number, column in enumerate(columns) if column.names_rows]
+    predicates = [column.predicate for column in columns]
+    for number in fit:
+        words = predicates[number].split()
+        if words and words[-1] in _NAMES and words[0] not in _NO_NAMES and columns[number].kind != "code":
+            pair = next((p for p in _PAIRS if predicates[number] == p[1] and p[0] in predicates), None)
+            return (predicates.index(pair[0]), number) if pair else (number,)
+    for first, last in _PAIRS:
+        if first in predicates and last in predicates:
+            return predicates.index(first), predicates.index(last)
+    for kind in ("name", "text", "code"):
+        for number in fit:
+            if columns[number].kind == kind:
+                return (number,)
+    return ()
+
+
+def _role(column: _Seen, subjects: set[str]) -> Role:
+    if not column.predicate:
+        return "none"
+    if column.predicate in _ALIASES:
+        return "alias"
+    if column.kind == "value":
+        return "value"
+    short = all(len(value.split()) <= _MOST_TYPE_WORDS for value in column.values)
+    few = column.distinct <= max(_FEW, column.filled // 2)
+    if column.predicate in _TYPES and short and few and column.kind in {"name", "text"}:
+        return "type"
+    known = (
+        sum(number for value, number in column.values.items() if fold(value) in subjects) if subjects else 0
+    )
+    return "entity" if column.kind == "name" or 2 * known > column.filled else "text"
+
+
+# --- values ------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=65_536)
+def kind_of(value: str) -> Kind:
+    """What a cell holds, by itself."""
+    if not value or value.lower() in _EMPTY or is_placeholder(value):
+        return "nothing"
+    if len(value) > LONGEST_TEXT or value.count(" ") >= _MOST_WORDS:
+        return "prose"
+    if not value[0].isalpha() and (
+        _PLAIN.fullmatch(value) or _GROUPED.fullmatch(value) or _COMMA.fullmatch(value)
+    ):
+        return "year" if _YEAR.fullmatch(value) else "number"
+    if literal_of(value, Column("", "value"), None):
+        return "value"
+    if not any(map(str.isalpha, value)):
+        return "value"
+    if looks_like_name(value):
+        return "name"
+    return "code" if " " not in value and _DIGIT.search(value) else "text"
+
+
+def looks_like_name(value: str) -> bool:
+    """Whether all words of a value have a capital, save small ones; scripts without capitals are names."""
+    words = _WORD.findall(value)
+    if not words or not words[0][0].isalpha() or words[0][0].islower() or len(value) > LONGEST_TEXT:
+        return False
+    if " " not in value and _DIGIT.search(value):
+        return False
+    return all(not word[0].islower() or len(word) <= _SMALL for word in words) and value[-1] not in ".!?:;"
+
+
+def _decimal_comma(values: Mapping[str, int], language: str | None) -> bool:
+    """Whether numbers have a comma before the decimals: if one can only be read so and none otherwise."""
+    only_comma = only_point = both = False
+    for value in values:
+        if "," in value or "." in value:
+            comma = _COMMA.fullmatch(value) is not None
+            point = (_GROUPED.fullmatch(value) or _PLAIN.fullmatch(value)) is not None
+            only_comma = only_comma or (comma and not point)
+            only_point = only_point or (point and not comma and not _GROUPED_BY_STOP.fullmatch(value))
+            both = both or (comma and point)
+    if only_comma or only_point:
+        return not only_point
+    return both and base_language(language) in DECIMAL_COMMA
+
+
+def literal_of(value: str, column: Column, language: str | None) -> tuple[str, str] | None:
+    """(lexical form, datatype IRI) of a number, date, year, truth value or address; None for a string.
+
+    Numbers with leading zeros, and very long ones, are codes and stay strings, as do those with a unit.
+    """
+    number = _number(value, comma=column.comma)
+    if number is not None:
+        if column.years and _YEAR.fullmatch(value):
+            return value, f"{XSD}gYear"
+        return number, XSD + ("decimal" if "." in number else "integer")
+    if value.lower() in {"true", "false"}:
+        return value.lower(), f"{XSD}boolean"
+    if _URL.fullmatch(value):
+        return value, f"{XSD}anyURI"
+    if not _DIGIT.search(value):
+        return None
+    if "-" in value:
+        lexical, datatype, _ = typed_literal(value, "date")
+        if datatype is not None:
+            return lexical, datatype
+    for literal in find_literals(value, language):
+        if literal.length == len(value) and literal.datatype and literal.kind in {"date", "month"}:
+            return literal.lexical, literal.datatype
+    return None
+
+
+def _number(value: str, *, comma: bool) -> str | None:
+    if comma:
+        if _COMMA.fullmatch(value) or _GROUPED_BY_STOP.fullmatch(value):
+            return re.sub(r"[.\u00a0\u202f]", "", value).replace(",", ".")
+        return value if _PLAIN.fullmatch(value) and "." not in value else None
+    if _PLAIN.fullmatch(value):
+        return value
+    return value.replace(",", "") if _GROUPED.fullmatch(value) else None

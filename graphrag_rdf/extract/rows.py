@@ -1,0 +1,276 @@
+"""Facts from rows of tables: the key column names the subject, the header the predicate, a cell the object.
+
+The evidence of a fact is its row. A row tells the same whatever stands beside it in its passage.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.tables import Cell, RowPart, read_row
+
+from .columns import Column, TableReading, kind_of, literal_of, looks_like_name
+from .mentions import Gazetteer, find_mentions
+from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .normalise import fold
+
+CONFIDENCE = 0.9
+"""How sure a statement of a row is: as sure as the plainest sentences."""
+
+_SEVERAL = re.compile(r"\s*[;,|/]\s*")
+_LONGEST_REJECTED = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a passage, and how its table is read."""
+
+    part: RowPart
+    reading: TableReading
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkTables:
+    """What a passage has to do with tables.
+
+    Args:
+        rows: in text order.
+        columns: names of the columns of its first row, if the passage does not hold them itself.
+    """
+
+    rows: tuple[Row, ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+NO_TABLES = ChunkTables()
+
+
+@dataclass(frozen=True, slots=True)
+class RowRules:
+    """What is kept of rows.
+
+    Args:
+        reject: why a name should not become an entity, or None.
+        canonical: the name that stands for a name.
+        names: synonyms, to be found in cells.
+        entity_types: folded name → name of the types to use; empty for all.
+        max_facts: filled cells of one row that may say something.
+        max_words: of a predicate.
+        min_confidence: no facts where rows are less sure.
+        language: BCP 47 tag of the document.
+    """
+
+    reject: Callable[[str], str | None]
+    canonical: Callable[[str], str]
+    names: Gazetteer
+    entity_types: dict[str, str]
+    max_facts: int
+    max_words: int
+    min_confidence: float
+    language: str | None
+
+
+def read_rows(text: str, rows: Sequence[Row], rules: RowRules) -> Extraction:
+    """What rows of tables say.
+
+    Args:
+        text: the passage's.
+        rows: of the passage.
+        rules: what to keep.
+    """
+    work = _Rows(text, rules)
+    for row in rows:
+        work.take(row)
+    return Extraction(
+        entities=tuple(work.entities.values()),
+        relations=tuple(work.relations),
+        rejected=tuple(dict.fromkeys(work.rejected)),
+        mentions=tuple(sorted(work.mentions, key=lambda mention: mention.offset)),
+        language_warning=None,
+    )
+
+
+def cells_apart(sentences: Sequence[Sentence], rows: Sequence[Row]) -> tuple[Sentence, ...]:
+    """Sentences to look for names in: of a row each cell, as no name reaches from one to the next."""
+    if not rows:
+        return tuple(sentences)
+    spans: list[tuple[int, int]] = []
+    parts = {row.part.offset: row for row in rows}
+    for sentence in sentences:
+        row = parts.get(sentence.offset)
+        table = row.reading.table if row else None
+        cells = read_row(row.part.row, table.separator, table.names) if row and table else None
+        if row is None or cells is None:
+            spans.append((sentence.offset, sentence.length))
+        else:
+            within = (cell for cell in cells if cell.length and _within(cell, row.part))
+            spans += sorted(_place(cell, row.part) for cell in within)
+    return tuple(Sentence(number, *span) for number, span in enumerate(spans))
+
+
+def parted(
+    mentions: Sequence[Mention], rows: Sequence[Row]
+) -> tuple[tuple[Mention, ...], tuple[Mention, ...]]:
+    """Mentions within rows, and those in other sentences."""
+    spans = [row.part.span for row in rows]
+    inside = [in_spans(spans, mention.offset) for mention in mentions]
+    both = list(zip(mentions, inside, strict=True))
+    return tuple(m for m, within in both if within), tuple(m for m, within in both if not within)
+
+
+def in_spans(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether a place is in one of the spans, which are in order."""
+    number = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return number >= 0 and offset < spans[number][1]
+
+
+class _Rows:
+    def __init__(self, text: str, rules: RowRules) -> None:
+        self.text = text
+        self.rules = rules
+        self.entities: dict[str, EntityCandidate] = {}
+        self.relations: list[RelationCandidate] = []
+        self.rejected: list[Rejected] = []
+        self.mentions: list[Mention] = []
+
+    def take(self, row: Row) -> None:
+        part, reading = row.part, row.reading
+        table = reading.table
+        cells = read_row(part.row, table.separator, table.names)
+        if reading.problem or cells is None:
+            self._names_of(part.row, part, 0)
+            reason = reading.problem or "cells_unlike_columns"
+            item = ", ".join(table.names) if reading.problem else part.row
+            self.rejected.append(Rejected(reason, item[:_LONGEST_REJECTED]))
+            return
+        subject = self._subject(part, reading, cells)
+        filled = 0  # of the whole row, wherever it is cut
+        for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
+            if number not in reading.key and kind_of(cell.text) != "nothing":
+                filled += 1
+                if _within(cell, part):
+                    self._cell(part, subject, column, cell, room=filled <= self.rules.max_facts)
+
+    def _subject(self, part: RowPart, reading: TableReading, cells: Sequence[Cell]) -> str | None:
+        """The name of what a row is about; None if it has none that may be one."""
+        keys = [cells[number] for number in reading.key]
+        name = self.rules.canonical(" ".join(cell.text for cell in keys if cell.text))
+        reason = "empty" if kind_of(name) == "nothing" else self.rules.reject(name)
+        if reason:
+            self.rejected.append(Rejected(reason, part.row[:_LONGEST_REJECTED]))
+            return None
+        # of a row that is cut, the later parts are about its subject all the same
+        place = _place(keys[0], part) if _within(keys[0], part) else (part.offset, part.length)
+        self._name(name, place)
+        for key in keys:
+            if _within(key, part) and not looks_like_name(key.text):  # words in which a name may stand
+                self._names_of(part.row[key.offset : key.offset + key.length], part, key.offset)
+        kinds = [
+            cell.text
+            for column, cell in zip(reading.columns, cells, strict=True)
+            if column.role == "type" and kind_of(cell.text) in {"name", "text"}
+        ]
+        others = [
+            other
+            for column, cell in zip(reading.columns, cells, strict=True)
+            if column.role == "alias" and kind_of(cell.text) != "nothing"
+            for other in _SEVERAL.split(cell.text)
+            if self.rules.reject(other) is None and fold(other) != fold(name)
+        ]
+        kind = self._type(kinds[0]) if kinds else None
+        known = self.entities[fold(name)]
+        aliases = dict.fromkeys((*known.aliases, *others))
+        self.entities[fold(name)] = EntityCandidate(
+            known.name, known.type or kind, None, tuple(aliases), known.span
+        )
+        return name
+
+    def _type(self, name: str) -> str | None:
+        return self.rules.entity_types.get(fold(name)) if self.rules.entity_types else name
+
+    def _cell(self, part: RowPart, subject: str | None, column: Column, cell: Cell, *, room: bool) -> None:
+        """Take a cell that is not blank; `room` tells whether its row may say more."""
+        kind = kind_of(cell.text)
+        if column.role == "none":
+            return
+        if kind == "prose":
+            self._names_of(part.row[cell.offset : cell.offset + cell.length], part, cell.offset)
+            return
+        literal = literal_of(cell.text, column, self.rules.language) if column.role != "alias" else None
+        entity = literal is None and self._names_entity(column, cell.text, kind)
+        name = self.rules.canonical(cell.text)
+        if entity and self.rules.reject(name) is None:
+            self._name(name, _place(cell, part))
+        elif literal is None:
+            entity = False
+            self._names_of(part.row[cell.offset : cell.offset + cell.length], part, cell.offset)
+        if subject is None or column.role in {"alias", "type"}:
+            return
+        candidate = RelationCandidate(
+            subject=subject,
+            predicate=column.predicate,
+            object=literal[0] if literal else name if entity else cell.text,
+            object_is_entity=entity,
+            datatype=literal[1] if literal else None,
+            quote=self.text[part.offset : part.offset + part.length],
+            confidence=CONFIDENCE,
+            span=(part.offset, part.length),
+        )
+        if reason := self._unfit(candidate, room=room):
+            item = f"{subject} | {candidate.predicate} | {candidate.object}"
+            self.rejected.append(Rejected(reason, item[:_LONGEST_REJECTED]))
+        else:
+            self.relations.append(candidate)
+
+    def _unfit(self, candidate: RelationCandidate, *, room: bool) -> str | None:
+        if fold(candidate.subject) == fold(candidate.object):
+            return "same_subject_and_object"
+        if len(candidate.predicate.split()) > self.rules.max_words:
+            return "too_long"
+        if self.rules.min_confidence > CONFIDENCE:
+            return "low_confidence"
+        return None if room else "too_many"
+
+    @staticmethod
+    def _names_entity(column: Column, value: str, kind: str) -> bool:
+        """Any short text where most are names; elsewhere only what has several words with capitals."""
+        if column.role == "entity":
+            return kind in {"name", "text", "code"}
+        return column.role == "text" and " " in value and looks_like_name(value)
+
+    def _name(self, name: str, place: tuple[int, int]) -> None:
+        self.mentions.append(Mention(*place, name))
+        self.entities.setdefault(fold(name), EntityCandidate(name, None, None, (), place))
+
+    def _names_of(self, piece: str, part: RowPart, start: int) -> None:
+        """Note the names within the running text of a row; they do not reach from cell to cell."""
+        begin = part.offset - part.start + start
+        for first, last in _pieces(piece):
+            words = piece[first:last]
+            if words.islower():
+                continue
+            whole = (Sentence(0, 0, len(words)),)
+            for found in find_mentions(words, whole, language=self.rules.language, names=self.rules.names):
+                offset = begin + first + found.offset
+                inside = part.offset <= offset and offset + found.length <= part.offset + part.length
+                if inside and self.rules.reject(found.name) is None:
+                    self._name(self.rules.canonical(found.name), (offset, found.length))
+
+
+_BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int]]:
+    return (match.span() for match in _BETWEEN_CELLS.finditer(text))
+
+
+def _within(cell: Cell, part: RowPart) -> bool:
+    return part.start <= cell.offset and cell.offset + cell.length <= part.start + part.length
+
+
+def _place(cell: Cell, part: RowPart) -> tuple[int, int]:
+    return part.offset + cell.offset - part.start, cell.length

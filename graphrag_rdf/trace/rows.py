@@ -47,6 +47,6 @@ def moment(row: Row, name: str) -> datetime | None:
 
 
 def truth(row: Row, name: str) -> bool:
-    """A boolean; unbound is False."""
+    """A boolean; unbound is False. Virtuoso says 1 and 0 of what it computes."""
     term = row.get(name)
-    return term is not None and to_python(term) is True
+    return term is not None and to_python(term) in (True, 1)

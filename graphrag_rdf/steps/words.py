@@ -23,6 +23,12 @@ _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (re.compile(r"\b(who|whose|whom)\b", re.I), re.compile(r"[A-Z][\w'’-]+ [A-Z][\w'’-]+")),
     (re.compile(r"\bwhere\b", re.I), re.compile(r"\b(in|at|on|near|from|of) (the )?[A-Z]")),
 )
+# what asks for whatever is told, and is no word that a document would have to have
+_ANYTHING = re.compile(
+    r"\bwhat (?:(?:has |had )?happened|happens|occurred|took place|takes place)\b"
+    r"|\bwas (?:geschah|geschieht|passierte|passiert)\b|\bwat (?:gebeurde|gebeurt)\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class QuestionWords:
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
         """Weigh a question; without an index all words weigh the same."""
+        rest = _ANYTHING.sub(" ", question)
+        question = rest if analyse(rest, language) else question
         if index is None:
             rarity = dict.fromkeys(analyse(question, language), 1.0)
         else:

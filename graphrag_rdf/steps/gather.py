@@ -94,11 +94,12 @@ class Gathering:
 
     def _unread(self) -> list[Row]:
         """Facts of the most active entities that no sentence says: imported, or given by hand."""
+        surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))
+        entities = [active.entity for active in surest[:_UNREAD_OF]]
+        by_hand = self.search.rows("retrieval/facts-by-hand", entities=entities) if entities else []
         if not self.search.rows("retrieval/imports"):
-            return []
-        surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))[:_UNREAD_OF]
-        entities = [active.entity for active in surest]
-        return [
+            return by_hand
+        return by_hand + [
             row
             for inverse in (False, True)
             for row in self.search.rows(

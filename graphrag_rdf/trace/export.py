@@ -40,7 +40,7 @@ def export_trace(
         librarian: where long answers are (`html` only).
         format: `turtle` merges the named graphs, which `trig` and `nquads` keep.
         with_sources: also the evidence, subgraphs, activities, agents, chunks, pages, documents and versions
-            that the trace rests on (`html` always shows them).
+            that the trace rests on (`html` always shows them), and the decisions about its facts.
 
     Raises:
         UsageError: when there is no such trace or format.
@@ -65,6 +65,7 @@ def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) 
         nodes = [rows.node(row, "node") for row in found]
         described = store.construct("trace/describe-sources", nodes=nodes)
         quads |= _in_graph([*containers, *described], Graphs.SOURCE)
+        quads |= _in_graph(store.construct("trace/describe-decisions", nodes=nodes), Graphs.SYSTEM)
     return sorted(decode(quads) if store.renderer.dialect == "classic" else quads, key=_order)
 
 

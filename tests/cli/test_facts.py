@@ -90,3 +90,14 @@ def test_wrong_usage(run: Run, store: Path) -> None:
     date = ["Drumlaw Head Lighthouse", "http://trustgraph.ai/r/x", '"1"']
     assert run("facts", "remove", *date).code == 2
     assert run("facts", "list").out == "nothing was decided\n"
+
+
+def test_a_trace_takes_the_decision_with_it(run: Run, store: Path) -> None:
+    how = ["--object", "Tarnay", "--with-sentences", "--reason", "the register", "--by", "R. T."]
+    run("facts", "correct", *BORN, *how)
+    assert "Tarnay" in run("ask", "Where was Andrew Orr born?").out
+    for form in ("trig", "turtle", "nquads", "prov-n", "prov-json", "html"):
+        assert "correction by R. T." in run("trace", "export", "last", "--format", form).out, form
+    trig = run("trace", "export", "last").out
+    assert "rag:assertsInstead" in trig
+    assert "the register" in trig

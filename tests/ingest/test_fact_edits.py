@@ -247,3 +247,20 @@ def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, doc
     [also] = done.also
     assert also[0] == members[1]
     assert done.as_json()["kept_facts"] == 1
+
+
+def test_a_correction_is_found_beside_many_facts(engine: Engine, tmp_path: Path) -> None:
+    """Of what is known of a hub only some is looked at; what somebody gave by hand always is."""
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    lines = [f'<urn:hub> {label} "Grand Junction" .', f'<urn:warden> {label} "has warden" .']
+    for number in range(250):
+        lines.append(f"<urn:hub> <urn:line> <urn:{number:03}> .")
+        lines.append(f'<urn:{number:03}> {label} "Station {number}" .')
+    lines.append("<urn:hub> <urn:warden> <urn:007> .")
+    (tmp_path / "hub.nt").write_text("\n".join(lines))
+    import_file(engine, tmp_path / "hub.nt")
+    engine.facts.correct("Grand Junction", "has warden", "Station 7", object="Zadie Quill")
+    assert (
+        answer(engine, "Who is the warden of Grand Junction?") == "Grand Junction has warden Zadie Quill. [1]"
+    )
+    assert sound(engine)

@@ -277,7 +277,9 @@ class EmbeddedStore(TemplateStore):
         if self.path is not None and not self._read_only:
             with _write_errors(self.path):
                 for log in self.path.glob("*.log"):
-                    _sync_file(log)
+                    _sync(log, os.O_RDWR)  # Windows syncs only what may be written
+                if os.name == "posix":
+                    _sync(self.path, os.O_RDONLY)  # that the logs are there at all
 
     def flush(self) -> None:
         """See `Store.flush`."""
@@ -351,9 +353,9 @@ class EmbeddedStore(TemplateStore):
         return number
 
 
-def _sync_file(path: Path) -> None:
+def _sync(path: Path, flags: int) -> None:
     try:
-        descriptor = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
+        descriptor = os.open(path, flags)
     except FileNotFoundError:  # the engine is done with it, and has what it said elsewhere
         return
     try:

@@ -253,7 +253,7 @@ class _Bounded:
                 503, f"the answer has more than {self._job.max_rows:,} rows: ask for fewer (LIMIT)"
             )
         if self.forbidden is not None and self.forbidden in data:
-            raise QueryFailed(406, "the answer has triple terms, which version 1.1 cannot carry")
+            raise QueryFailed(406, "the answer has triple terms, which the version asked for cannot carry")
         return self._output.write(data)
 
     def flush(self) -> None:

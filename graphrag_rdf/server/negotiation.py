@@ -1,7 +1,7 @@
 """Content negotiation: which of our formats a client likes best.
 
 RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2 (the media type parameter
-`version`: a client that asks for 1.1 gets no triple terms).
+`version`: a client that asks for 1.1 or 1.2-basic gets no triple terms).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from graphrag_rdf.server.formats import Format
 
-_VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": True}
-"""Version of RDF and SPARQL → whether it has triple terms."""
+_VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
+"""Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,9 @@ def load_evalset(path: Path) -> EvalSet:
         found = EvalSet.model_validate(json.loads(path.read_text("utf-8")))
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}") from error
-    except (ValueError, ValidationError) as error:
+    except ValidationError as error:
+        raise UsageError(f"{path}: not an evaluation set: {_first_fault(error)}") from error
+    except ValueError as error:
         raise UsageError(f"{path}: not an evaluation set: {str(error).splitlines()[0]}") from error
     size = len(found.corpus)
     for question in found.questions:
@@ -72,3 +74,9 @@ def load_evalset(path: Path) -> EvalSet:
         if recorded is not None and len(recorded) != size:
             raise UsageError(f"{path}: {name} has {len(recorded)} entries for {size} passages")
     return found
+
+
+def _first_fault(error: ValidationError) -> str:
+    """Where the first fault is, and what."""
+    fault = error.errors()[0]
+    return ": ".join(filter(None, [".".join(map(str, fault["loc"])), fault["msg"]]))

@@ -62,3 +62,18 @@ def test_wrong_usage(run: Run, evalset: Path, arguments: list[str], told: str) -
     found = run("eval", "retrieval", *arguments)
     assert found.code == 2
     assert told in found.err
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("[]", "not an evaluation set: Input should be"),
+        ('{"name": "x", "corpus": [{"text": "a"}], "questions": []}', "corpus.0.title: Field required"),
+        ("{", "not an evaluation set: Expecting"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told(run: Run, folder: Path, content: str, told: str) -> None:
+    (folder / "set.json").write_text(content)
+    found = run("eval", "retrieval", "set.json")
+    assert found.code == 2
+    assert told in found.err

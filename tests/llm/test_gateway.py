@@ -16,6 +16,7 @@ import pytest
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
 from graphrag_rdf.llm.cache import ResponseCache
+from graphrag_rdf.llm.library import load_litellm
 from tests.support.scripted_server import HTML_ERROR, HTML_PAGE, Reply
 
 KEY = "sk-planted-7f3a9c"
@@ -560,3 +561,15 @@ def test_vectors_are_forgotten_with_their_texts(make_gateway, cache):
     assert cache.forget(["wrote a letter"]) == 1
     assert cache.clear("answers") == 0
     assert cache.clear("embeddings") == 1
+
+
+def test_a_model_that_somebody_registers_later_is_found(monkeypatch):
+    """What litellm's list does not have is not looked for again, as long as the list is what it was."""
+    litellm = load_litellm()
+    look_up = litellm.main.get_model_info_helper
+    for _ in range(2):
+        with pytest.raises(Exception, match="late-model"):
+            look_up(model="late-model", custom_llm_provider="openai")
+    priced = {"input_cost_per_token": 1e-6, "output_cost_per_token": 2e-6, "litellm_provider": "openai"}
+    monkeypatch.setitem(litellm.model_cost, "late-model", {**priced, "mode": "chat"})
+    assert look_up(model="late-model", custom_llm_provider="openai")["mode"] == "chat"

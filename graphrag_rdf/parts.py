@@ -237,7 +237,7 @@ class Parts:
             return None
 
     def languages(self) -> tuple[str, ...]:
-        """The languages that documents are in, that of most first."""
+        """The languages that documents are in, that of most first; `und` where it is not known."""
         commit = self.store.content_commit()
         if self._spoken is None or self._spoken[0] != commit:  # counts every document: once for each commit
             rows = self.store.select("system/languages")

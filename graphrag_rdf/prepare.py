@@ -108,8 +108,8 @@ def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker |
 
 def language_of(parts: Parts, question: str) -> str | None:
     """The language of a question: what its script says, else of those that documents are in the one that has
-    most of its words as common ones ("waar kwam …"), and of several that of most documents. Where the
-    language of no document is known, as of tables, its own common words tell.
+    most of its words as common ones ("waar kwam …"), and of several that of most documents. Where there are
+    documents whose language is not known, as of tables, it may be any language that has such words.
     """
     from graphrag_rdf.documents.language import detect_script
     from graphrag_rdf.index.analyse import common_words, spoken_by
@@ -117,11 +117,11 @@ def language_of(parts: Parts, question: str) -> str | None:
     if script := detect_script(question):
         return script
     spoken = parts.languages()
-    if not spoken:
-        return spoken_by(question)
-    if len(spoken) < 2:
-        return spoken[0]
-    return max(spoken, key=lambda language: common_words(question, language))
+    known = [language for language in spoken if language != "und"]
+    best = max(known, key=lambda language: common_words(question, language), default=None)
+    if len(known) < len(spoken) and not common_words(question, best):
+        return spoken_by(question) or best
+    return best
 
 
 def _require_documents(parts: Parts) -> None:

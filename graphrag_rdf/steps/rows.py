@@ -27,10 +27,12 @@ class TableRow:
     """What a row says.
 
     Attributes:
-        subject: what it is about; "" where no column names that.
+        kind: the name of the column that names what it is about, in words; "" where none does.
+        subject: what it is about, or "".
         cells: (name of the column in words, value) of the others that are filled, in order.
     """
 
+    kind: str
     subject: str
     cells: tuple[tuple[str, str], ...]
 
@@ -102,6 +104,7 @@ def table_row(quote: str, columns: TableColumns) -> TableRow | None:
     key = sorted(columns.key)
     subject = " ".join(cells[number].text for number in key if number < len(cells)).strip()
     return TableRow(
+        " ".join(predicate_of(names[number]) for number in key if number < len(names)),
         subject,
         tuple(
             (predicate_of(name), cell.text)
@@ -122,6 +125,8 @@ def tell(row: TableRow, question: str, words: QuestionWords) -> Telling:
     values = {cell: words.spoken_of(cell[1]) for cell in row.cells}
     names = {cell: words.spoken_of(cell[0]) for cell in row.cells}
     sure = about.union(*(values[cell] | names[cell] for cell in row.cells if values[cell]))
+    if sure:
+        sure |= words.spoken_of(row.kind)  # "which ship" of a row of a column that is called so
     bearing = [cell for cell in row.cells if values[cell] or names[cell] - sure]
     shown = [c for c in bearing if shows_what_is_asked(question, " ".join(c))] if about else []
     told = shown or bearing or list(row.cells[:_MOST_CELLS])

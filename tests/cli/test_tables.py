@@ -78,6 +78,27 @@ def test_tables_of_markdown_and_html_are_asked_the_same_way(run: Run, folder: Pa
     )
 
 
+def test_columns_are_spoken_of_whatever_language_other_documents_are_in(run: Run, folder: Path) -> None:
+    _ingest(run, folder, PEOPLE + "Cy Moor,1902,baker,Rome\n")
+    (folder / "brief.txt").write_text(
+        "Der Dampfer sank im Jahr 1911 vor der Küste, und die Versicherung hat den Schaden bezahlt. Die "
+        "Mannschaft wurde von einem Fischer gerettet, der sie am Morgen auf dem Wasser gesehen hatte.\n",
+        encoding="utf-8",
+    )
+    (folder / "ships.md").write_text(
+        "| Ship | Built | Sank |\n|---|---|---|\n"
+        "| Petrel | 1903 | 17 November 1911 |\n| Halden | 1962 | - |\n",
+        encoding="utf-8",
+    )
+    assert run("ingest", "brief.txt", "ships.md").code == 0
+    for question, answer in (
+        ("When did the Petrel sink?", "Petrel: sank 17 November 1911. [1]"),
+        ("Which ship was built in 1962?", "Halden: built 1962. [1]"),
+        ("Who is a baker?", "Cy Moor: occupation baker. [1]"),
+    ):
+        assert run("ask", question, "--format", "json").json["answer"] == answer
+
+
 def test_a_workbook(run: Run, folder: Path) -> None:
     import openpyxl
 

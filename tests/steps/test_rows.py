@@ -1,0 +1,60 @@
+"""Rows in answers: what of a row is told, and of how much of a question it speaks."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_rdf.documents.tables import BARRED, LABELLED
+from graphrag_rdf.steps.rows import TableColumns, TableRow, table_row, tell
+from graphrag_rdf.steps.words import QuestionWords
+
+COLUMNS = "name,born,occupation,born_in,works_in"
+ADA = "Ada Keller,1815-12-10,mathematician,London,Oslo"
+
+
+def row(quote: str = ADA, names: str = COLUMNS, separator: str = ",", *keys: int) -> TableRow:
+    found = table_row(quote, TableColumns(names, separator, list(keys or (0,))))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("Where was Ada Keller born?", "Ada Keller: born in London"),
+        ("When was Ada Keller born?", "Ada Keller: born 1815-12-10"),
+        ("Who was born in London?", "Ada Keller: born in London"),
+        ("Which mathematician works in Oslo?", "Ada Keller: occupation mathematician; works in Oslo"),
+        (
+            "What of Ada Keller?",
+            "Ada Keller: born 1815-12-10; occupation mathematician; born in London; works in Oslo",
+        ),
+    ],
+)
+def test_what_bears_on_the_question_is_told(question: str, told: str) -> None:
+    assert tell(row(), question, QuestionWords.of(question, "en", None)).text == told
+
+
+def test_the_name_of_a_column_says_little_of_a_row_whose_cell_says_something_else() -> None:
+    question = "Who was born in Oslo?"
+    words = QuestionWords.of(question, "en", None)
+    elsewhere = tell(row(), question, words)
+    there = tell(row("Bo Strand,1901,painter,Oslo,Kelm"), question, words)
+    assert there.spoken == elsewhere.spoken
+    assert there.factor > elsewhere.factor
+
+
+def test_rows_of_each_kind_of_table() -> None:
+    names = "name,city"
+    for quote, separator in (
+        ("Ada,Oslo", ","),
+        ("| Ada | Oslo |", BARRED),
+        ("name: Ada; city: Oslo", LABELLED),
+    ):
+        assert row(quote, names, separator).text == "Ada: city Oslo"
+    assert row("Ada,Keller,5", "first name,last name,age", ",", 1, 0).text == "Ada Keller: age 5"
+
+
+def test_what_does_not_fit_is_told_as_it_stands() -> None:
+    assert table_row("a,b,c", TableColumns("name,city", ",", [0])) is None
+    assert table_row("b\tc", TableColumns("name,city,age", "\t", [0])) is None

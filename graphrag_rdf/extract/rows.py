@@ -23,6 +23,8 @@ CONFIDENCE = 0.9
 
 _SEVERAL = re.compile(r"\s*[;,|/]\s*")
 _LONGEST_REJECTED = 200
+# rows that add others up are about none of the things that the table is about
+_SUMS = frozenset({"total", "totals", "subtotal", "grand total", "sum", "summe", "gesamt", "totaal", "somme"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +162,8 @@ class _Rows:
         keys = [cells[number] for number in reading.key]
         name = self.rules.canonical(" ".join(cell.text for cell in keys if cell.text))
         reason = "empty" if kind_of(name) == "nothing" else self.rules.reject(name)
+        if fold(name).rstrip(":") in _SUMS:
+            reason = "total"
         if reason:
             self.rejected.append(Rejected(reason, part.row[:_LONGEST_REJECTED]))
             return None

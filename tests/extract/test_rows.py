@@ -196,6 +196,12 @@ def test_noise_and_settings() -> None:
     assert "too_many" in {item.reason for _, one in few for item in one.rejected}
 
 
+def test_sums_are_no_things() -> None:
+    text = "product,units\nTide gauge,12\nLamp,7\nTotal,19\n"
+    assert {fact[0] for fact in facts(text)} == {"Tide gauge", "Lamp"}
+    assert reasons(text) == {"total"}
+
+
 def test_a_row_with_too_many_cells_is_told_and_not_guessed() -> None:
     text = (
         "name,city,age\nAda Keller,Oslo,5\nBo, Strand,Oslo,6\nCy Moor,Rome,7\nDi Orr,Rome,8\nEd Yew,Rome,9\n"

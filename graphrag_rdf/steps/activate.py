@@ -195,10 +195,11 @@ class Activation:
     def _found_of(self, entities: set[str]) -> dict[str, set[NamedNode]]:
         """Of the sentences most like the question, those of some entities."""
         found: dict[str, set[NamedNode]] = {}
-        for sentence, mentioned in self._mentioned(self._most_similar(_OF_HUBS) if entities else []).items():
-            for entity in mentioned:
-                if entity.value in entities:
-                    found.setdefault(entity.value, set()).add(NamedNode(sentence))
+        sentences = [NamedNode(iri) for iri in sorted(self._most_similar(_OF_HUBS))] if entities else []
+        if sentences:
+            nodes = [NamedNode(iri) for iri in sorted(entities)]
+            for row in self.search.rows("retrieval/sentences-with", sentences=sentences, entities=nodes):
+                found.setdefault(node_of(row["entity"]).value, set()).add(node_of(row["sentence"]))
         return found
 
     def _most_similar(self, limit: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,8 @@ _FLOAT32 = 1 + 1e-4  # more than enough for the rounding of a sum of 32-bit floa
 _KEPT = 2000
 """Documents of a view that are kept as read: some megabytes."""
 _LOCK_BUSY = "LockBusy"
+_ORDER = tuple(f"order{number}" for number in range(4))
+"""Columns with the first bytes of an IRI, eight each, as numbers in the order of the IRIs."""
 
 
 @dataclass(slots=True)
@@ -203,6 +205,9 @@ class Shelf:
             if terms := entry.fields[field]:
                 document.add_text(field, terms)
                 document.add_unsigned(f"{field}_length", terms.count(" ") // 2)
+        for number, name in enumerate(_ORDER):
+            part = entry.iri.encode()[8 * number : 8 * number + 8]
+            document.add_unsigned(name, int.from_bytes(part.ljust(8, b"\0"), "big"))
         self._open_writer.add_document(document)
 
     def delete(self, iri: str) -> None:
@@ -296,9 +301,39 @@ class Shelf:
         """
         if not weights.terms or k < 1:
             return []
-        view = self._view
         query, slack = self._candidates(weights)
         score = weights.scorer()
+        if slack > _FLOAT32:
+            return self._best_of_inexact(query, slack, score, k)
+        view = self._view
+        limit = k + 32
+        while len(hits := view.hits(query, limit)) == limit and hits[-1][0] * slack >= hits[k - 1][0]:
+            limit *= 4  # equal scores are what lies beyond
+        if len(hits) > k:
+            hits = self._without_late_ties(hits, k)
+        entries = [view.entry(address) for _, address in hits]
+        return _smallest(k, ((score(entry), entry) for entry in entries))
+
+    def _without_late_ties(
+        self, hits: list[tuple[Any, tantivy.DocAddress]], k: int
+    ) -> list[tuple[Any, tantivy.DocAddress]]:
+        """Leave out, of those with the same score as the k-th, which come later by their IRIs: a word that
+        thousands have gives thousands of equal scores, and reading documents is what a search costs.
+        """
+        edge = hits[k - 1][0]
+        level = [address for value, address in hits if value == edge]
+        wanted = k - sum(value > edge for value, _ in hits)
+        columns = [self._searcher.fast_field_values(name, level) for name in _ORDER]
+        orders = list(zip(*columns, strict=True))
+        last = heapq.nsmallest(wanted, orders)[-1]
+        late = {(a.segment_ord, a.doc) for a, order in zip(level, orders, strict=True) if order > last}
+        return [hit for hit in hits if (hit[1].segment_ord, hit[1].doc) not in late]
+
+    def _best_of_inexact(
+        self, query: tantivy.Query, slack: float, score: Callable[[Entry], float], k: int
+    ) -> list[tuple[float, Entry]]:
+        """`best` where deleted documents spoil Tantivy's scores."""
+        view = self._view
         scored: dict[tuple[int, int], tuple[float, Entry]] = {}
         limit = k + 32
         while True:
@@ -308,7 +343,7 @@ class Shelf:
                 if place not in scored:
                     entry = view.entry(address)
                     scored[place] = (score(entry), entry)
-            best = heapq.nsmallest(k, scored.values(), key=lambda pair: (-pair[0], pair[1].iri))
+            best = _smallest(k, scored.values())
             if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
                 return best
             limit += limit // 2  # equal scores are what lies beyond, and each document costs
@@ -348,6 +383,11 @@ class Shelf:
         return self._means
 
 
+def _smallest(k: int, scored: Iterable[tuple[float, Entry]]) -> list[tuple[float, Entry]]:
+    """The k best, by falling score, then IRI."""
+    return heapq.nsmallest(k, scored, key=lambda pair: (-pair[0], pair[1].iri))
+
+
 def _idf(frequency: int, documents: int) -> float:
     return math.log(1 + (documents - frequency + 0.5) / (frequency + 0.5))
 
@@ -375,4 +415,6 @@ def _schema() -> tantivy.Schema:
     for field in FIELDS:
         builder.add_text_field(field, stored=True, tokenizer_name="whitespace", index_option="freq")
         builder.add_unsigned_field(f"{field}_length", fast=True)
+    for name in _ORDER:
+        builder.add_unsigned_field(name, fast=True)
     return builder.build()

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.index import KINDS, Hit, Kind, Record, SyncReport, TextIndex, discard
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.index.postings import rounded
+from graphrag_rdf.index.postings import View, rounded
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
 
@@ -393,3 +393,21 @@ def test_how_many_have_a_word_in_any_form() -> None:
     assert index.holders("ship", kind="sentence", language="en") == 2
     assert index.holders("the", kind="sentence", language="en") == 0
     assert index.holders("whale", kind="sentence") == 0
+
+
+def test_of_thousands_of_equal_scores_only_those_that_count_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading a document is what a search costs; in a large store a common word ties thousands."""
+    records = [sentence(i, "same words here") for i in range(3000)]
+    records += [sentence(i, "words words") for i in range(3000, 3005)]
+    random.Random(5).shuffle(records)
+    index = index_of(records)
+    read: list[object] = []
+    entry = View.entry
+    monkeypatch.setattr(View, "entry", lambda view, address: read.append(address) or entry(view, address))
+    found = index.search("words", kind="sentence", k=9)
+    assert len(read) < 200
+    best = {record.iri for record in records if record.text == "words words"}
+    rest = sorted(record.iri for record in records if record.iri not in best)
+    assert {hit.iri for hit in found} == {*best, *rest[:4]}
+    scores = index.scores("words", [hit.iri for hit in found], kind="sentence")
+    assert [hit.iri for hit in found] == sorted(scores, key=lambda iri: (-scores[iri], iri))

@@ -310,7 +310,8 @@ class Shelf:
         while len(hits := view.hits(query, limit)) == limit and hits[-1][0] * slack >= hits[k - 1][0]:
             limit *= 4  # equal scores are what lies beyond
         if len(hits) > k:
-            hits = self._without_late_ties(hits, k)
+            within = [hit for hit in hits if hit[0] * slack >= hits[k - 1][0]]
+            hits = self._without_late_ties(within, k)
         entries = [view.entry(address) for _, address in hits]
         return _smallest(k, ((score(entry), entry) for entry in entries))
 

@@ -33,6 +33,8 @@ _IDLE_MB = 56
 """What a reader may hold (2^20 bytes) that had nothing to do for so many seconds; a fresh one holds less."""
 
 _LOOK = 0.5
+_STARTING = 60.0
+"""Seconds that a process may take until it says that it is ready; on a busy machine that is many."""
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR")
 """Variables of the environment that readers get: none that can hold a secret."""
 
@@ -65,6 +67,7 @@ class Reader(asyncio.Protocol):
     ) -> None:
         self.snapshot: Snapshot | None = None
         self.gone = False
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.free_since = 0.0
         self._process = process
         self._limits = limits
@@ -78,13 +81,24 @@ class Reader(asyncio.Protocol):
 
     @classmethod
     async def start(cls, limits: Limits, freed: Callable[[Reader], None]) -> Reader:
-        """A new process, ready or about to be."""
+        """A new process that said it is ready: what it takes to start counts for no query's limits.
+
+        Raises:
+            OSError: it cannot be started, ended at once or takes too long.
+        """
         ours, theirs = socket.socketpair()
         with theirs:
             process = await asyncio.to_thread(_spawn, theirs.fileno(), limits.memory_mb)
         ours.setblocking(False)
         loop = asyncio.get_running_loop()
         _, reader = await loop.create_unix_connection(lambda: cls(process, limits, freed), sock=ours)
+        try:
+            async with asyncio.timeout(_STARTING):
+                await reader.ready
+        except BaseException:
+            reader.kill()
+            reader.close()
+            raise
         return reader
 
     @property
@@ -137,6 +151,8 @@ class Reader(asyncio.Protocol):
         """Parts of an answer."""
         for kind, payload in self._frames.feed(data):
             answer = self._answer
+            if kind == wire.READY and not self.ready.done():
+                self.ready.set_result(None)
             if answer is None:
                 continue
             if kind == wire.DATA:
@@ -155,6 +171,8 @@ class Reader(asyncio.Protocol):
         """The process has ended, or is about to."""
         del error
         self.gone = True
+        if not self.ready.done():
+            self.ready.set_exception(OSError("it ended before it was ready"))
         answer, self._answer = self._answer, None
         if self._timer is not None:
             self._timer.cancel()

@@ -68,6 +68,7 @@ class _Memory:
 def serve(connection: socket.socket, memory: _Memory) -> None:
     """Answer jobs until the other end is closed."""
     frames, opened, path = wire.Frames(), None, None
+    connection.sendall(wire.frame(wire.READY))
     while data := connection.recv(1 << 20):
         for kind, payload in frames.feed(data):
             if kind == wire.CLOSE:

@@ -1,6 +1,7 @@
 """The talk between the server and its readers: frames of a kind, a length and bytes.
 
-To a reader: JOB (JSON) or CLOSE. From it: HEAD (JSON), DATA …, then END or FAIL (JSON).
+To a reader: JOB (JSON) or CLOSE. From it: READY, once; then, for each job, HEAD (JSON), DATA …, and END or
+FAIL (JSON).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import struct
 from typing import Any
 
 JOB, CLOSE = b"J", b"C"
-HEAD, DATA, END, FAIL = b"H", b"D", b"E", b"F"
+READY, HEAD, DATA, END, FAIL = b"R", b"H", b"D", b"E", b"F"
 LAST = b"last"
 """Payload of an END after which the reader leaves of its own."""
 

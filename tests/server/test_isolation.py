@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import socket
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +17,12 @@ from urllib.parse import quote
 
 import httpx
 import psutil
+import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.server.evaluate import Job, Wanted
+from graphrag_rdf.server.pool import Limits, ReaderPool
+from graphrag_rdf.server.snapshots import Unchanging
 from tests.support.endpoint import Endpoint, alive, eventually
 
 pytestmark = pytest.mark.embedded
@@ -305,3 +311,48 @@ def test_an_idle_reader_is_small(filled: httpx.Client, endpoint: Endpoint) -> No
         seconds=15,
     )
     assert filled.get("/sparql", params={"query": "SELECT (1 AS ?x) {}"}).status_code == 200
+
+
+def test_what_a_reader_takes_to_start_counts_for_no_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job goes to a process that said it is ready, however long that took."""
+    slow = tmp_path / "slow"
+    slow.write_text(f'#!/bin/sh\nsleep 1.2\nexec "{sys.executable}" "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    ox.Store(str(tmp_path / "store")).flush()
+    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
+
+    async def present() -> bool:
+        return False
+
+    async def ask() -> bytes:
+        pool = ReaderPool(Unchanging(tmp_path / "store", 1), 1, Limits(seconds=0.8))
+        await pool.start()
+        try:
+            answer = await pool.run(job, 0, present)
+            return b"".join([part async for part in answer.parts()])
+        finally:
+            await pool.stop()
+
+    assert asyncio.run(ask()).strip() == b"true"
+
+
+def test_a_reader_that_ends_before_it_is_ready_is_not_started_over_and_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = tmp_path / "started"
+    broken = tmp_path / "broken"
+    broken.write_text(f"#!/bin/sh\necho one >> {started}\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(broken))
+
+    async def wait() -> None:
+        pool = ReaderPool(Unchanging(tmp_path, 1), 1, Limits())
+        await pool.start()
+        await asyncio.sleep(0.8)
+        await pool.stop()
+
+    asyncio.run(wait())
+    assert started.read_text() == "one\n"

@@ -336,7 +336,7 @@ def _without_source(engine: Engine, name: str) -> str:
     things = [row["s"] for row in held if isinstance(row["s"], NamedNode)]
     engine.indexer.changed(entities=[*things, *settle(store)])
     engine.indexer.flush(final=True)
-    return f"source {text_of(drawn[0]['source'])}"
+    return f"source {' and '.join(dict.fromkeys(text_of(row['source']) for row in drawn))}"
 
 
 __all__ = ["Replay", "Without", "ask_without", "replay"]

@@ -303,7 +303,7 @@ def _names(
 def _commit(engine: Engine, person: Person, out: Edited, changes: Changes) -> None:
     if not out.decisions:
         return
-    if person.name is not None:
+    if person.name:
         changes.add += person_quads(person.node, person.name)
     _settle(engine, changes, out)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -233,14 +233,31 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
 
 def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes) -> None:
     """Add to a transaction that what people decided about facts goes with them, corrections too: what these
-    say was derived from the documents.
+    say was derived from the documents. So goes what was decided about corrections that nothing else says.
     """
-    for start in range(0, len(facts), _BATCH):
-        rows = store.select("forget/corrections", edges=facts[start : start + _BATCH])
-        decisions = list(dict.fromkeys(_node(row["decision"]) for row in rows))
-        if decisions:
-            retract_subgraphs(store, [_node(row["subgraph"]) for row in rows if "subgraph" in row], changes)
-            changes.updates.append(("forget/fact-decisions", {"decisions": decisions}))
+    about, decided = dict.fromkeys(facts), dict.fromkeys(facts)
+    decisions: dict[NamedNode, None] = {}
+    subgraphs: dict[NamedNode, None] = {}
+    while about:
+        rows = [
+            row for edges in _batches(list(about)) for row in store.select("forget/corrections", edges=edges)
+        ]
+        decisions |= dict.fromkeys(_node(row["decision"]) for row in rows)
+        corrections = [row for row in rows if "subgraph" in row]
+        subgraphs |= dict.fromkeys(_node(row["subgraph"]) for row in corrections)
+        about = {}
+        for row in corrections:
+            instead: Statement = (_node(row["s_new"]), _node(row["p_new"]), row["o_new"])  # type: ignore[assignment]
+            holding = store.select("facts/containers", edges=[instead])
+            if instead not in decided and all(_node(held["subgraph"]) in subgraphs for held in holding):
+                about[instead] = decided[instead] = None
+    if decisions:
+        retract_subgraphs(store, list(subgraphs), changes)
+        changes.updates.append(("forget/fact-decisions", {"decisions": list(decisions)}))
+
+
+def _batches(facts: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
+    return (facts[start : start + _BATCH] for start in range(0, len(facts), _BATCH))
 
 
 def _words(engine: Engine, documents: Sequence[NamedNode], found: _Found) -> list[str]:

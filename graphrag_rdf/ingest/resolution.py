@@ -129,7 +129,7 @@ def _commit(engine: Engine, made: Sequence[Decision], by: NamedNode, name: str |
     if not made:
         return
     changes = Changes(add=[quad for decision in made for quad in decision.quads()])
-    if name is not None:
+    if name:
         changes.add += person_quads(by, name)
     _settle(engine, changes, made)
 

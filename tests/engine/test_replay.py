@@ -154,6 +154,16 @@ def test_without_a_chunk_or_an_imported_file(engine: Engine, tmp_path: Path) -> 
     assert everything(engine) == before
 
 
+def test_without_a_correction_by_hand(engine: Engine) -> None:
+    engine.facts.correct(*BORN, object="Upper Tarnay", by="R. Tennant", with_sentences=True)
+    assert "Upper Tarnay" in ask(engine)
+    [decision] = engine.facts.decisions()
+    for name in (decision.iri.value, "correction by R. Tennant"):
+        done = engine.ask_without("last", sources=[name])
+        assert list(done.taken) == [f"source {decision.iri.value}"]
+        assert "Upper Tarnay" not in str(done.after.answer)
+
+
 def test_what_cannot_be(engine: Engine) -> None:
     with pytest.raises(UsageError, match="no trace yet"):
         engine.replay("last")

@@ -11,6 +11,7 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
+from graphrag_rdf.ingest.fact_edits import Person
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from tests.ingest.conftest import MakeEngine, everything, index_matches_store
@@ -234,6 +235,27 @@ def test_forgetting_a_document_forgets_what_was_decided_about_its_facts(engine: 
     assert left.fact[0].value.endswith("zadie-quill")
     assert "pper" not in "".join(str(quad) for quad in everything(engine))
     assert sound(engine)
+
+
+def test_forgetting_goes_along_corrections_of_corrections(engine: Engine, docs: Path) -> None:
+    (docs / "b.txt").write_text("Andrew Orr was born in Leeds.")
+    engine.ingest([docs])
+    engine.facts.correct("Beatrice Pennock", "lived in", "Port Merrin", object="Upper Tarnay")
+    engine.facts.correct("Beatrice Pennock", "lived in", "Upper Tarnay", object="Lower Tarnay")
+    engine.facts.remove("Beatrice Pennock", "lived in", "Lower Tarnay", reason="unknown")
+    engine.facts.correct(*BORN, object="Leeds")
+    engine.facts.remove("Andrew Orr", "was born in", "Leeds")  # as the other document says, too
+    forget_documents(engine, find_documents(engine.store, ["docs/a.txt"]))
+    [left] = engine.facts.decisions(every=True)
+    assert left.fact[2] == NamedNode("http://trustgraph.ai/e/leeds")
+    assert "arnay" not in "".join(str(quad) for quad in everything(engine))
+    assert sound(engine)
+
+
+def test_an_empty_name_is_none(engine: Engine) -> None:
+    [decision] = engine.facts.remove(*BORN, by="").decisions
+    assert (decision.by, decision.label) == (Person().node, "removal by hand")
+    assert not [quad for quad in everything(engine) if quad.subject == decision.by]
 
 
 def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, docs: Path) -> None:

@@ -18,7 +18,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
@@ -192,7 +191,7 @@ def _note_name(file: _File, thing: NamedNode, literal: Literal, *, alias: bool) 
 
 def _name_of(thing: NamedNode) -> str:
     """A readable name from the end of an IRI; the IRI itself when nothing readable is there."""
-    return _WORD_BREAKS.sub(" ", unquote(local_name(thing.value))).strip() or thing.value
+    return _WORD_BREAKS.sub(" ", local_name(thing.value)).strip() or thing.value
 
 
 # --- writing -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from pyoxigraph import BaseDirection, BlankNode, Literal, NamedNode, Triple
 
@@ -144,4 +145,4 @@ def text_of(term: Term) -> str:
 def local_name(iri: str) -> str:
     """The last segment of an IRI, readable: used only where something has no label."""
     tail = iri.rstrip("/#").rsplit("#", 1)[-1].rsplit("/", 1)[-1]
-    return tail or iri
+    return unquote(tail) or iri

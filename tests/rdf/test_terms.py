@@ -133,6 +133,7 @@ def test_a_term_for_people() -> None:
     ("iri", "name"),
     [
         ("http://e.org/a/b", "b"), ("http://e.org/a#b", "b"), ("http://e.org/", "e.org"), ("urn:x", "urn:x"),
+        ("http://e.org/a/%3Cb%3E-c%2Fd", "<b>-c/d"),
     ],
 )  # fmt: skip
 def test_local_names(iri: str, name: str) -> None:

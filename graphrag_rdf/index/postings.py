@@ -276,10 +276,11 @@ class Shelf:
 
     def languages(self) -> list[str]:
         """The languages of the living documents, in order."""
-        if self._languages is None:
+        found = self._languages  # held, as a commit meanwhile forgets it
+        if found is None:
             named = self._searcher.terms_with_prefix("language", "")
-            self._languages = sorted(name for name, _ in named if self.frequency("language", name))
-        return self._languages
+            found = self._languages = sorted(name for name, _ in named if self.frequency("language", name))
+        return found
 
     def weigh(self, counts: Mapping[str, int], boosts: Mapping[str, float]) -> Weights:
         """Gives each term of a query its weight in each field: boost x frequency in the query x idf."""
@@ -311,24 +312,9 @@ class Shelf:
             limit *= 4  # equal scores are what lies beyond
         if len(hits) > k:
             within = [hit for hit in hits if hit[0] * slack >= hits[k - 1][0]]
-            hits = self._without_late_ties(within, k)
+            hits = _without_late_ties(view.searcher, within, slack, k)
         entries = [view.entry(address) for _, address in hits]
         return _smallest(k, ((score(entry), entry) for entry in entries))
-
-    def _without_late_ties(
-        self, hits: list[tuple[Any, tantivy.DocAddress]], k: int
-    ) -> list[tuple[Any, tantivy.DocAddress]]:
-        """Leave out, of those with the same score as the k-th, which come later by their IRIs: a word that
-        thousands have gives thousands of equal scores, and reading documents is what a search costs.
-        """
-        edge = hits[k - 1][0]
-        level = [address for value, address in hits if value == edge]
-        wanted = k - sum(value > edge for value, _ in hits)
-        columns = [self._searcher.fast_field_values(name, level) for name in _ORDER]
-        orders = list(zip(*columns, strict=True))
-        last = heapq.nsmallest(wanted, orders)[-1]
-        late = {(a.segment_ord, a.doc) for a, order in zip(level, orders, strict=True) if order > last}
-        return [hit for hit in hits if (hit[1].segment_ord, hit[1].doc) not in late]
 
     def _best_of_inexact(
         self, query: tantivy.Query, slack: float, score: Callable[[Entry], float], k: int
@@ -377,11 +363,32 @@ class Shelf:
 
     def _mean_lengths(self) -> dict[str, float]:
         """Mean number of terms a field has in the living documents."""
-        if self._means is None:
+        means = self._means  # held, as a commit meanwhile forgets it
+        if means is None:
             sums = {field: {"sum": {"field": f"{field}_length"}} for field in FIELDS}
             totals = self._searcher.aggregate(self._tantivy.Query.all_query(), sums) if self.count else {}
-            self._means = {field: (total["value"] or 0.0) / self.count for field, total in totals.items()}
-        return self._means
+            means = {field: (total["value"] or 0.0) / self.count for field, total in totals.items()}
+            self._means = means
+        return means
+
+
+def _without_late_ties(
+    searcher: tantivy.Searcher, hits: list[tuple[Any, tantivy.DocAddress]], slack: float, k: int
+) -> list[tuple[Any, tantivy.DocAddress]]:
+    """Leave out, of those with the same score as the k-th, which come later by their IRIs: a word that
+    thousands have gives thousands of equal scores, and reading documents is what a search costs.
+
+    Only those count as better whose scores are so by more than the rounding: Tantivy adds up the words of a
+    document in any order, so that equal documents can differ in the last bit.
+    """
+    edge = hits[k - 1][0]
+    level = [address for value, address in hits if value == edge]
+    wanted = k - sum(value > edge * slack for value, _ in hits)
+    columns = [searcher.fast_field_values(name, level) for name in _ORDER]
+    orders = list(zip(*columns, strict=True))
+    last = heapq.nsmallest(wanted, orders)[-1]
+    late = {(a.segment_ord, a.doc) for a, order in zip(level, orders, strict=True) if order > last}
+    return [hit for hit in hits if (hit[1].segment_ord, hit[1].doc) not in late]
 
 
 def _smallest(k: int, scored: Iterable[tuple[float, Entry]]) -> list[tuple[float, Entry]]:

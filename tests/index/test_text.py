@@ -411,3 +411,25 @@ def test_of_thousands_of_equal_scores_only_those_that_count_are_read(monkeypatch
     assert {hit.iri for hit in found} == {*best, *rest[:4]}
     scores = index.scores("words", [hit.iri for hit in found], kind="sentence")
     assert [hit.iri for hit in found] == sorted(scores, key=lambda iri: (-scores[iri], iri))
+
+
+def test_what_is_committed_during_a_search_does_not_touch_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions are searched for while an ingest commits."""
+    index = TextIndex.open(tmp_path / "index")
+    for start in range(0, 200, 50):
+        index.apply([sentence(i, "same words here") for i in range(start, start + 50)])
+        index.commit(start + 1)
+    hits, later = View.hits, iter(range(200, 220))
+
+    def hits_before_commits(view: View, query: object, limit: int) -> object:
+        found = hits(view, query, limit)  # type: ignore[arg-type]
+        for number in later:
+            index.apply([sentence(number, "same words here")])
+            index.commit(number)
+        return found
+
+    monkeypatch.setattr(View, "hits", hits_before_commits)
+    first = sorted(sentence(i, "").iri for i in range(200))[:9]
+    assert [hit.iri for hit in index.search("words", kind="sentence", k=9)] == first

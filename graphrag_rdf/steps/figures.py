@@ -182,7 +182,8 @@ def _all_readings(digits: str) -> tuple[frozenset[Decimal], frozenset[Decimal]]:
 
 def _as_number(plain: str, point: str, group: str) -> Iterator[Decimal]:
     whole, _, decimals = plain.rpartition(point) if plain.count(point) == 1 else (plain, "", "")
-    if point in whole:  # a date, a version, a number of a section: each part for itself
+    # a date, a version, a number of a section, or 2,000.00 where commas begin decimals: each part for itself
+    if point in whole or group in decimals:
         yield from map(Decimal, re.findall(r"\d+", plain))
         return
     groups = whole.split(group)

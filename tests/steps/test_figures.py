@@ -92,6 +92,20 @@ def test_any_whole_number_is_supported_however_it_is_grouped(number: int) -> Non
         assert missing(f"Es hatte {ways[2]} Lampen.", source, "de") == []
 
 
+@given(st.integers(0, 10**12), st.integers(0, 99))
+def test_any_amount_is_supported_however_it_is_written(whole: int, cents: int) -> None:
+    pointed = f"{whole:,}.{cents:02}"
+    with_comma = pointed.translate(str.maketrans(",.", ".,"))
+    for source in (pointed, with_comma):
+        assert missing(f"It cost {pointed}.", source, "en") == []
+        assert missing(f"Es kostete {with_comma}.", source, "de") == []
+
+
+@given(st.text("0123456789.,' ", max_size=20), st.sampled_from(["en", "de", None]))
+def test_any_figures_support_themselves(text: str, language: str | None) -> None:
+    assert missing(text, text, language) == []
+
+
 @given(st.text(max_size=80), st.sampled_from(["en", "de", None]))
 def test_any_text_supports_itself(text: str, language: str | None) -> None:
     assert missing(text, text, language) == []

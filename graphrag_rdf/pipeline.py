@@ -210,6 +210,9 @@ class Pipeline:
             for _ in context.recorder.fail(error, type(error).__name__):
                 pass  # the trace tells of it; the caller hears the error itself
             raise
+        except BaseException:  # interrupted
+            context.recorder.end("cancelled")
+            raise
         context.recorder.end()
 
     def _begin(

@@ -59,8 +59,11 @@ def _spare_futile_work(litellm: ModuleType) -> None:
     for callbacks that `no-log` then keeps it from. Calls of others in this process, which are not marked so,
     stay as they are. The OpenAI client goes through the type hints of each request to rename what is spelled
     otherwise on the wire, which nothing in a chat of plain texts is.
+
+    What a version does not have where it was looked for is left alone.
     """
-    log = litellm.litellm_core_utils.litellm_logging.Logging
+    internals = vars(litellm).get("litellm_core_utils")
+    log = getattr(getattr(internals, "litellm_logging", None), "Logging", None)
     replacements = {
         "response_cost_calculator": _if_priced,
         "_response_cost_calculator": _if_priced,  # as versions before call it
@@ -69,15 +72,16 @@ def _spare_futile_work(litellm: ModuleType) -> None:
     for name, replacement in replacements.items():
         if original := getattr(log, name, None):
             setattr(log, name, functools.partialmethod(replacement, original))
-    main = vars(litellm.main)
+    main = getattr(vars(litellm).get("main"), "__dict__", {})
     if look_up := main.get("get_model_info_helper"):
         main["get_model_info_helper"] = _unknown_once(look_up, lambda: len(litellm.model_cost))
     try:
+        from openai._types import NotGiven, Omit
         from openai.resources.chat.completions import completions
     except ImportError:
-        return  # versions before and after may have it elsewhere
+        return
     if transform := vars(completions).get("maybe_transform"):
-        vars(completions)["maybe_transform"] = functools.partial(_transformed, transform)
+        vars(completions)["maybe_transform"] = functools.partial(_transformed, transform, (NotGiven, Omit))
 
 
 def _unknown_once(look_up: Callable[..., Any], known: Callable[[], int]) -> Callable[..., Any]:
@@ -98,13 +102,17 @@ def _unknown_once(look_up: Callable[..., Any], known: Callable[[], int]) -> Call
     return found
 
 
-def _transformed(transform: Callable[[Any, Any], Any], data: Any, hints: Any) -> Any:
-    """A request as it goes out: as it is, without what was not given, if it is a chat of plain texts."""
-    from openai._types import NotGiven, Omit
+def _transformed(
+    transform: Callable[[Any, Any], Any], left_out: tuple[type, ...], data: Any, hints: Any
+) -> Any:
+    """A request as it goes out: as it is, without what was not given, if it is a chat of plain texts.
 
+    Args:
+        left_out: what stands for a value that was not given.
+    """
     if not (isinstance(data, dict) and _is_plain(data.get("messages"))):
         return transform(data, hints)
-    given = {name: value for name, value in data.items() if not isinstance(value, NotGiven | Omit)}
+    given = {name: value for name, value in data.items() if not isinstance(value, left_out)}
     return given if given.keys() <= _PLAIN else transform(data, hints)
 
 

@@ -303,7 +303,8 @@ class TraceRecorder:
         explained = self.finish(step)
         hint = getattr(error, "hint", None)
         self.end("failed")  # before anything is seen, so that nobody who leaves now leaves it open
-        yield explained
+        if self.is_written(explained):
+            yield explained
         yield GraphRagResponse(
             message_type="chunk",
             kind="error",

@@ -12,6 +12,7 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.pipeline import STEPS
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.support.stores import open_engine
@@ -189,6 +190,25 @@ def test_a_question_that_is_abandoned_closes_its_trace(samples: Engine) -> None:
     outcome = "<https://w3id.org/graphrag-rdf/ns#outcome>"
     found = samples.store.query(
         f'ASK {{ GRAPH <urn:graph:retrieval> {{ <{session}> {outcome} "cancelled" }} }}'
+    )
+    assert found.boolean
+
+
+def test_a_retrieval_that_is_interrupted_closes_its_trace(
+    samples: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    for use in STEPS["explore"]:
+        monkeypatch.setitem(STEPS["explore"], use, interrupted)  # type: ignore[arg-type]
+    question = "Who invented the reversing gear, and was interrupted?"
+    with pytest.raises(KeyboardInterrupt):
+        samples.retrieve(question, stored=True)
+    asked = "<https://trustgraph.ai/ns/query>"
+    outcome = "<https://w3id.org/graphrag-rdf/ns#outcome>"
+    found = samples.store.query(
+        f'ASK {{ GRAPH <urn:graph:retrieval> {{ ?s {asked} "{question}" ; {outcome} "cancelled" }} }}'
     )
     assert found.boolean
 

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from pyoxigraph import Quad
+from pyoxigraph import Literal, Quad
 
 from graphrag_rdf.errors import StoreError
-from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -90,6 +90,22 @@ def test_after_a_failure_nothing_is_written_but_the_error(sample: Sample, gate: 
     assert not stored(sample, second)
     said = {quad.predicate: quad.object for quad in sample.store.quads(Graphs.RETRIEVAL)}
     assert RAG.reason in said
+
+
+def test_an_error_that_could_not_be_stored_is_told_but_not_as_stored(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder, commit = begun(sample), sample.store.commit
+
+    def refusing(changes: Changes) -> int:
+        if any(quad.object == TG.Error for quad in changes.add):
+            raise StoreError("the disk is full")
+        return commit(changes)
+
+    monkeypatch.setattr(sample.store, "commit", refusing)
+    assert [told.kind for told in recorder.fail(StoreError("it went wrong"), "StoreError")] == ["error"]
+    ended = {quad.object for quad in sample.store.quads(Graphs.RETRIEVAL) if quad.predicate == RAG.outcome}
+    assert ended == {Literal("failed")}
 
 
 def test_the_end_waits_for_all(sample: Sample, gate: Gate) -> None:

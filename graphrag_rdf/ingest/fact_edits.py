@@ -170,15 +170,15 @@ def undo_facts(engine: Engine, decisions: Sequence[FactDecision], *, dry_run: bo
     moment = now()
     out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
     taken = {decision.iri for decision in decisions}
-    standing = [d for d in read_fact_decisions(engine.store) if d.iri not in taken]
-    withheld = Withheld(standing)
+    before = read_fact_decisions(engine.store)
+    withheld, withheld_before = Withheld(d for d in before if d.iri not in taken), Withheld(before)
     facts = list(dict.fromkeys(decision.fact for decision in decisions))
-    out.asserted = [fact for fact in facts if fact not in withheld and _containers(engine, fact)]
     corrections = [decision for decision in decisions if decision.instead is not None]
     own = {decision.subgraph for decision in corrections}
-    for correction in corrections:
-        if correction.instead is not None and _containers(engine, correction.instead) <= own:
-            out.facts.append(correction.instead)
+    out.asserted = [fact for fact in facts if fact not in withheld and _containers(engine, fact) - own]
+    for instead in dict.fromkeys(decision.instead for decision in corrections):
+        if instead is not None and instead not in withheld_before and _containers(engine, instead) <= own:
+            out.facts.append(instead)
     if dry_run or not decisions:
         return out
     changes = Changes(

@@ -13,7 +13,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
 from graphrag_rdf.ingest.fact_edits import Person
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from tests.ingest.conftest import MakeEngine, everything, index_matches_store
 
 TEXT = (
@@ -249,6 +249,19 @@ def test_forgetting_goes_along_corrections_of_corrections(engine: Engine, docs: 
     [left] = engine.facts.decisions(every=True)
     assert left.fact[2] == NamedNode("http://trustgraph.ai/e/leeds")
     assert "arnay" not in "".join(str(quad) for quad in everything(engine))
+    assert sound(engine)
+
+
+def test_a_correction_and_that_of_it_are_taken_back_together(engine: Engine) -> None:
+    before = asserted(engine)
+    engine.facts.correct(*BORN, object="Tarnay")
+    engine.facts.correct(*BORN[:2], "Tarnay", object="Leeds")
+    corrected = asserted(engine)
+    done = engine.facts.undo([decision.iri.value for decision in engine.facts.decisions()])
+    assert asserted(engine) == before
+    named = {triple for triple in corrected - before if triple.predicate == RDFS.label}
+    assert {Triple(*fact) for fact in done.facts} == corrected - before - named
+    assert {Triple(*fact) for fact in done.asserted} == before - corrected
     assert sound(engine)
 
 

@@ -23,7 +23,7 @@ def _cost(piece: re.Match[str]) -> int:
     length = piece.end() - piece.start()
     match piece.lastindex:
         case 1:  # most words are one token, long and rare ones more
-            return 1 + (length >= 8) + length // 14
+            return 1 + (length >= 8) + length // 16
         case 2:  # digits go by threes
             return (length + 2) // 3
         case 3:  # Han, kana, Hangul: about one each

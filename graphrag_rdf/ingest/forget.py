@@ -246,8 +246,9 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         corrections = [row for row in rows if "subgraph" in row]
         subgraphs |= dict.fromkeys(_node(row["subgraph"]) for row in corrections)
         about = {}
-        for row in corrections:
-            instead: Statement = (_node(row["s_new"]), _node(row["p_new"]), row["o_new"])  # type: ignore[assignment]
+        corrected = list(dict.fromkeys(_node(row["decision"]) for row in corrections))
+        for row in store.select("forget/asserted-instead", decisions=corrected) if corrected else ():
+            instead: Statement = (_node(row["s"]), _node(row["p"]), row["o"])  # type: ignore[assignment]
             holding = store.select("facts/containers", edges=[instead])
             if instead not in decided and all(_node(held["subgraph"]) in subgraphs for held in holding):
                 about[instead] = decided[instead] = None

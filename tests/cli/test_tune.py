@@ -105,7 +105,7 @@ def test_without_a_store_a_set_is_measured_all_the_same(run: Run, evalset: Path,
     assert found.code == 0, found.err
     assert "held out" in found.out
     assert list(folder.iterdir()) == [evalset]
-    assert run("tune", "weights", "--evalset", evalset, "--apply").code == 1
+    assert run("tune", "weights", "--evalset", evalset, "--apply").code == 2
 
 
 @pytest.mark.slow

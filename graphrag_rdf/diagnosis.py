@@ -36,6 +36,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "usearch": ("usearch",),
     "shacl": ("pyshacl",),
     "ppr": ("igraph",),
+    "mcp": ("mcp",),
 }
 """Extra of this package → the modules it brings."""
 

@@ -6,6 +6,8 @@ import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -302,38 +304,16 @@ class Shelf:
         """
         if not weights.terms or k < 1:
             return []
+        view = self._view
         query, slack = self._candidates(weights)
         score = weights.scorer()
-        if slack > _FLOAT32:
-            return self._best_of_inexact(query, slack, score, k)
-        view = self._view
-        limit = k + 32
-        while len(hits := view.hits(query, limit)) == limit and hits[-1][0] * slack >= hits[k - 1][0]:
-            limit *= 4  # equal scores are what lies beyond
-        if len(hits) > k:
-            within = [hit for hit in hits if hit[0] * slack >= hits[k - 1][0]]
-            hits = _without_late_ties(view.searcher, within, slack, k)
-        entries = [view.entry(address) for _, address in hits]
-        return _smallest(k, ((score(entry), entry) for entry in entries))
-
-    def _best_of_inexact(
-        self, query: tantivy.Query, slack: float, score: Callable[[Entry], float], k: int
-    ) -> list[tuple[float, Entry]]:
-        """`best` where deleted documents spoil Tantivy's scores."""
-        view = self._view
-        scored: dict[tuple[int, int], tuple[float, Entry]] = {}
         limit = k + 32
         while True:
             hits = view.hits(query, limit)
-            for _, address in hits:
-                place = (address.segment_ord, address.doc)
-                if place not in scored:
-                    entry = view.entry(address)
-                    scored[place] = (score(entry), entry)
-            best = _smallest(k, scored.values())
-            if len(hits) < limit or hits[-1][0] * slack < best[-1][0]:
-                return best
-            limit += limit // 2  # equal scores are what lies beyond, and each document costs
+            scored, least = _score(view, hits, score, slack, k)
+            if len(hits) < limit or hits[-1][0] * slack < least:
+                return heapq.nsmallest(k, scored, key=_rank)
+            limit *= 4  # equal scores are what lies beyond
 
     def _candidates(self, weights: Weights) -> tuple[tantivy.Query, float]:
         """The query for Tantivy, and by how much its scores can fall short of the exact ones.
@@ -372,28 +352,47 @@ class Shelf:
         return means
 
 
-def _without_late_ties(
-    searcher: tantivy.Searcher, hits: list[tuple[Any, tantivy.DocAddress]], slack: float, k: int
-) -> list[tuple[Any, tantivy.DocAddress]]:
-    """Leave out, of those with the same score as the k-th, which come later by their IRIs: a word that
-    thousands have gives thousands of equal scores, and reading documents is what a search costs.
+def _score(
+    view: View,
+    hits: Iterable[tuple[Any, tantivy.DocAddress]],
+    score: Callable[[Entry], float],
+    slack: float,
+    k: int,
+) -> tuple[list[tuple[float, Entry]], float]:
+    """The exact scores of those hits, best first by Tantivy's, that may be among the k best; and what the
+    k-th best has at least, 0 where there are fewer.
 
-    Only those count as better whose scores are so by more than the rounding: Tantivy adds up the words of a
-    document in any order, so that equal documents can differ in the last bit.
+    Of hits with the same score only the k count that come first by their IRIs: a word that thousands have
+    gives thousands of equal scores, and reading documents is what a search costs. Documents that share as
+    much with the query have equal scores, exact or not.
     """
-    edge = hits[k - 1][0]
-    level = [address for value, address in hits if value == edge]
-    wanted = k - sum(value > edge * slack for value, _ in hits)
-    columns = [searcher.fast_field_values(name, level) for name in _ORDER]
-    orders = list(zip(*columns, strict=True))
-    last = heapq.nsmallest(wanted, orders)[-1]
-    late = {(a.segment_ord, a.doc) for a, order in zip(level, orders, strict=True) if order > last}
-    return [hit for hit in hits if (hit[1].segment_ord, hit[1].doc) not in late]
+    scored: list[tuple[float, Entry]] = []
+    least = 0.0
+    for value, group in groupby(hits, key=itemgetter(0)):
+        if least and value * slack < least:
+            break
+        level = [address for _, address in group]
+        if len(level) > k:
+            level = _first(view.searcher, level, k)
+        entries = [view.entry(address) for address in level]
+        scored += [(score(entry), entry) for entry in entries]
+        if not least and len(scored) >= k:
+            least = heapq.nsmallest(k, scored, key=_rank)[-1][0]
+    return scored, least
 
 
-def _smallest(k: int, scored: Iterable[tuple[float, Entry]]) -> list[tuple[float, Entry]]:
-    """The k best, by falling score, then IRI."""
-    return heapq.nsmallest(k, scored, key=lambda pair: (-pair[0], pair[1].iri))
+def _first(
+    searcher: tantivy.Searcher, addresses: list[tantivy.DocAddress], k: int
+) -> list[tantivy.DocAddress]:
+    """The first k by their IRIs, and those that the columns cannot tell from the k-th."""
+    orders = list(zip(*(searcher.fast_field_values(name, addresses) for name in _ORDER), strict=True))
+    last = heapq.nsmallest(k, orders)[-1]
+    return [address for address, order in zip(addresses, orders, strict=True) if order <= last]
+
+
+def _rank(scored: tuple[float, Entry]) -> tuple[float, str]:
+    """By falling score, then IRI."""
+    return -scored[0], scored[1].iri
 
 
 def _idf(frequency: int, documents: int) -> float:

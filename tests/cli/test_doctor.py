@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
+from graphrag_rdf.diagnosis import EXTRAS
 from tests.support.commands import Run
 from tests.support.scripted_server import Reply, ScriptedServer
 
@@ -148,3 +150,8 @@ def test_vectors_of_another_length_are_told(
     assert found.code == 1
     assert found.json["probe"]["embedding"]["dimension"] == 7
     assert found.json["probe"]["embedding"]["fits"] is False
+
+
+def test_all_extras_are_looked_at() -> None:
+    project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text("utf-8"))
+    assert set(EXTRAS) == set(project["project"]["optional-dependencies"])

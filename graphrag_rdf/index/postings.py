@@ -362,18 +362,21 @@ def _score(
     """The exact scores of those hits, best first by Tantivy's, that may be among the k best; and what the
     k-th best has at least, 0 where there are fewer.
 
-    Of hits with the same score only the k count that come first by their IRIs: a word that thousands have
-    gives thousands of equal scores, and reading documents is what a search costs. Documents that share as
-    much with the query have equal scores, exact or not.
+    Of hits with the same score those count that come first by their IRIs, as many as there is room for: a
+    word that thousands have gives thousands of equal scores, and reading documents is what a search costs.
+    Documents that share as much with the query have equal scores, exact or not.
     """
     scored: list[tuple[float, Entry]] = []
+    values: list[float] = []
     least = 0.0
     for value, group in groupby(hits, key=itemgetter(0)):
-        if least and value * slack < least:
+        room = k - sum(better > value * slack for better in values)
+        if room < 1 or value * slack < least:
             break
         level = [address for _, address in group]
-        if len(level) > k:
-            level = _first(view.searcher, level, k)
+        if len(level) > room:
+            level = _first(view.searcher, level, room)
+        values += [value] * len(level)
         entries = [view.entry(address) for address in level]
         scored += [(score(entry), entry) for entry in entries]
         if not least and len(scored) >= k:

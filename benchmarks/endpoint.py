@@ -137,9 +137,11 @@ class Server:
     path: str
 
     def cpu_seconds(self) -> float:
-        """CPU seconds of its processes so far."""
-        processes = [psutil.Process(self.pid), *psutil.Process(self.pid).children()]
-        return sum(process.cpu_times().user + process.cpu_times().system for process in processes)
+        """CPU seconds of its processes so far, with those that have ended."""
+        server = psutil.Process(self.pid)
+        times = [process.cpu_times() for process in (server, *server.children())]
+        running = sum(time.user + time.system for time in times)
+        return float(running + times[0].children_user + times[0].children_system)
 
 
 @contextmanager

@@ -47,6 +47,10 @@ BOUNDS: Mapping[str, float] = {
     "index/all-entities": 4_000,
     "ingest/documents": 2_000,
     "ingest/extracted": 5_000,
+    "tuning/first-passages": 5_000,
+    "tuning/random-passages": 5_000,
+    # a thousand facts, of ten entities that have as many
+    "retrieval/unread-facts": 500,
     # what the store describes itself by: in the background, seldom
     "server/graph-statistics": 10_000,
     "server/property-partitions": 10_000,

@@ -15,8 +15,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
-from graphrag_rdf.errors import GraphRagError, SearchIndexError
+from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError
 from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.ingest.choice import prompt_data
 from graphrag_rdf.ingest.relate import fallback, relation_names
 from graphrag_rdf.ingest.relations import relation_counts
 from graphrag_rdf.live_settings import describe
@@ -150,6 +151,10 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
 
     if engine.settings.llm.model is None:
         warn("no_llm", "no model is set: everything works by rules")
+    try:
+        prompt_data(engine.settings)
+    except ConfigError as error:
+        warn("prompt_unread", error.message)
     for name, entry in indexes["indexes"].items():
         if "error" in entry:
             way_out = entry["hint"] or "graphrag-rdf index rebuild"
@@ -187,9 +192,18 @@ def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, b
         "relation_extraction_enabled": settings.llm.model is not None
         and settings.relations.use != "structure",
         "gleaning_enabled": settings.extract.gleaning_rounds > 0,
+        "prompt_tuned": _told_of_documents(settings),
         "cache_enabled": settings.cache.enabled,
         "trace_full": settings.trace.detail == "full",
     }
+
+
+def _told_of_documents(settings: Settings) -> bool:
+    """Whether the extraction prompt has data (`extract.yaml`) that can be read."""
+    try:
+        return not prompt_data(settings).is_empty
+    except ConfigError:
+        return False
 
 
 def index_status(engine: Engine) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode
 
@@ -14,13 +14,15 @@ from graphrag_rdf.ingest.fact_edits import Edited, Person, correct_fact, remove_
 from graphrag_rdf.ingest.names import Minter
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
 from graphrag_rdf.rdf.namespaces import RDF
+from graphrag_rdf.rdf.terms import Term as AnyTerm
 from graphrag_rdf.rdf.terms import local_name, typed
 from graphrag_rdf.steps.names import own_names
 from graphrag_rdf.store.updates import canonical_term
+from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
 
 
 class Facts:
@@ -32,7 +34,7 @@ class Facts:
         UsageError: (its methods) when a fact or decision is unknown, or several are called so.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: NeededParts) -> None:
         self._engine = engine
 
     def decisions(self, *, every: bool = False) -> list[FactDecision]:
@@ -134,6 +136,21 @@ class Facts:
             )
         return undo_facts(self._engine, found, dry_run=dry_run)
 
+    def as_json(self, done: Edited | Sequence[FactDecision]) -> Any:
+        """What was done, or decisions, as the command line and HTTP tell it: with the labels of terms."""
+        decisions = done.decisions if isinstance(done, Edited) else done
+        facts = [fact for decision in decisions for fact in (decision.fact, decision.instead) if fact]
+        if isinstance(done, Edited):
+            facts += [*done.facts, *done.asserted, *done.also]
+        labels = read_labels(self._engine.store, [term for fact in facts for term in fact])
+
+        def called(term: AnyTerm) -> str:
+            return label_of(term, labels)
+
+        if isinstance(done, Edited):
+            return done.as_json(called)
+        return [decision.as_json(called) for decision in done]
+
     # --- what a correction says --------------------------------------------------------------------
 
     def _predicate(self, old: NamedNode, given: str | None, names: dict[NamedNode, str]) -> NamedNode:
@@ -144,12 +161,21 @@ class Facts:
     def _object(self, old: Term, given: str | None, kind: str, names: dict[NamedNode, str]) -> Term:
         if given is None:
             return old
-        term = given_term(given)
+        term = self._term(given)
         if term is not None:
             return canonical_term(term)  # type: ignore[return-value]
         if isinstance(old, Literal):
             return _literal_like(old, given)
         return self._thing(given, kind, names)
+
+    def _term(self, given: str) -> Term | None:
+        """A term; None for a label, also one that is no term and that something has."""
+        try:
+            return given_term(given)
+        except UsageError:
+            if things_called(self._engine.store, given):
+                return None
+            raise
 
     def _thing(self, given: str, kind: str, names: dict[NamedNode, str]) -> NamedNode:
         """What is called so or, when nothing is, a new thing of that name.
@@ -157,7 +183,7 @@ class Facts:
         Raises:
             UsageError: when several are, or a literal is given.
         """
-        term = given_term(given)
+        term = self._term(given)
         if isinstance(term, Literal):
             raise UsageError(f"{given} is a literal", hint="only the object of a fact may be one")
         if term is not None:

@@ -146,6 +146,15 @@ class Engine(Parts):
         self.renew(now.settings)
         return now.version
 
+    @property
+    def settings_version(self) -> NamedNode | None:
+        """The version of the settings that the store keeps, as read last; None where it keeps none."""
+        return self.live.now.version
+
+    def over(self, store: Store, librarian: Librarian, settings: Settings, place: StoreFolder | None) -> Self:
+        """An engine as this one over another store, e.g. a copy; who asks for it closes it."""
+        return type(self)(store, librarian, settings, place)
+
     def pipeline(self, name: str) -> Pipeline:
         """A pipeline by name, with the parameters that the store keeps. Raises ConfigError when unknown."""
         found = load_pipeline(name, pipeline_folders(self.settings))

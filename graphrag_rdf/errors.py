@@ -13,6 +13,7 @@ from typing import Literal
 LlmErrorKind = Literal[
     "auth", "model", "rate_limit", "timeout", "connection", "server", "bad_request", "budget", "unparsable"
 ]
+EndpointErrorKind = Literal["unreachable", "timeout", "refused", "conflict"]
 
 _USER = re.compile(r"(\w://)[^/?#\s]*@")
 _KEY = re.compile(
@@ -77,6 +78,39 @@ class StoreMissingError(StoreError):
     """There is no store where one is looked for. The wrong one was named, as with any other thing."""
 
     exit_code = 2
+
+
+class EndpointError(StoreError):
+    """The endpoint behind a remote store did not do what it was asked for.
+
+    Args:
+        kind: it did not answer at all, not in time, said no (or what cannot be read), or another program
+            came in between.
+        address: of the endpoint, as the message names it; None when it does not.
+    """
+
+    def __init__(
+        self, message: str, kind: EndpointErrorKind, hint: str | None = None, address: str | None = None
+    ) -> None:
+        super().__init__(without_credentials(message), hint)
+        self.kind = kind
+        self.address = address and without_credentials(address)
+
+
+class MalformedError(UsageError):
+    """An endpoint finds what people wrote malformed.
+
+    Args:
+        address: of the endpoint, as the message names it.
+    """
+
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(without_credentials(message))
+        self.address = without_credentials(address)
+
+
+class TooLargeError(UsageError):
+    """What was sent is larger than what can be taken at once."""
 
 
 class StoreLockedError(StoreError):

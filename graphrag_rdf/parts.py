@@ -17,6 +17,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.remote import RemoteStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,7 +90,15 @@ class Parts:
         """The index of words. Raises SearchIndexError when it is damaged."""
         from graphrag_rdf.index.text import TextIndex
 
-        return TextIndex.open(self.place.index / "text" if self.place else None)
+        return TextIndex.open(self._index_folder / "text" if self._index_folder else None)
+
+    @property
+    def _index_folder(self) -> Path | None:
+        """Where indexes are kept. None for memory: also where a store behind an endpoint is only read, whose
+        indexes nobody may have built here, and nothing is to be written."""
+        if self.place is None or (self.read_only and isinstance(self.store, RemoteStore)):
+            return None
+        return self.place.index
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -119,7 +128,7 @@ class Parts:
             return None
         from graphrag_rdf.index.vectors import VectorIndex
 
-        path = self.place.index / "vectors" if self.place else None
+        path = self._index_folder / "vectors" if self._index_folder else None
         return VectorIndex.open(path, model=self.embedder.name)
 
     @cached_property
@@ -216,7 +225,7 @@ class Parts:
             index = self.text_index
             if index.commit_number == self.store.content_commit():
                 return index
-            if self._ingesting or self.read_only:
+            if self._ingesting or (self.read_only and self._index_folder is not None):
                 warn("index_behind", "what was written last is not in the search index yet")
                 return index
             with self._index_lock:

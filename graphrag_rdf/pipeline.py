@@ -252,17 +252,20 @@ class Pipeline:
 def _as_stored(
     recorder: TraceRecorder, *runs: Iterable[GraphRagResponse | None]
 ) -> Iterator[GraphRagResponse]:
-    """Messages in their order, each once what it tells is stored; what comes next is worked out meanwhile.
+    """Messages in their order, each once what it tells is stored. What comes next is worked out meanwhile,
+    not before the first is told: whoever waits sees that something is under way.
 
     Args:
         runs: a None among the messages says that a wait may come, before which all must be told.
     """
     held: deque[GraphRagResponse] = deque()
+    first = True
     try:
         for message in chain.from_iterable(runs):
             if message is not None:
                 held.append(message)
-            patient = message is not None and message.message_type == "explain"
+            patient = message is not None and message.message_type == "explain" and not first
+            first = False
             while held and (not patient or recorder.is_written(held[0])):
                 yield recorder.written(held.popleft())
     except Exception:

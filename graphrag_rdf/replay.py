@@ -9,16 +9,18 @@ store would give.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
 from graphrag_rdf.ingest.names import settle
+from graphrag_rdf.ingest.needed import NeededParts
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.pipeline import AUTO
 from graphrag_rdf.rdf import iris
@@ -33,7 +35,44 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.config import Settings
+    from graphrag_rdf.index.text import TextIndex
+    from graphrag_rdf.pipeline import Pipeline
+    from graphrag_rdf.trace.messages import GraphRagResponse
+
+
+class Answering(NeededParts, Protocol):
+    """An `Engine`, as far as questions are asked of it again."""
+
+    @property
+    def text_index(self) -> TextIndex:
+        """The index of words."""
+
+    def ask(
+        self,
+        question: str,
+        pipeline: str,
+        *,
+        settings: Mapping[str, str],
+        include: Sequence[str],
+        exclude: Sequence[str],
+        cache: bool,
+        session: str | None,
+    ) -> Iterator[GraphRagResponse]:
+        """See `Engine.ask`."""
+
+    def pipeline(self, name: str) -> Pipeline:
+        """See `Engine.pipeline`."""
+
+    def over(self, store: Store, librarian: Librarian, settings: Settings, place: StoreFolder | None) -> Self:
+        """See `Engine.over`."""
+
+    def close(self) -> None:
+        """Let go of the store and its indexes."""
+
+
+Write: TypeAlias = Callable[[Callable[[], object]], None]
+"""Runs something while nobody writes to the store, and returns when it is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +147,14 @@ class Without:
         }
 
 
-def replay(engine: Engine, name: str, *, model: str | None = None, stored: bool = False) -> Replay:
+def at_once(work: Callable[[], object]) -> None:
+    """Of a store that nobody else writes to."""
+    work()
+
+
+def replay(
+    engine: Answering, name: str, *, model: str | None = None, stored: bool = False, alone: Write = at_once
+) -> Replay:
     """Ask the question of a trace again, with its pipeline, parameters, entities and model.
 
     An answer that was given again is asked for as it was the first time. Kept answers are not taken.
@@ -117,6 +163,7 @@ def replay(engine: Engine, name: str, *, model: str | None = None, stored: bool 
         name: see `find_trace`.
         model: another one; `none` for none.
         stored: leave the trace of the new run in the store.
+        alone: how the copy is made while others write.
 
     Raises:
         UsageError: when there is no such trace, or its question was erased.
@@ -132,13 +179,13 @@ def replay(engine: Engine, name: str, *, model: str | None = None, stored: bool 
             if "text_index" in again.__dict__:
                 again.text_index.close()
     else:
-        with _copy(engine, before, model) as copied:
+        with _copy(engine, before, model, alone) as copied:
             after = _ask(copied, before)
     return Replay(before, after, differences(before, after), stored)
 
 
 def ask_without(
-    engine: Engine,
+    engine: Answering,
     name: str,
     *,
     facts: Sequence[tuple[str, str, str]] = (),
@@ -146,11 +193,12 @@ def ask_without(
     sources: Sequence[str] = (),
     with_sentences: bool = False,
     model: str | None = None,
+    alone: Write = at_once,
 ) -> Without:
     """Ask the question of a trace as if something were not there, and, to compare, as things are.
 
     Args:
-        name, model: as of `replay`.
+        name, model, alone: as of `replay`.
         facts: each three terms or labels.
         documents: by IRI, identity, path or title.
         sources: IRIs of chunks; imported files, or corrections by hand, by IRI or name.
@@ -163,7 +211,7 @@ def ask_without(
     if not (facts or documents or sources):
         raise UsageError("it is not said what shall not be there", hint="give --fact, --document or --source")
     trace = _asked(engine, name)
-    with _copy(engine, trace, model) as copied:
+    with _copy(engine, trace, model, alone) as copied:
         before = _ask(copied, trace)
         taken = [
             *_without_facts(copied, facts, with_sentences=with_sentences),
@@ -177,7 +225,7 @@ def ask_without(
 # --- the question --------------------------------------------------------------------------------
 
 
-def _asked(engine: Engine, name: str) -> Trace:
+def _asked(engine: Answering, name: str) -> Trace:
     """The trace that a name means or, of an answer that was given again, that of the first time."""
     store = engine.store
     trace = read_trace(store, find_trace(store, name), engine.librarian)
@@ -189,7 +237,7 @@ def _asked(engine: Engine, name: str) -> Trace:
     return trace
 
 
-def _ask(engine: Engine, trace: Trace) -> Trace:
+def _ask(engine: Answering, trace: Trace) -> Trace:
     assert trace.kind is not None  # noqa: S101 - see _asked
     messages = engine.ask(
         trace.question,
@@ -211,7 +259,7 @@ def _ask(engine: Engine, trace: Trace) -> Trace:
     return read_trace(engine.store, session, engine.librarian)
 
 
-def _settings(engine: Engine, trace: Trace) -> dict[str, str]:
+def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
     """Of the recorded parameters those that are otherwise in the pipeline now, as text; what it has no more
     shows as a difference.
 
@@ -250,25 +298,20 @@ class _Above(Librarian):
 
 
 @contextmanager
-def _copy(engine: Engine, trace: Trace, model: str | None) -> Iterator[Engine]:
+def _copy(engine: Answering, trace: Trace, model: str | None, alone: Write) -> Iterator[Answering]:
     """A copy of a store, to be changed at will; its librarian reads that of the store."""
     librarian = _Above(engine.librarian)
     if engine.place is None or not isinstance(engine.store, EmbeddedStore):
         memory = EmbeddedStore(engine.store.templates)
-        memory.bulk_add(engine.store.quads())
-        with _engine(engine, trace, model, memory, librarian, None) as copied:
+        alone(lambda: memory.bulk_add(engine.store.quads()))
+        with closing(_engine(engine, trace, model, memory, librarian, None)) as copied:
             yield copied
         return
-    engine.indexer.recover()
-    engine.indexer.flush(final=True)
     place = StoreFolder(engine.place.snapshots / f"copy-{iris.new_uuid()}")
     try:
-        place.root.mkdir(parents=True)
-        engine.store.snapshot(place.database)
-        if engine.place.index.exists():
-            shutil.copytree(engine.place.index, place.index)
+        alone(lambda: _copy_files(engine, place))
         store = EmbeddedStore(engine.store.templates, place.database)
-        with _engine(engine, trace, model, store, librarian, place) as copied:
+        with closing(_engine(engine, trace, model, store, librarian, place)) as copied:
             yield copied
     finally:
         shutil.rmtree(place.root, ignore_errors=True)
@@ -276,43 +319,53 @@ def _copy(engine: Engine, trace: Trace, model: str | None) -> Iterator[Engine]:
             engine.place.snapshots.rmdir()
 
 
+def _copy_files(engine: Answering, place: StoreFolder) -> None:
+    assert engine.place is not None and isinstance(engine.store, EmbeddedStore)  # noqa: S101, PT018 - see _copy
+    engine.indexer.recover()
+    engine.indexer.flush(final=True)
+    place.root.mkdir(parents=True)
+    engine.store.snapshot(place.database)
+    if engine.place.index.exists():
+        shutil.copytree(engine.place.index, place.index)
+
+
 def _engine(
-    engine: Engine,
+    engine: Answering,
     trace: Trace,
     model: str | None,
     store: Store,
     librarian: Librarian,
     place: StoreFolder | None,
-) -> Engine:
+) -> Answering:
     """An engine that asks the model of a trace, or another one."""
     asked = trace.model if model is None else model
     llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
     settings = engine.settings.model_copy(update={"llm": llm})
-    return type(engine)(store, librarian, settings, place)
+    return engine.over(store, librarian, settings, place)
 
 
 # --- what shall not be there ---------------------------------------------------------------------
 
 
 def _without_facts(
-    engine: Engine, facts: Sequence[tuple[str, str, str]], *, with_sentences: bool
+    engine: Answering, facts: Sequence[tuple[str, str, str]], *, with_sentences: bool
 ) -> Iterator[str]:
     for fact in facts:
-        done = engine.facts.remove(*fact, with_sentences=with_sentences)
+        done = Facts(engine).remove(*fact, with_sentences=with_sentences)
         if not done.facts:
             raise UsageError(f"({', '.join(fact)}) does not hold anyway", hint="graphrag-rdf facts list")
         beside = f" and {len(done.sentences)} sentences" if with_sentences else ""
         yield f"fact ({', '.join(fact)}){beside}"
 
 
-def _without_documents(engine: Engine, names: Sequence[str]) -> Iterator[str]:
+def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]:
     if names:
         documents = find_documents(engine.store, names)
         retire_documents(engine.store, documents, engine.indexer)
         yield from (f"document {document.value}" for document in documents)
 
 
-def _without_source(engine: Engine, name: str) -> str:
+def _without_source(engine: Answering, name: str) -> str:
     """Take out a chunk, or what was drawn from an imported file or a correction."""
     store = engine.store
     try:

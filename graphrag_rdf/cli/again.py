@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, FAILED
+from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import open_engine, refuse, server_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.trace.difference import Difference
@@ -24,27 +26,39 @@ _model_option = click.option(
 @click.command(
     "replay",
     cls=Command,
-    examples=["graphrag-rdf trace replay last", "graphrag-rdf trace replay 3fa9 --format json"],
+    examples=[
+        "graphrag-rdf trace replay last",
+        "graphrag-rdf trace replay 3fa9 --format json",
+        "graphrag-rdf trace replay last --server http://127.0.0.1:7878",
+    ],
 )
 @click.argument("trace")
 @_model_option
 @click.option("--trace", "stored", is_flag=True, help="Leave a trace of the new run in the store.")
+@server_options
 @format_option()
-def replay_command(trace: str, model: str | None, stored: bool, form: str) -> int:
+def replay_command(
+    trace: str, model: str | None, stored: bool, server: str | None, token_file: Path | None, form: str
+) -> int:
     """Ask the question of a trace again, with its pipeline, parameters and model; exit code 1 if it differs.
 
     It is asked of a copy, so no trace is left unless asked for; kept answers of models are not taken.
     """
-    with open_engine() as engine:
-        done = engine.replay(trace, model=model, stored=stored)
-    if form == "json":
-        output.write_json(done.as_json())
+    client = server_of(server, token_file)
+    if client is not None:
+        refuse({"model": model, "trace": stored})
+        done = client.replay(trace)
     else:
-        show_differences(done.differences)
-        say("the same was found and answered" if done.same else "it came out otherwise")
-        if done.kept:
-            output.note(f"the new run: {done.after.iri}")
-    return DONE if done.same else FAILED
+        with open_engine() as engine:
+            done = engine.replay(trace, model=model, stored=stored).as_json()
+    if form == "json":
+        output.write_json(done)
+    else:
+        show_differences(_differences(done["differences"]))
+        say("the same was found and answered" if done["same"] else "it came out otherwise")
+        if done["replayed"]:
+            output.note(f"the new run: {done['replayed']}")
+    return DONE if done["same"] else FAILED
 
 
 @click.command(
@@ -71,6 +85,7 @@ def replay_command(trace: str, model: str | None, stored: bool, form: str) -> in
     "--source", "sources", multiple=True, metavar="SOURCE", help="Nor this chunk, or imported file."
 )
 @_model_option
+@server_options
 @format_option()
 def ask_without_command(
     trace: str,
@@ -79,6 +94,8 @@ def ask_without_command(
     documents: tuple[str, ...],
     sources: tuple[str, ...],
     model: str | None,
+    server: str | None,
+    token_file: Path | None,
     form: str,
 ) -> None:
     """Ask the question of a trace as if a fact, document or source were not there, and tell what differs.
@@ -86,26 +103,37 @@ def ask_without_command(
     It is taken out of a copy of the store, in which the question is asked with it and without it; the store
     stays as it is.
     """
-    with open_engine() as engine:
-        done = engine.ask_without(
-            trace,
-            facts=facts,
-            documents=documents,
-            sources=sources,
-            with_sentences=with_sentences,
-            model=model,
-        )
+    what: dict[str, Any] = {
+        "facts": facts,
+        "documents": documents,
+        "sources": sources,
+        "with_sentences": with_sentences,
+    }
+    client = server_of(server, token_file)
+    if client is not None:
+        refuse({"model": model})
+        done = client.ask_without(trace, **what)
+    else:
+        with open_engine() as engine:
+            done = engine.ask_without(trace, **what, model=model).as_json()
     if form == "json":
-        output.write_json(done.as_json())
+        output.write_json(done)
         return
-    for what in done.taken:
-        say(one_line(f"without {what}:"))
-    say(output.wrapped(done.after.answer or "(no answer)", indent="  ", first="  "))
+    for taken in done["without"]:
+        say(one_line(f"without {taken}:"))
+    say(output.wrapped(done["answer_without"] or "(no answer)", indent="  ", first="  "))
     say()
-    say("the answer is another one" if done.changed else "the answer is the same")
-    show_differences(done.differences)
-    if done.since:
+    say("the answer is another one" if done["changed"] else "the answer is the same")
+    show_differences(_differences(done["differences"]))
+    if done["since_the_trace"]:
         output.note("the store, or the program, has changed since the trace: trace replay tells what differs")
+
+
+def _differences(told: Iterable[Mapping[str, Any]]) -> Iterable[Difference]:
+    """What differs, from JSON."""
+    from graphrag_rdf.trace.difference import Difference
+
+    return [Difference(**one) for one in told]
 
 
 def show_differences(found: Iterable[Difference]) -> None:

@@ -24,11 +24,11 @@ from graphrag_rdf.cli.options import (
     set_option,
 )
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
-from graphrag_rdf.cli.session import client_of, load, open_engine
+from graphrag_rdf.cli.session import open_engine, refuse, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import ClientSection
+    from graphrag_rdf.client import Client
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -109,12 +109,10 @@ def _answering(
     question: str, server: str | None, token_file: Path | None, options: Mapping[str, Any]
 ) -> Iterator[tuple[Messages, Explained]]:
     """The messages of a run, in this process or on a server, and what shows a trace as text."""
-    client = load({"client.server": server, "client.token_file": token_file}).settings.client
-    if client.server is None and token_file is not None:
-        raise UsageError("a token is for a server", hint="name it with --server URL")
-    if client.server is not None:
+    client = server_of(server, token_file)
+    if client is not None:
         with closing(_remote(question, client, options)) as messages:
-            yield messages, client_of(client).trace_text
+            yield messages, client.trace_text
         return
     with _opened(question, options) as engine, closing(_local(engine, question, options)) as messages:
         yield messages, lambda session: _trace_text(engine, session)  # closed before the store is
@@ -171,14 +169,12 @@ _NOT_OVER_HTTP = (
 )
 
 
-def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) -> Messages:
+def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messages:
     """Ask the server; what is for it alone to choose is refused, not left out."""
     from graphrag_rdf.client import NUMBERS, Question
 
     numbers: dict[str, int] = {}
-    for name in _NOT_OVER_HTTP:
-        if options[name]:
-            raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who asks it")
+    refuse({name: options[name] for name in _NOT_OVER_HTTP})
     for key, text in _steps(options).items():
         if key not in NUMBERS:
             raise UsageError(f"{key} cannot be set over HTTP", hint=f"what can: {', '.join(NUMBERS)}")
@@ -186,7 +182,7 @@ def _remote(question: str, settings: ClientSection, options: Mapping[str, Any]) 
             raise UsageError(f"{key}: {text!r} is not a whole number")
         numbers[NUMBERS[key]] = int(text)
     named = {name: options[name] for name in ("pipeline", "include", "exclude", "session")}
-    return client_of(settings).ask(Question(question.strip(), numbers=numbers, **named))
+    return client.ask(Question(question.strip(), numbers=numbers, **named))
 
 
 def _stream_messages(messages: Iterable[GraphRagResponse]) -> int:

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar, cast
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import format_option, one_line, say
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError
 
-if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.fact_edits import Edited
-    from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
-
+Fact: TypeAlias = tuple[str, str, str]
+"""Terms or labels."""
+_PLACES = ("subject", "predicate", "object")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -25,6 +26,7 @@ def _fact(command: F) -> F:
     """A fact, and how it is decided about."""
     for wrap in (
         format_option(),
+        server_options,
         click.option("--dry-run", is_flag=True, help="Say what would be decided; decide nothing."),
         click.option("--undo", is_flag=True, help="Take back what was decided about this fact."),
         click.option(
@@ -62,21 +64,25 @@ def facts_command() -> None:
     examples=[
         'graphrag-rdf facts remove "Ada Lovelace" "was born in" Paris --reason "misread" --by "R. Tennant"',
         'graphrag-rdf facts remove --undo "Ada Lovelace" "was born in" Paris',
+        'graphrag-rdf facts remove --server http://127.0.0.1:7878 Petrel "sank on" 1911-11-14',
     ],
 )
 @_fact
 def remove(
-    subject_: str, predicate_: str, object_: str, undo: bool, dry_run: bool, form: str, **how: Any
+    subject_: str,
+    predicate_: str,
+    object_: str,
+    undo: bool,
+    dry_run: bool,
+    server: str | None,
+    token_file: Path | None,
+    form: str,
+    **how: Any,
 ) -> None:
     """Decide that a fact, given in labels or N-Triples terms, does not hold."""
     named = subject_, predicate_, object_
-    with open_engine() as engine:
-        if undo:
-            _nothing_beside_undo(how)
-            done = engine.facts.undo_about(*named, dry_run=dry_run)
-        else:
-            done = engine.facts.remove(*named, dry_run=dry_run, **how)
-        _print(engine, done, form, dry_run=dry_run, none="it was removed before")
+    done = _decided(named, how, server, token_file, undo=undo, dry_run=dry_run)
+    _print(done, form, dry_run=dry_run, none="it was removed before")
 
 
 @facts_command.command(
@@ -92,7 +98,15 @@ def remove(
 @click.option("--object", "object", metavar="NEW", help="The object instead.")
 @_fact
 def correct(
-    subject_: str, predicate_: str, object_: str, undo: bool, dry_run: bool, form: str, **how: Any
+    subject_: str,
+    predicate_: str,
+    object_: str,
+    undo: bool,
+    dry_run: bool,
+    server: str | None,
+    token_file: Path | None,
+    form: str,
+    **how: Any,
 ) -> None:
     """Decide that another fact holds in the place of one.
 
@@ -100,47 +114,83 @@ def correct(
     of a date or number another one is taken.
     """
     named = subject_, predicate_, object_
-    if not undo and not any(how[name] is not None for name in ("subject", "predicate", "object")):
+    if not undo and not any(how[name] is not None for name in _PLACES):
         raise UsageError(
             "it is not said what holds instead", hint="give --object, --subject or --predicate; or --undo"
         )
-    with open_engine() as engine:
+    instead = {name: how.pop(name) for name in _PLACES}
+    done = _decided(named, how, server, token_file, undo=undo, dry_run=dry_run, instead=instead)
+    _print(done, form, dry_run=dry_run)
+
+
+def _decided(
+    named: Fact,
+    how: dict[str, Any],
+    server: str | None,
+    token_file: Path | None,
+    *,
+    undo: bool,
+    dry_run: bool,
+    instead: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """What was decided about a fact, or taken back, here or on a server."""
+    if undo:
+        _nothing_beside_undo({**how, **(instead or {})})
+    client = server_of(server, token_file)
+    if client is not None:
         if undo:
-            _nothing_beside_undo(how)
-            done = engine.facts.undo_about(*named, dry_run=dry_run)
+            return client.undo_about(named, dry_run=dry_run)
+        return client.decide(named, instead, dry_run=dry_run, **how)
+    with open_engine() as engine:
+        facts = engine.facts
+        if undo:
+            done = facts.undo_about(*named, dry_run=dry_run)
+        elif instead is None:
+            done = facts.remove(*named, dry_run=dry_run, **how)
         else:
-            done = engine.facts.correct(*named, dry_run=dry_run, **how)
-        _print(engine, done, form, dry_run=dry_run)
+            done = facts.correct(*named, dry_run=dry_run, **{**instead, **how})
+        return cast("dict[str, Any]", facts.as_json(done))
 
 
 @facts_command.command("list", examples=["graphrag-rdf facts list --format json"])
 @click.option("--all", "every", is_flag=True, help="Also those that were taken back.")
+@server_options
 @format_option("text", "json", "jsonl")
-def list_(every: bool, form: str) -> None:
+def list_(every: bool, server: str | None, token_file: Path | None, form: str) -> None:
     """List what was decided about facts, in order."""
-    with open_engine() as engine:
-        found = engine.facts.decisions(every=every)
-        items = [decision.as_json() for decision in found]
-        if form == "json":
-            output.write_json(items)
-        elif form == "jsonl":
-            output.write_jsonl(items)
-        elif not found:
-            say("nothing was decided")
-        else:
-            for decision in found:
-                say(_told(engine, decision))
+    client = server_of(server, token_file)
+    if client is not None:
+        items = client.decisions(every=every)
+    else:
+        with open_engine() as engine:
+            items = engine.facts.as_json(engine.facts.decisions(every=every))
+    if form == "json":
+        output.write_json(items)
+    elif form == "jsonl":
+        output.write_jsonl(items)
+    elif not items:
+        say("nothing was decided")
+    else:
+        for decision in items:
+            say(_told(decision))
 
 
 @facts_command.command("undo", examples=["graphrag-rdf facts undo urn:graphrag-rdf:removal:…"])
 @click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Say what would hold again; take nothing back.")
+@server_options
 @format_option()
-def undo_(iris: tuple[str, ...], dry_run: bool, form: str) -> None:
+def undo_(
+    iris: tuple[str, ...], dry_run: bool, server: str | None, token_file: Path | None, form: str
+) -> None:
     """Take decisions back, named by IRI; facts hold as before, and the decisions stay on record."""
-    with open_engine() as engine:
-        done = engine.facts.undo(iris, dry_run=dry_run)
-        _print(engine, done, form, dry_run=dry_run)
+    client = server_of(server, token_file)
+    if client is not None:
+        done = client.undo(iris, dry_run=dry_run)
+    else:
+        with open_engine() as engine:
+            done = engine.facts.as_json(engine.facts.undo(iris, dry_run=dry_run))
+    _print(done, form, dry_run=dry_run)
 
 
 def _nothing_beside_undo(how: dict[str, Any]) -> None:
@@ -149,42 +199,43 @@ def _nothing_beside_undo(how: dict[str, Any]) -> None:
         raise UsageError(f"--undo goes without --{given[0].replace('_', '-')}")
 
 
-def _print(engine: Engine, done: Edited, form: str, *, dry_run: bool, none: str = "") -> None:
+def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") -> None:
     if form == "json":
-        output.write_json({"dry_run": dry_run, **done.as_json()})
+        output.write_json({"dry_run": dry_run, **done})
         return
-    if not done.decisions:
+    if not done["decisions"]:
         say(none)
     if dry_run:
         say("nothing was written; it would be:")
-    for decision in done.decisions:
-        say(_told(engine, decision))
-    for fact in done.facts:
-        say(f"  holds no more: {_words(engine, fact)}")
-    for fact in done.asserted:
-        say(f"  holds: {_words(engine, fact)}")
-    standing = [decision for decision in done.decisions if decision.undone is None]
-    if done.also:
-        said = "; ".join(_words(engine, fact) for fact in done.also)
-        output.note(f"still said of what is one with it: {said}")
-    if done.sentences and not all(decision.with_sentences for decision in standing):
-        count = len(done.sentences)
+    for decision in done["decisions"]:
+        say(_told(decision))
+    for fact in done["retracted"]:
+        say(f"  holds no more: {_words(fact)}")
+    for fact in done["asserted"]:
+        say(f"  holds: {_words(fact)}")
+    standing = [decision for decision in done["decisions"] if decision["undone"] is None]
+    if done["also"]:
+        output.note(f"still said of what is one with it: {'; '.join(map(_words, done['also']))}")
+    if done["sentences"] and not all(decision["with_sentences"] for decision in standing):
+        count = len(done["sentences"])
         which = "the sentence that it was" if count == 1 else f"the {count} sentences that it was"
         output.note(f"questions still use {which} quoted from; --with-sentences leaves out wrong texts too")
 
 
-def _told(engine: Engine, decision: FactDecision) -> str:
-    about = _words(engine, decision.fact)
-    if decision.instead is not None:
-        about += f" → {_words(engine, decision.instead)}"
-    moment = f"{decision.made:%Y-%m-%d %H:%M}"
-    back = f", taken back {decision.undone:%Y-%m-%d %H:%M}" if decision.undone else ""
-    why = f": {decision.reason}" if decision.reason else ""
-    return one_line(f"{decision.iri.value} {decision.label}, {moment}{back}{why} · {about}")
+def _told(decision: dict[str, Any]) -> str:
+    about = _words(decision["fact"])
+    if decision["instead"] is not None:
+        about += f" → {_words(decision['instead'])}"
+    back = f", taken back {_minute(decision['undone'])}" if decision["undone"] else ""
+    why = f": {decision['reason']}" if decision["reason"] else ""
+    return one_line(
+        f"{decision['iri']} {decision['label']}, {_minute(decision['made'])}{back}{why} · {about}"
+    )
 
 
-def _words(engine: Engine, fact: Statement) -> str:
-    from graphrag_rdf.trace.labels import label_of, read_labels
+def _minute(moment: str) -> str:
+    return f"{datetime.fromisoformat(moment):%Y-%m-%d %H:%M}"
 
-    labels = read_labels(engine.store, fact)
-    return one_line(f"({', '.join(label_of(term, labels) for term in fact)})")
+
+def _words(fact: dict[str, str]) -> str:
+    return one_line(f"({', '.join(fact[name] for name in ('s_label', 'p_label', 'o_label'))})")

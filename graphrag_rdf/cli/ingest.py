@@ -13,8 +13,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option, server_options
 from graphrag_rdf.cli.output import format_option, pairs, say
-from graphrag_rdf.cli.send import refuse
-from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine
+from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.cli.summary import counts, outcome, usage
 from graphrag_rdf.errors import StoreMissingError, UsageError
 
@@ -78,7 +77,7 @@ def ingest_command(
     overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides["relations.build"] = relations
     settings = load(overrides).settings
-    _require_documents(paths, settings, sync=sync)
+    require_documents(paths, settings, sync=sync)
     if dry_run:
         return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, form=form)
     from graphrag_rdf.cli.progress import IngestProgress
@@ -102,7 +101,7 @@ def _send(paths: Sequence[str], settings: Settings, form: str) -> int:
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.cli.send import send_documents
 
-    found = _require_documents(paths, settings, sync=False)
+    found = require_documents(paths, settings)
     with IngestProgress() as progress:
         report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
     if form == "json":
@@ -112,19 +111,21 @@ def _send(paths: Sequence[str], settings: Settings, form: str) -> int:
     return outcome(report.stopped, failed=bool(report.failures))
 
 
-def _require_documents(paths: Sequence[str], settings: Settings, *, sync: bool) -> Discovery:
+def require_documents(paths: Sequence[str], settings: Settings, *, sync: bool = False) -> Discovery:
     """What there is to read. Refuses a request that names nothing, before a store is made for it."""
     from graphrag_rdf.documents.discover import discover
+    from graphrag_rdf.store.folder import is_store
 
-    found = discover(paths, exclude=[Path(settings.store)])
+    found = discover(paths, exclude=[Path(settings.store)], is_store=is_store)
     if found.sources or (sync and not found.errors):
         return found
     if found.errors:
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
     from graphrag_rdf.documents.readers import SUPPORTED
 
+    left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
     raise UsageError(
-        f"no document was found in {', '.join(paths)}",
+        f"no document was found in {', '.join(paths)}{left_out}",
         hint=f"readable are {' '.join(sorted(SUPPORTED))}",
     )
 

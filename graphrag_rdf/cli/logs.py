@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from typing import ClassVar
 
 import click
@@ -21,9 +22,19 @@ class _Terminal(logging.Handler):
         try:
             level = styled(f"{record.levelname.lower()}:", fg=self.colours.get(record.levelno), err=True)
             where = f"{record.name}: " if self.level <= logging.DEBUG else ""
-            click.echo(f"{level} {where}{safe(record.getMessage())}", err=True)
+            click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
         except (OSError, ValueError):  # stderr is gone: there is nobody to tell
             return
+
+
+def _fault(record: logging.LogRecord) -> str:
+    """Where a fault of the program's own came from, for whoever runs a server; other errors are in words."""
+    if record.exc_info is None or record.exc_info[1] is None:
+        return ""
+    from graphrag_rdf.cli.output import safe
+
+    lines = "".join(traceback.format_exception(record.exc_info[1])).splitlines()
+    return "".join(f"\n    {safe(line)}" for line in lines)
 
 
 def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.errors import DocumentError, UsageError
+from graphrag_rdf.errors import DocumentError
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -75,14 +75,3 @@ def merged(one: Any, other: Any) -> Any:
     if isinstance(one, int | float) and isinstance(other, int | float):
         return one + other
     return [*one, *(item for item in other if item not in one)] if isinstance(one, list) else other
-
-
-def refuse(options: dict[str, object]) -> None:
-    """Refuse what is for the server alone to choose.
-
-    Raises:
-        UsageError: when one of the options is given.
-    """
-    for name, value in options.items():
-        if value:
-            raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who sends")

@@ -16,6 +16,7 @@ from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import ServerSection
+    from graphrag_rdf.engine import Engine
 
 _ROLES = ("nothing", "read", "write", "admin")
 
@@ -25,6 +26,7 @@ _ROLES = ("nothing", "read", "write", "admin")
     examples=[
         "graphrag-rdf serve",
         "graphrag-rdf serve --port 8080 --token-file tokens.txt --cors https://app.example.org",
+        "graphrag-rdf --store http://127.0.0.1:7879 serve",
         "curl --data-urlencode 'query=SELECT * { ?s ?p ?o } LIMIT 5' localhost:7878/sparql",
     ],
 )
@@ -71,6 +73,7 @@ def serve_command(
     """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask, tools at /mcp.
 
     Only this computer can reach it unless --host says otherwise. Reading is open, writing needs a token.
+    Queries of a store behind an endpoint (--store URL) are passed on to that, within this server's limits.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     overrides = {
@@ -85,13 +88,30 @@ def serve_command(
         "server.cors": list(cors) or None,
         "server.ingest_folder": allow_ingest,
     }
-    from graphrag_rdf.server.run import serve
+    from graphrag_rdf.server.run import leave, serve
 
     _warn_of_writers(load(overrides).settings.server, read_only=read_only)
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
+        _tell_of_endpoint(engine)
         if not engine.store.ask("system/has-content"):
             output.note("the store is empty; send documents with: graphrag-rdf ingest --server URL …")
         serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; Ctrl-C ends it"))
+    leave()
+
+
+def _tell_of_endpoint(engine: Engine) -> None:
+    """Say what is otherwise where the store is behind an endpoint."""
+    from graphrag_rdf.errors import without_credentials
+    from graphrag_rdf.store.remote import RemoteStore
+
+    store = engine.store
+    if not isinstance(store, RemoteStore):
+        return
+    dialect = "" if store.renderer.dialect == "rdf12" else f" (triple terms: {store.renderer.dialect})"
+    output.note(
+        f"the store is at {without_credentials(store.endpoint.addresses.query)}{dialect}: queries of clients "
+        "run there, and see all that it shows to this server; no snapshots, no reader processes, no ETags"
+    )
 
 
 def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:

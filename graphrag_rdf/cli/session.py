@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from graphrag_rdf.cli import common
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.client import Client
@@ -55,7 +57,14 @@ def open_engine(
         _require_collection(Path(settings.store), settings.collection)
     from graphrag_rdf.engine import Engine
 
-    return Engine.open(config=loaded, create=create, read_only=read_only)
+    try:
+        return Engine.open(config=loaded, create=create, read_only=read_only)
+    except StoreLockedError as error:
+        command = click.get_current_context().command
+        if error.server is None or not any(option.name == "server" for option in command.params):
+            raise
+        hint = f"it is served: say the same with --server {error.server}"
+        raise StoreLockedError(error.message, hint, error.server) from error
 
 
 def _require_collection(store: Path, name: str) -> None:
@@ -69,6 +78,32 @@ def _require_collection(store: Path, name: str) -> None:
         raise UsageError(
             f"there is no collection {name!r} in {store}", hint=f"known: {', '.join(known)}; see --collection"
         )
+
+
+def server_of(server: str | None, token_file: Path | None) -> Client | None:
+    """What speaks to the server that the options `--server` and `--token-file`, or the settings, name; None
+    where it is a store of this computer.
+
+    Raises:
+        UsageError: as `client_of`; when there is a file with a token, and no server.
+    """
+    settings = load({"client.server": server, "client.token_file": token_file}).settings.client
+    if settings.server is not None:
+        return client_of(settings)
+    if token_file is not None:
+        raise UsageError("a token is for a server", hint="name it with --server URL")
+    return None
+
+
+def refuse(options: Mapping[str, object]) -> None:
+    """Refuse what is for the server alone to choose.
+
+    Raises:
+        UsageError: when one of the options is given.
+    """
+    for name, value in options.items():
+        if value:
+            raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who asks it")
 
 
 def client_of(settings: ClientSection) -> Client:

@@ -1,4 +1,4 @@
-"""`tune`: learn parameters from marks or from an evaluation set."""
+"""`tune`: learn parameters from marks or from an evaluation set; for prompts see `tune_prompts`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from graphrag_rdf.cli.options import embedding_option
 from graphrag_rdf.cli.output import format_option, note, safe, say
 from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.tune_prompts import prompts
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
     from graphrag_rdf.tuning.weights import Weights
 
 
-@click.group(cls=Group, examples=["graphrag-rdf tune weights"])
+@click.group(cls=Group, examples=["graphrag-rdf tune weights", "graphrag-rdf tune prompts documents/"])
 def tune_command() -> None:
-    """Learn parameters from what was marked as helpful or wrong, or from an evaluation set."""
+    """Learn parameters from what was marked as helpful or wrong; fit the extraction prompt to documents."""
+
+
+tune_command.add_command(prompts)
 
 
 @tune_command.command(

@@ -25,6 +25,9 @@ _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\r\n\f]*(?:\r\n|\n|\r)")
 _MARKED_HEADING = re.compile(r"#{1,6}[ \t]")
 _NO_HEADING_END = ".!?…:;,。！？"
 _LONGEST_HEADING = 100
+_AT_ONCE = (
+    1 << 16
+)  # characters, or 32 passages: the time of the splitter grows with the square of what it is given
 
 Measure = Callable[[int, int], int]
 
@@ -158,14 +161,25 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
-    """A long sentence in pieces that end where words end."""
+    """A long sentence in pieces that end where words end.
+
+    A very long one is read in windows: the last piece of a window, which its end may have cut, begins the
+    next.
+    """
     start, end = sentence
     from semantic_text_splitter import TextSplitter
 
     splitter = TextSplitter(size) if unit == "characters" else TextSplitter.from_callback(count_tokens, size)
-    for offset, piece in splitter.chunk_indices(text[start:end]):
-        for first, last in _trimmed(piece, 0, len(piece)):  # its idea of white space is not Python's
-            yield start + offset + first, start + offset + last
+    window = max(_AT_ONCE, 32 * size)
+    while start < end:
+        stop = min(start + window, end)
+        found = splitter.chunk_indices(text[start:stop])
+        rest = start + found[-1][0] if stop < end and len(found) > 1 else stop
+        for offset, piece in found:
+            if start + offset < rest:
+                for first, last in _trimmed(piece, 0, len(piece)):  # its idea of white space is not Python's
+                    yield start + offset + first, start + offset + last
+        start = rest
 
 
 def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:

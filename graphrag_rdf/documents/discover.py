@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,11 @@ from graphrag_rdf.documents.readers import SUPPORTED
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
+_OF_TOOLS = frozenset({"node_modules"})
+"""Folders of what tools have installed: nobody means them who names a folder above."""
+
+
+_STORE = "a store of graphrag-rdf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +49,21 @@ class Discovery:
         sources: each file once, in the order of the arguments, within one by code point.
         skipped: files found in folders or by globs that no reader supports; folders behind symbolic links.
         errors: (argument or path, reason) of what could not be found.
+        left_out: (folder, reason) of those that were not searched although they are not hidden.
     """
 
     sources: tuple[Source, ...]
     skipped: tuple[Path, ...]
     errors: tuple[tuple[str, str], ...]
+    left_out: tuple[tuple[Path, str], ...] = ()
 
 
 class _Collector:
-    def __init__(self, exclude: Sequence[Path], root: Path | None) -> None:
+    def __init__(self, exclude: Sequence[Path], root: Path | None, is_store: Callable[[Path], bool]) -> None:
         self.root = root
+        self.is_store = is_store
+        self.looked_at: set[Path] = set()
+        self.left_out: dict[Path, str] = {}
         self.excluded = [Path(os.path.realpath(path)) for path in exclude]
         self.sources: dict[str, Source] = {}  # by real path
         self.identities: dict[str, Path] = {}
@@ -63,6 +73,16 @@ class _Collector:
     def excludes(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         return any(real == place or place in real.parents for place in self.excluded)
+
+    def passes_over(self, folder: Path) -> bool:
+        """Whether a folder that was not named itself is not searched."""
+        if folder not in self.looked_at:
+            self.looked_at.add(folder)
+            if folder.name in _OF_TOOLS:
+                self.left_out[folder] = "what tools have installed"
+            elif self.is_store(folder):
+                self.left_out[folder] = _STORE
+        return folder in self.left_out
 
     def found(self, path: Path, root: Path) -> None:
         """A file below a folder or matched by a glob."""
@@ -94,23 +114,34 @@ class _Collector:
         self.errors[argument, reason] = None
 
 
+def _no_store(folder: Path) -> bool:
+    del folder
+    return False
+
+
 def discover(
-    arguments: Sequence[str], *, exclude: Sequence[Path] = (), root: Path | None = None
+    arguments: Sequence[str],
+    *,
+    exclude: Sequence[Path] = (),
+    root: Path | None = None,
+    is_store: Callable[[Path], bool] = _no_store,
 ) -> Discovery:
     """Find the documents that files, folders and globs name.
 
-    Folders are searched recursively; hidden files and folders are left out, and so are folders behind
-    symbolic links (symbolic links to files are followed). Globs know `*`, `?`, `[…]` and `**`; what exists
-    under a name with such characters is not a glob. Nothing is raised: what is not there is reported, and
-    the rest goes on.
+    Folders are searched recursively; hidden files and folders are left out, and so are stores, what tools
+    have installed (node_modules), and folders behind symbolic links (symbolic links to files are followed).
+    What is named itself is searched, save stores. Globs know `*`, `?`, `[…]` and `**`; what exists under a
+    name with such characters is not a glob. Nothing is raised: what is not there is reported, and the rest
+    goes on.
 
     Args:
         arguments: as typed.
         exclude: folders never to search, e.g. the store's.
         root: folder by which all documents are named, whatever argument named them; it is absolute and above
             all arguments. None takes the folder that was named.
+        is_store: whether a folder is a store of ours, whose files are no documents.
     """
-    collector = _Collector(exclude, root)
+    collector = _Collector(exclude, root, is_store)
     for argument in arguments:
         path = Path(argument)
         try:
@@ -122,12 +153,20 @@ def discover(
                 _named(path, argument, collector)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             collector.fail(argument, _reason(error, path))
-    return Discovery(tuple(collector.sources.values()), tuple(collector.skipped), tuple(collector.errors))
+    return Discovery(
+        tuple(collector.sources.values()),
+        tuple(collector.skipped),
+        tuple(collector.errors),
+        tuple(collector.left_out.items()),
+    )
 
 
 def _named(path: Path, argument: str, collector: _Collector) -> None:
     mode = path.stat().st_mode
     if stat.S_ISDIR(mode):
+        if collector.is_store(path):  # also of a shell's `*`, so it is no error
+            collector.left_out[path] = _STORE
+            return
         for file in _walk(path, collector):
             collector.found(file, path)
     elif collector.excludes(path):
@@ -152,7 +191,11 @@ def _walk(root: Path, collector: _Collector) -> Iterator[Path]:
         if collector.excludes(here):
             folders.clear()
             continue
-        folders[:] = [folder for folder in folders if not folder.startswith(_HIDDEN)]
+        folders[:] = [
+            folder
+            for folder in folders
+            if not folder.startswith(_HIDDEN) and not collector.passes_over(here / folder)
+        ]
         for folder in folders:
             if (here / folder).is_symlink():
                 collector.skipped[here / folder] = None
@@ -171,11 +214,18 @@ def _glob(path: Path, collector: _Collector) -> None:
         if not any(part.startswith(_HIDDEN) for part in match.relative_to(root).parts)
         and not match.is_dir()
         and not collector.excludes(match)
+        and not _below(match, root, collector, named=set(path.parts))
     }
     if not matches:
         collector.fail(str(path), "matches no file")
     for match in sorted(matches, key=lambda file: file.relative_to(root).as_posix()):
         collector.found(match, root)
+
+
+def _below(match: Path, root: Path, collector: _Collector, *, named: set[str]) -> bool:
+    """Whether a match of a glob is in a folder that is passed over and that the glob does not name."""
+    above = [folder for folder in match.parents if folder.is_relative_to(root) and folder != root]
+    return any(collector.passes_over(folder) for folder in above if folder.name not in named)
 
 
 def _identity(path: Path, root: Path) -> str:

@@ -39,7 +39,8 @@ class Table:
 
     Args:
         names: of its columns, in order; empty if it does not tell them.
-        separator: what stands between two cells: a character, `tables.BARRED` or `tables.LABELLED`.
+        separator: what stands between two cells: a character, `tables.BARRED`, `tables.LABELLED`
+            or `tables.RECORDS`.
         rows: where its rows are in the document's text, in order, without the one that names the columns.
         header: where the names of the columns are, with the line of dashes below them; None if nowhere.
     """
@@ -64,6 +65,7 @@ class ParsedDocument:
         metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
         titled: whether the document gives its title itself; if not, the title is made from its file's name.
         tables: those of which the columns are known, and delimited ones of which they are not; in order.
+        unsaid: spans of the text that are no sentence of it, in order: front matter, brackets around records.
     """
 
     text: str
@@ -75,6 +77,7 @@ class ParsedDocument:
     metadata: tuple[tuple[str, str], ...]
     titled: bool = True
     tables: tuple[Table, ...] = ()
+    unsaid: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

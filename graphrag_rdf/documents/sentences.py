@@ -18,7 +18,7 @@ _CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
 _WIDE_CLOSERS = r"」』）】》〉〕”’\"'"
 _END = re.compile(
     # a full stop or its like, closing quotes and brackets, note marks, then white space
-    rf"([.!?…؟۔]+)((?:[{_CLOSERS}]|\[\d{{1,3}}\]|[ \u00a0\u202f]»(?=\s|\Z))*)(?=\s|\Z)"
+    rf"(?<![.!?…؟۔])([.!?…؟۔]++)((?:[{_CLOSERS}]|\[\d{{1,3}}\]|[ \u00a0\u202f]»(?=\s|\Z))*+)(?=\s|\Z)"
     # scripts that put no space after a sentence
     rf"|[。！？｡．।॥։።။។]+[{_WIDE_CLOSERS}]*"
 )
@@ -27,6 +27,8 @@ _WORD = re.compile(r"[^\W_]+")
 _ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _EMPHASIS_ONLY = re.compile(r"[*_`]*")
 _LONGEST_ABBREVIATION = 24
+_LONGEST_INDENT = 4096
+"""White space before a sentence; behind more of it a number is not known as that of a heading."""
 
 _LINE = re.compile(r"[^\r\n\f]+")
 _SINGLE_BREAKS = frozenset({"\n", "\r\n", "\r"})
@@ -174,10 +176,10 @@ def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], 
         return True
     opening = _OPENERS.match(text, match.end(), block_end)
     next_start = opening.end() if opening else match.end()
-    first, second = text[next_start : next_start + 1], text[next_start + 1 : next_start + 2]
-    if first in ".!?…":  # ". . ."; also the end of the block
+    initial, second = text[next_start : next_start + 1], text[next_start + 1 : next_start + 2]
+    if initial in ".!?…":  # ". . ."; also the end of the block
         return False
-    if first.islower() and not second.isupper():  # but a sentence may begin with "iPhone"
+    if initial.islower() and not second.isupper():  # but a sentence may begin with "iPhone"
         return False
     if marks != "." or not _EMPHASIS_ONLY.fullmatch(match[2]):
         return True
@@ -191,7 +193,9 @@ def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], 
     starts = following.lower() in rules.starters and not (
         len(following) == 1 and text[next_start + 1 : next_start + 2] == "."  # an initial
     )
-    return _stop_ends(token, following, starts, text[start:stop].strip() == token, rules)
+    # a long sentence is not copied for each of its full stops
+    first = stop - start <= _LONGEST_INDENT and text[start:stop].strip() == token
+    return _stop_ends(token, following, starts, first, rules)
 
 
 def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rules) -> bool:

@@ -1,20 +1,21 @@
 """Tables as they stand in a text: where their rows are, and what stands in the cells of a row.
 
 A row is never changed, so its offsets are right by construction: cells are found anew in its characters,
-by the way its table parts them. Three ways are known: a character between cells, which may be quoted (RFC
+by the way its table parts them. Four ways are known: a character between cells, which may be quoted (RFC
 4180); bars around and between them (Markdown, and what readers make of HTML); "name: value; name: value"
-(workbooks).
+(workbooks); keys of JSON objects (`json_rows`).
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 
+from graphrag_rdf.documents.json_rows import items, members
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table
 from graphrag_rdf.documents.sentences import split_sentences
 
@@ -22,6 +23,14 @@ BARRED = " | "
 """Separator of rows with bars around them."""
 LABELLED = "; "
 """Separator of rows in which each value stands behind the name of its column."""
+RECORDS = "{}"
+"""Separator of rows that are objects of JSON."""
+LONGEST_ROW = 1_000_000
+"""Characters of a row: each passage that holds a part of a row looks at all of it."""
+MOST_COLUMNS = 1000
+
+_LONG = 20_000  # characters of a row that is read once for all of its passages
+_LONGEST_MARKED = 1000  # characters of a cell of which Markdown's marks are taken out
 
 _BAR = re.compile(r"(?<!\\)\|")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
@@ -78,8 +87,21 @@ def read_row(row: str, separator: str, names: Sequence[str]) -> tuple[Cell, ...]
     Returns:
         the cells, or None if the row does not fit the columns.
     """
+    if len(row) > _LONG:  # cut into many passages, of which each one asks
+        return _read_long(row, separator, tuple(names))
+    return _read(row, separator, names)
+
+
+@lru_cache(maxsize=2)
+def _read_long(row: str, separator: str, names: tuple[str, ...]) -> tuple[Cell, ...] | None:
+    return _read(row, separator, names)
+
+
+def _read(row: str, separator: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
     if separator == LABELLED:
         return _labelled(row, names)
+    if separator == RECORDS:
+        return _recorded(row, names)
     cells = _barred(row) if separator == BARRED else _delimited(row, separator)
     if not names:
         return cells
@@ -149,6 +171,8 @@ def cell_ends(row: str, separator: str) -> list[int]:
     """Where a row that is too long for a passage may be cut: after each of its cells."""
     if separator == LABELLED:
         ends = [match.end() for match in re.finditer(re.escape(LABELLED), row)]
+    elif separator == RECORDS:
+        ends = [member.whole for member in members(row)]
     elif separator == BARRED:
         ends = [match.end() for match in _BAR.finditer(row)][1:]
     else:
@@ -178,7 +202,10 @@ def _barred(row: str) -> tuple[Cell, ...]:
     cells = []
     for left, right in pairwise(bars):
         cell = _cell(row, left + 1, right)
-        value = _MARKS.sub("", _LINK.sub(r"\1", cell.text)).replace("\\|", "|").strip()
+        value = cell.text
+        if len(value) <= _LONGEST_MARKED:
+            value = _MARKS.sub("", _LINK.sub(r"\1", value))
+        value = value.replace("\\|", "|").strip()
         cells.append(Cell(value, cell.offset, cell.length))
     return tuple(cells)
 
@@ -202,6 +229,30 @@ def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
     return tuple(cells)
 
 
+# --- objects of JSON -----------------------------------------------------------------------------------
+
+
+def _recorded(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
+    """None where the object is cut off; of a key that stands twice the last value counts, as in JSON."""
+    try:
+        found = {member.name: member for member in members(row)}
+    except ValueError:
+        return None
+    cells = {
+        name: Cell(" ".join(member.value.split()), member.start, member.end - member.start)
+        for name, member in found.items()
+    }
+    return tuple(cells.get(name) or Cell("", len(row), 0) for name in names or found)
+
+
+def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
+    """The values of a cell, each as a cell: of a list in a record its items, else the cell itself."""
+    if separator != RECORDS or row[cell.offset : cell.offset + 1] != "[" or cell.text[:1] == "[":
+        return (cell,)
+    found = items(row, cell.offset)
+    return tuple(Cell(" ".join(value.split()), start, end - start) for value, start, end in found)
+
+
 # --- rows in a document and its passages -------------------------------------------------------------
 
 
@@ -213,11 +264,23 @@ def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
     return sorted(spans)
 
 
+def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]:
+    """Tables, with their numbers, that may share a character with a passage: there may be thousands."""
+    end = chunk.offset + len(chunk.text)
+    tables = document.tables
+    first = max(bisect_right(tables, chunk.offset, key=lambda table: table.rows[0][0]) - 1, 0)
+    for number in range(first, len(tables)):
+        table = tables[number]
+        if (table.header or table.rows[0])[0] >= end:
+            return
+        yield number, table
+
+
 def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
     """What a passage holds of the rows of its document's tables, in order."""
     end = chunk.offset + len(chunk.text)
     parts = []
-    for number, table in enumerate(document.tables):
+    for number, table in _near(document, chunk):
         first = max(bisect_right(table.rows, (chunk.offset, 0)) - 1, 0)
         for row_start, row_end in table.rows[first:]:
             if row_start >= end:
@@ -233,21 +296,36 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
 
 
 def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
-    """The sentences of a passage; each row is one, and what only names the columns is none."""
-    if not document.tables:
+    """The sentences of a passage; each row is one; what only names columns, or says nothing, is none."""
+    if not document.tables and not document.unsaid:
         return split_sentences(chunk.text, document.language)
     rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
-    heads = [
-        (start, end)
-        for table in document.tables
-        if table.header
-        for start, end in [(table.header[0] - chunk.offset, table.header[1] - chunk.offset)]
-        if end > 0 and start < len(chunk.text)
-    ]
-    blocks = sorted([*rows, *((max(start, 0), min(end, len(chunk.text))) for start, end in heads)])
-    found = split_sentences(chunk.text, document.language, rows=blocks)
-    kept = [s for s in found if not any(start <= s.offset < end for start, end in heads)]
+    silent = list(_within(chunk, _silent(document, chunk)))
+    found = split_sentences(chunk.text, document.language, rows=sorted([*rows, *silent]))
+    starts = {start for start, _ in silent}
+    kept = [s for s in found if s.offset not in starts]
     return tuple(Sentence(index, s.offset, s.length) for index, s in enumerate(kept))
+
+
+def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
+    """Spans of the document's text that are no sentences: headers, and some that may be in the passage."""
+    yield from (table.header for _, table in _near(document, chunk) if table.header)
+    unsaid = document.unsaid
+    first = max(bisect_right(unsaid, (chunk.offset, 0)) - 1, 0)
+    for number in range(first, len(unsaid)):
+        if unsaid[number][0] >= chunk.offset + len(chunk.text):
+            return
+        yield unsaid[number]
+
+
+def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
+    """What a passage holds of spans, without the blanks around it."""
+    end = chunk.offset + len(chunk.text)
+    for span_start, span_end in spans:
+        start, stop = max(span_start - chunk.offset, 0), min(span_end, end) - chunk.offset
+        if start < stop and (piece := chunk.text[start:stop].strip()):
+            start += chunk.text[start:stop].index(piece)
+            yield start, start + len(piece)
 
 
 def columns_above(document: ParsedDocument, chunk: Chunk) -> tuple[str, ...]:

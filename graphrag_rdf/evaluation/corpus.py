@@ -17,7 +17,7 @@ from graphrag_rdf.extract.evidence import locate_fact
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
-from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
 from graphrag_rdf.ingest.report import IngestReport
@@ -49,6 +49,7 @@ class RecordedComponent:
     key = "recorded/1"
     waits = False
     model: str | None = None
+    asks: AskedPrompt | None = None
 
     def __init__(self, evalset: EvalSet) -> None:
         if evalset.openie is None:

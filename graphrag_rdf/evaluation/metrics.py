@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 _RESAMPLES = 1000
 _SEED = 20240607
@@ -37,3 +38,13 @@ def confidence95(values: Sequence[float]) -> tuple[float, float]:
     generator = random.Random(_SEED)  # noqa: S311 - resampling, not secrecy
     means = sorted(mean(generator.choices(values, k=len(values))) for _ in range(_RESAMPLES))
     return means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES) - 1]
+
+
+def compared(before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
+    """Means of paired values `before` and `after`, and of their `gain`, each with its interval (`…_ci95`)."""
+    gains = [new - old for old, new in zip(before, after, strict=True)]
+    out: dict[str, Any] = {}
+    for name, values in (("before", before), ("after", after), ("gain", gains)):
+        out[name] = round(mean(values), 4)
+        out[f"{name}_ci95"] = [round(end, 4) for end in confidence95(values)]
+    return out

@@ -42,6 +42,18 @@ def read_prompt(path: Path) -> tuple[jinja2.Template, str]:
         ) from error
 
 
+def names_in(source: str) -> set[str]:
+    """The values that a prompt template reads.
+
+    Args:
+        source: of a template that `read_prompt` took.
+    """
+    import jinja2
+    import jinja2.meta
+
+    return jinja2.meta.find_undeclared_variables(jinja2.Environment(autoescape=False).parse(source))  # noqa: S701
+
+
 def fill_prompt(template: jinja2.Template, path: Path, values: Mapping[str, Any], names: str) -> str:
     """A prompt for these values.
 

@@ -8,109 +8,11 @@ gives nothing rather than something wrong: conditions, questions, clauses whose 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from .lexicon import Lexicon
 from .phrases import Item, NounPhrase, VerbGroup, surface
+from .statements import Clause, Description, Reading, Statements, role_of, without_determiner
 from .units import Unit
-
-CONFIDENCE = {
-    "role": 0.9,  # X is the capital of Y
-    "definition": 0.85,  # X is a village
-    "passive": 0.85,  # X was built by Y
-    "apposition": 0.8,  # X, the mayor of Y,
-    "active": 0.8,  # X built Y
-    "complement": 0.75,  # X works for Y
-    "participle": 0.75,  # a bridge built by Y
-    "owner": 0.75,  # X's director Y
-    "adjective": 0.7,  # X is famous for Y
-    "relative": 0.7,  # X, who built Y
-    "object_complement": 0.65,  # X built Y in 1902
-    "life": 0.8,  # X (1871-1930)
-    "title": 0.6,  # the engineer X
-    "later_complement": 0.6,  # X works for Y in Z: is it X or Y that is in Z?
-    "have": 0.75,  # X has a population of 12
-    "infinitive": 0.55,  # X was held to elect Y
-}
-"""How sure each pattern is, before references are resolved."""
-
-_MAX_PREDICATE_OBJECT = 4  # words of an object that may stand inside a predicate
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement of a clause, its parts still phrases.
-
-    Args:
-        subject: a noun phrase, or its units where it is part of one.
-        predicate: in lower case.
-        object: as `subject`.
-        pattern: key of `CONFIDENCE`.
-    """
-
-    subject: NounPhrase | tuple[Unit, ...]
-    predicate: str
-    object: NounPhrase | tuple[Unit, ...]
-    pattern: str
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a phrase says that its subject is.
-
-    Args:
-        subject: as in `Statement`.
-        text: the description, without article.
-        head: its head noun, lower case.
-        stated: whether it is said outright ("X is a Y"), not in passing ("the Y X").
-    """
-
-    subject: NounPhrase | tuple[Unit, ...]
-    text: str
-    head: str
-    stated: bool
-
-
-@dataclass(slots=True)
-class Reading:
-    """All that a sentence says.
-
-    Args:
-        statements: in text order.
-        descriptions: in text order.
-        subjects: noun phrases that clauses are about, in text order.
-    """
-
-    statements: list[Statement] = field(default_factory=list)
-    descriptions: list[Description] = field(default_factory=list)
-    subjects: list[NounPhrase] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Clause:
-    """A verb with what has been read of its clause."""
-
-    subjects: list[NounPhrase]
-    words: str
-    passive: bool
-    copula: bool
-    have: bool
-    pattern: str
-    object: NounPhrase | None = None
-    objects: list[NounPhrase] = field(default_factory=list)
-    adjective: str = ""
-    complements: int = 0
-    closed: bool = False  # after a comma: no more objects
-    open_object: bool = True
-
-    def with_object(self) -> str | None:
-        """The predicate with its object inside, if that is short enough to read well."""
-        if self.object is None:
-            return self.words
-        words = _lowered(_argument(self.object))
-        if len(words.split()) > _MAX_PREDICATE_OBJECT or self.object.kind == "pronoun":
-            return None
-        return f"{self.words} {words}"
 
 
 def read_clauses(items: Sequence[Item], words: Lexicon) -> Reading:
@@ -136,29 +38,17 @@ def _without_brackets(items: Sequence[Item]) -> list[Item]:
     return kept
 
 
-def _role(noun: NounPhrase) -> tuple[Unit, ...]:
-    """`chief engineer` of `the chief engineer of Orrin`."""
-    return noun.units[slice(*noun.core)]
-
-
-def _lowered(units: Sequence[Unit]) -> str:
-    return surface([unit if unit.kind == "P" else replace(unit, text=unit.lower) for unit in units])
-
-
-def _argument(noun: NounPhrase) -> tuple[Unit, ...]:
-    """A noun phrase without determiner."""
-    return noun.units[noun.core[0] :]
-
-
 class _Reader:
+    """One pass over the phrases of a sentence."""
+
     def __init__(self, items: list[Item], words: Lexicon) -> None:
         self.items = items
         self.words = words
-        self.out = Reading()
+        self.says = Statements(words)
         self.position = 0
         self.subjects: list[NounPhrase] = []
         self.main: list[NounPhrase] = []
-        self.clause: _Clause | None = None
+        self.clause: Clause | None = None
         self.fronted: list[tuple[str, NounPhrase]] = []
         self.aside = False  # inside a relative or subordinate clause
         self.skipping = False  # inside a clause that is not asserted
@@ -187,7 +77,7 @@ class _Reader:
             if action:
                 action(item)
             self.position += 1
-        return self.out
+        return self.says.reading
 
     def _kind(self, offset: int) -> str:
         index = self.position + offset
@@ -248,7 +138,7 @@ class _Reader:
 
     def _describes(self, first: NounPhrase, second: NounPhrase) -> bool:
         """Whether `A, the founder of B` says what A is rather than going on with a list."""
-        role = second.kind == "common" and bool(second.determiner) and self._is_role(second.head.lower)
+        role = second.kind == "common" and bool(second.determiner) and self.says.is_role(second.head.lower)
         return first.kind == "name" and role
 
     def _closes_list(self, position: int, step: int) -> bool:
@@ -267,13 +157,13 @@ class _Reader:
         if other is None or closing in {"c", "v"} or {noun.kind, other.kind} != {"name", "common"}:
             return False
         named, role = (noun, other) if noun.kind == "name" else (other, noun)
-        if not self._is_role(role.head.lower) and not (role.of and role.determiner):
+        if not self.says.is_role(role.head.lower) and not (role.of and role.determiner):
             return False
         if role is noun and not (role.determiner or role.possessive):
             return False
         if self._is_list(self.position):
             return False
-        self._describe(named, role, stated=True, pattern="apposition")
+        self.says.describe(named, role, stated=True, pattern="apposition")
         self._inside(other)
         if named is other:
             self.subjects = [other]
@@ -283,7 +173,9 @@ class _Reader:
             after = self._phrase(self.position + 2)
             if after is not None and not role.of and role is other:
                 preposition = self.items[self.position + 1].unit.lower
-                self._state(named, f"{self._low(_argument(role))} {preposition}", after, "apposition")
+                self.says.state(
+                    named, f"{self.says.low(without_determiner(role))} {preposition}", after, "apposition"
+                )
                 self.position += 2
         return True
 
@@ -304,14 +196,14 @@ class _Reader:
             name = (owned[-1],)
             role = owned[:-1]
             text = surface(role)
-            self.out.descriptions.append(Description(name, text, role[-1].lower, stated=False))
+            self.says.reading.descriptions.append(Description(name, text, role[-1].lower, stated=False))
             if noun.owner:
-                self._state(name, f"{self._low(role)} {self.words.of}", noun.owner, "owner")
+                self.says.state(name, f"{self.says.low(role)} {self.words.of}", noun.owner, "owner")
             elif noun.possessive:
                 owner = NounPhrase((noun.units[0],), "pronoun", "", True, (0, 1))
-                self._state(name, f"{self._low(role)} {self.words.of}", owner, "owner")
-            elif len(owned) == len(core) and self._is_role(role[-1].lower):
-                self._state(name, self.words.is_, role, "title")
+                self.says.state(name, f"{self.says.low(role)} {self.words.of}", owner, "owner")
+            elif len(owned) == len(core) and self.says.is_role(role[-1].lower):
+                self.says.state(name, self.words.is_, role, "title")
 
     # ---- verbs
 
@@ -338,20 +230,22 @@ class _Reader:
         """`..., said Ada Venn`: the speaker is who the text is about next; what is said is not read."""
         speaker = self._phrase(self.position + 1)
         if speaker is not None:
-            self.out.subjects.append(speaker)
+            self.says.reading.subjects.append(speaker)
             self.subjects, self.main, self.clause = [speaker], [speaker], None
             self.position += 1
 
     def _open(self, subjects: list[NounPhrase], verb: VerbGroup, pattern: str) -> None:
-        self.clause = _Clause(subjects, verb.words, verb.passive, verb.copula, verb.have, pattern)
+        self.clause = Clause(subjects, verb.words, verb.passive, verb.copula, verb.have, pattern)
         if not self.aside:
             self.main = subjects
         if not self.aside:
-            self.out.subjects.extend(subject for subject in subjects if subject not in self.out.subjects)
+            self.says.reading.subjects.extend(
+                subject for subject in subjects if subject not in self.says.reading.subjects
+            )
         for preposition, noun in self.fronted:
             if noun.kind == "literal" and not verb.copula:
                 for subject in subjects:
-                    self._state(subject, f"{verb.words} {preposition}", noun, "later_complement")
+                    self.says.state(subject, f"{verb.words} {preposition}", noun, "later_complement")
         self.fronted = []
 
     def _participle(self, item: Item) -> None:
@@ -390,7 +284,7 @@ class _Reader:
         """`a bridge built by X`: the bridge is what the verb is about."""
         if self.clause is None and self.subjects:
             self.main, self.aside = self.subjects, True
-        self.clause = _Clause(anchor, verb.words, True, False, False, "participle", open_object=False)
+        self.clause = Clause(anchor, verb.words, True, False, False, "participle", open_object=False)
 
     def _finite(self, word: str) -> bool:
         """Whether a form that could be a participle is the sentence's finite verb."""
@@ -441,7 +335,7 @@ class _Reader:
         if anchor and self._kind(1) in {"n", "a"}:
             if clause is None and self.subjects:
                 self.main, self.aside = self.subjects, True
-            self.clause = _Clause(anchor, verb.words, False, False, False, "participle")
+            self.clause = Clause(anchor, verb.words, False, False, False, "participle")
         else:
             self.clause = None
 
@@ -450,7 +344,7 @@ class _Reader:
         if clause is None or item.verb is None or clause.copula or clause.closed or clause.object is not None:
             self.clause = None
             return
-        self.clause = _Clause(
+        self.clause = Clause(
             clause.subjects, f"{clause.words} {item.verb.words}", False, False, False, "infinitive"
         )
 
@@ -505,30 +399,28 @@ class _Reader:
 
     # ---- statements
 
-    def _low(self, units: Sequence[Unit]) -> str:
-        """Units as part of a predicate: lower case, but names as they are."""
-        return surface(units) if self.words.keeps_case else _lowered(units)
-
-    def _object(self, clause: _Clause, noun: NounPhrase) -> None:
+    def _object(self, clause: Clause, noun: NounPhrase) -> None:
         members, reach = self._members(self.position)
         if noun.literal is not None and noun.literal.kind in {"date", "month", "year"} and not clause.copula:
             link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
             for subject in clause.subjects:
-                self._state(subject, f"{clause.words} {link}", noun, clause.pattern or "complement")
+                self.says.state(subject, f"{clause.words} {link}", noun, clause.pattern or "complement")
             return
         clause.object, clause.objects, clause.open_object = noun, members, False
         if clause.copula:
-            self._copula(clause, noun)
+            self.says.copula(clause, noun)
             for member in members[1:]:
-                self._copula_member(clause, noun, member)
+                self.says.copula_member(clause, noun, member)
         elif clause.have and noun.of and noun.kind == "common":
             head = noun.units[slice(*noun.core)]
             for subject in clause.subjects:
-                self._state(subject, f"{clause.words} {self._low(head)} {self.words.of}", noun.of, "have")
+                self.says.state(
+                    subject, f"{clause.words} {self.says.low(head)} {self.words.of}", noun.of, "have"
+                )
         else:
             for subject in clause.subjects:
                 for member in members:
-                    self._state(subject, clause.words, member, clause.pattern or "active")
+                    self.says.state(subject, clause.words, member, clause.pattern or "active")
         for member in members[1:]:
             self._inside(member)
         self.position = reach
@@ -545,14 +437,16 @@ class _Reader:
             and other.determiner
             and not other.possessive
             and self._at(self.position + 3) not in {"v"}
-            and (self._at(self.position + 3) != "c" or (other.of and self._is_role(other.head.lower)))
+            and (self._at(self.position + 3) != "c" or (other.of and self.says.is_role(other.head.lower)))
         ):
-            self._describe(noun, other, stated=True, pattern="apposition")
+            self.says.describe(noun, other, stated=True, pattern="apposition")
             self.position += 2
             self.clause = None
             second = self._phrase(self.position + 2)
             if self._kind(1) == "c" and second is not None and second.kind == "name" and self._kind(3) != "v":
-                self._state(noun, f"{self._low(_role(other))} {self.words.of}", second, "apposition")
+                self.says.state(
+                    noun, f"{self.says.low(role_of(other))} {self.words.of}", second, "apposition"
+                )
                 self.position += 2
 
     def _complement(self, preposition: Unit, noun: NounPhrase) -> None:
@@ -571,11 +465,11 @@ class _Reader:
         members, reach = self._members(self.position)
         if reach > self.position and self._at(reach + 1) == "v":
             members, reach = [noun], self.position
-        predicate, pattern = self._complement_predicate(clause, word, noun)
+        predicate, pattern = self.says.complement_predicate(clause, word, noun)
         if predicate is not None:
             for subject in clause.subjects:
                 for member in members:
-                    self._state(subject, predicate, member, pattern)
+                    self.says.state(subject, predicate, member, pattern)
         for member in members[1:]:
             self._inside(member)
         clause.complements += 1
@@ -584,21 +478,6 @@ class _Reader:
         self._skip_wider_place(members[-1])
         self._role_of_object(members[-1])
 
-    def _complement_predicate(self, clause: _Clause, word: str, noun: NounPhrase) -> tuple[str | None, str]:
-        """The predicate that leads to a complement, None if none reads well, and its pattern."""
-        if clause.copula and clause.object is not None:
-            plain = clause.object.kind == "common" and not clause.object.of and not clause.complements
-            return (f"{self._low(_argument(clause.object))} {word}" if plain else None), "role"
-        if clause.copula and clause.adjective:
-            return f"{clause.words} {clause.adjective} {word}", "adjective"
-        pattern = "object_complement" if clause.object is not None else clause.pattern or "complement"
-        if clause.passive and not clause.complements and not clause.pattern:
-            pattern = "passive"
-        elif clause.complements and pattern != "participle" and noun.kind != "literal":
-            pattern = "later_complement"
-        predicate = clause.with_object()
-        return (f"{predicate} {word}" if predicate else None), pattern
-
     def _skip_wider_place(self, noun: NounPhrase) -> None:
         """`in Berkeley, California,`: the second name only says which Berkeley."""
         wider = self._phrase(self.position + 2)
@@ -606,77 +485,3 @@ class _Reader:
             after = self._at(self.position + 3)
             if after in {",", ".", "e"} or (after == "c" and self._at(self.position + 4) in {"v", "e", "a"}):
                 self.position += 3 if after == "," and self._at(self.position + 4) != "e" else 2
-
-    def _copula(self, clause: _Clause, noun: NounPhrase) -> None:
-        for subject in clause.subjects:
-            if noun.kind == "name" and subject.kind == "common" and subject.of:
-                role = subject.units[slice(*subject.core)]
-                self._state(noun, f"{self._low(role)} {self.words.of}", subject.of, "role")
-            elif noun.kind == "name" and subject.owner:
-                self._state(noun, f"{self._low(subject.owned)} {self.words.of}", subject.owner, "role")
-            elif noun.kind == "name" and subject.possessive:
-                owner = NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
-                self._state(noun, f"{self._low(_argument(subject))} {self.words.of}", owner, "role")
-            elif subject.possessive or subject.owner:
-                owner_units = (
-                    NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
-                    if subject.possessive
-                    else subject.owner
-                )
-                named = subject.units[subject.core[0] :] if subject.possessive else subject.owned
-                self._state(owner_units, f"{self._low(named)} {clause.words}", noun, "owner")
-            elif noun.kind == "name" and self._bare_role(subject):
-                unit = Unit(subject.start, subject.start, "O", self.words.owner)
-                owner = NounPhrase((unit,), "pronoun", "", True, (0, 1))
-                self._state(noun, f"{self._low(_argument(subject))} {self.words.of}", owner, "owner")
-            elif noun.kind == "common":
-                self._describe(subject, noun, stated=True, pattern="role" if noun.of else "definition")
-            else:
-                self._state(subject, clause.words, noun, clause.pattern or "active")
-
-    def _is_role(self, head: str) -> bool:
-        head = head.split("-", maxsplit=1)[0] if head not in self.words.roles else head
-        return head in self.words.roles or head in self.words.head_types
-
-    def _copula_member(self, clause: _Clause, first: NounPhrase, member: NounPhrase) -> None:
-        """The second of `is a son of A and B`, of `is a singer and painter`, of `Its ports are A and B`."""
-        if first.kind == "name":
-            self._copula(clause, member)
-            return
-        for subject in clause.subjects:
-            if member.kind == "name" and first.of:
-                self._state(subject, f"{self._low(_role(first))} {self.words.of}", member, "role")
-            elif member.kind == "common":
-                self._describe(subject, member, stated=True, pattern="definition")
-
-    def _bare_role(self, noun: NounPhrase) -> bool:
-        """`The editor-in-chief` without saying of what."""
-        definite = (
-            bool(noun.determiner) and noun.determiner not in self.words.indefinite | self.words.quantifiers
-        )
-        return definite and not noun.of and noun.head.lower.split("-")[0] in self.words.roles
-
-    def _describe(self, subject: NounPhrase, role: NounPhrase, *, stated: bool, pattern: str) -> None:
-        head = role.head.lower
-        if role.of:
-            self._state(
-                subject, f"{self._low(role.units[slice(*role.core)])} {self.words.of}", role.of, pattern
-            )
-        elif role.owner:
-            self._state(subject, f"{self._low(role.owned)} {self.words.of}", role.owner, pattern)
-        elif role.possessive:
-            owner = NounPhrase((role.units[0],), "pronoun", "", True, (0, 1))
-            self._state(subject, f"{self._low(_argument(role))} {self.words.of}", owner, pattern)
-        elif head not in self.words.light:
-            self._state(subject, self.words.is_, _argument(role), "definition")
-        if head not in self.words.light and role.determiner not in self.words.quantifiers:
-            self.out.descriptions.append(Description(subject, surface(_argument(role)), head, stated))
-
-    def _state(
-        self,
-        subject: NounPhrase | tuple[Unit, ...],
-        predicate: str,
-        object_: NounPhrase | tuple[Unit, ...],
-        pattern: str,
-    ) -> None:
-        self.out.statements.append(Statement(subject, predicate, object_, pattern))

@@ -10,41 +10,26 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, islice, pairwise
-from typing import NamedTuple
+from itertools import pairwise
 
 from graphrag_rdf.documents.model import Sentence
 
+from .gazetteer import Gazetteer
 from .lexicon import base_language, read_table, stopwords
 from .model import Mention
 from .numbers import month_words
+from .words import Word, has_capitals, mostly_cjk, words_of
 
-_WORD = re.compile(
-    r"(?:[A-Z]\.){2,}"  # U.S.
-    r"|[^\W_]+(?:['’.&/_‐‑-][^\W_]+)*"  # O'Brien, AT&T, Stratford-upon-Avon
-)
-_WORDS_BETWEEN = re.compile(f"({_WORD.pattern})")
-_POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _QUOTED = re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|„([^„“”\n]{2,80})[“”]|«\s?([^«»\n]{2,80}?)\s?»")
 _CJK_QUOTED = re.compile(
     r"《([^《》\n]{1,60})》|「([^「」\n]{1,60})」|『([^『』\n]{1,60})』|【([^【】\n]{1,60})】"
 )
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 _LATIN_IN_CJK = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ .&'’+-][A-Za-z0-9]+)*[+#]*")
 _YEAR = re.compile(r"(?:1\d|20|21)\d\d$")
 _JOINERS = re.compile(r"[ \u00a0]|[ \t]*\r?\n[ \t]*")  # one space, or one line end
-_ARABIC_ARTICLE = re.compile(r"[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
 _CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
 _BRACKETED = re.compile(r"\s*\([^()]*\)$")
 _ROMAN = re.compile(r"[IVXL]+$")
-
-
-class _Word(NamedTuple):  # a tuple is made three times faster than a frozen dataclass, and there are many
-    start: int
-    end: int
-    text: str
-    lower: str
-    capital: bool
 
 
 @lru_cache(maxsize=1)
@@ -77,86 +62,14 @@ def find_mentions(
     """
     gazetteer = names if isinstance(names, Gazetteer) else Gazetteer(names)
     found = [*_quoted_titles(text), *_latin_in_cjk(text)]
-    words = _words(text)
-    if not _mostly_cjk(text) and _has_capitals(text):
+    words = words_of(text)
+    if not mostly_cjk(text) and has_capitals(text):
         lines = _lines(text, sentences, words)
         found += _capitalised(text, lines, base_language(language) or "en", title)
     found += gazetteer.find(text, words)
     if title:
         found += _titles(text, title)
     return _longest_apart(found)
-
-
-class Gazetteer:
-    """A dictionary of names that finds its entries in texts, longest first.
-
-    Names of several words are found in any case, single words as they are written (`May` is not
-    `may`) unless the text has no capitals at all; names in CJK scripts are found as substrings.
-
-    Args:
-        names: surface forms.
-    """
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._trie: dict[str, dict[str, object]] = {}
-        self._single_lower: dict[str, str] = {}
-        substrings: set[str] = set()
-        for name in names:
-            clean = name.strip()
-            if not clean:
-                continue
-            if _CJK.search(clean):
-                substrings.add(clean)
-                continue
-            tokens = [match.group().lower() for match in _WORD.finditer(clean)]
-            if tokens:
-                self._add(tokens, clean)
-        self._substrings = (
-            re.compile("|".join(map(re.escape, sorted(substrings, key=lambda item: (-len(item), item)))))
-            if substrings
-            else None
-        )
-
-    def _add(self, tokens: list[str], name: str) -> None:
-        node = self._trie
-        for token in tokens:
-            node = node.setdefault(token, {})  # type: ignore[assignment]
-        known = node.get("")
-        # of two spellings of the same words the first in code point order stands, whatever the input's order
-        node[""] = min(name, known) if isinstance(known, str) else name  # type: ignore[assignment]
-
-    def find(self, text: str, words: Sequence[_Word] | None = None) -> list[Mention]:
-        """All longest entries in `text`, left to right; `words` are its words, if they are known."""
-        found: list[Mention] = []
-        if self._trie:
-            words = _words(text) if words is None else words
-            any_case = not _has_capitals(text)
-            after = 0
-            for position, word in enumerate(words):
-                if position < after or word.lower not in self._trie:
-                    continue
-                length, name = self._longest(words, position, any_case)
-                if name is not None:
-                    start, end = word.start, words[position + length - 1].end
-                    found.append(Mention(start, end - start, name))
-                    after = position + length
-        if self._substrings:
-            found += [Mention(m.start(), len(m.group()), m.group()) for m in self._substrings.finditer(text)]
-        return found
-
-    def _longest(self, words: Sequence[_Word], position: int, any_case: bool) -> tuple[int, str | None]:
-        node: dict[str, object] = self._trie  # type: ignore[assignment]
-        best, name = 0, None
-        for depth, place in enumerate(range(position, len(words)), start=1):
-            word = words[place]
-            following = node.get(word.lower)
-            if not isinstance(following, dict):
-                break
-            node = following
-            entry = node.get("")
-            if isinstance(entry, str) and (depth > 1 or any_case or word.text == entry or entry.islower()):
-                best, name = depth, entry
-        return best, name
 
 
 @lru_cache(maxsize=256)
@@ -178,24 +91,7 @@ def _titles(text: str, title: str) -> list[Mention]:
     return [Mention(m.start(), len(m.group()), " ".join(m.group().split())) for m in pattern.finditer(text)]
 
 
-def _words(text: str, start: int = 0, end: int | None = None) -> list[_Word]:
-    found: list[_Word] = []
-    # in bulk: a match object for each word would take as long as all the rest
-    parts = _WORDS_BETWEEN.split(text[start:end])
-    offsets = islice(accumulate(map(len, parts), initial=start), 1, None, 2)
-    for word, offset in zip(parts[1::2], offsets, strict=False):
-        token = _POSSESSIVE.sub("", word) if "'" in word or "’" in word else word
-        lower = token.lower()
-        # eBay and iPhone count as capitalised too
-        capital = lower != token and (
-            token[0].isupper() or token[1:2].isupper() or _ARABIC_ARTICLE(token) is not None
-        )
-        # past the constructor, which takes longer than all the rest
-        found.append(tuple.__new__(_Word, (offset, offset + len(token), token, lower, capital)))
-    return found
-
-
-def _lines(text: str, sentences: Sequence[Sentence], words: list[_Word]) -> list[list[_Word]]:
+def _lines(text: str, sentences: Sequence[Sentence], words: list[Word]) -> list[list[Word]]:
     """The words of each sentence, which are read anew where it does not stand between white space."""
     lines = []
     for sentence in sentences:
@@ -203,18 +99,8 @@ def _lines(text: str, sentences: Sequence[Sentence], words: list[_Word]) -> list
         if (start == 0 or text[start - 1].isspace()) and (end >= len(text) or text[end].isspace()):
             lines.append(words[bisect_left(words, (start,)) : bisect_left(words, (end,))])
         else:
-            lines.append(_words(text, start, end))
+            lines.append(words_of(text, start, end))
     return lines
-
-
-def _has_capitals(text: str) -> bool:
-    return any(character.isupper() for character in text)
-
-
-def _mostly_cjk(text: str) -> bool:
-    if not _CJK.search(text):
-        return False
-    return len(_CJK.findall(text)) * 2 >= sum(character.isalpha() for character in text)
 
 
 def _quoted_titles(text: str) -> list[Mention]:
@@ -241,7 +127,7 @@ def _quoted_titles(text: str) -> list[Mention]:
 
 def _latin_in_cjk(text: str) -> list[Mention]:
     """Latin words among CJK characters: names of things, mostly (`DNA`, `iPhone 15`)."""
-    if not _mostly_cjk(text):
+    if not mostly_cjk(text):
         return []
     return [
         Mention(match.start(), len(match.group()), match.group())
@@ -251,13 +137,13 @@ def _latin_in_cjk(text: str) -> list[Mention]:
 
 
 def _capitalised(
-    text: str, lines: Sequence[Sequence[_Word]], language: str, title: str | None
+    text: str, lines: Sequence[Sequence[Word]], language: str, title: str | None
 ) -> list[Mention]:
     table = _table()
     if language == "de":
         table = table | {"inside": table["inside"] - table["german_not_inside"]}
     stop = stopwords(language)
-    trusted = {word.lower for word in _words(title)} if title else set()
+    trusted = {word.lower for word in words_of(title)} if title else set()
     inner = {word.lower for words in lines for word in words[1:] if word.capital}
     lower = {word.lower for words in lines for word in words if not word.capital}
     found: list[Mention] = []
@@ -280,7 +166,7 @@ def _capitalised(
     return found
 
 
-def _runs(words: Sequence[_Word], text: str, table: dict[str, frozenset[str]]) -> Iterator[tuple[int, int]]:
+def _runs(words: Sequence[Word], text: str, table: dict[str, frozenset[str]]) -> Iterator[tuple[int, int]]:
     """Maximal runs of capitalised words with particles and numbers between or after them."""
     position, count = 0, len(words)
     while position < count:
@@ -309,7 +195,7 @@ def _runs(words: Sequence[_Word], text: str, table: dict[str, frozenset[str]]) -
 
 
 def _next_in_run(
-    words: Sequence[_Word], last: int, text: str, table: dict[str, frozenset[str]], head: str
+    words: Sequence[Word], last: int, text: str, table: dict[str, frozenset[str]], head: str
 ) -> int | None:
     """Index of the next word that continues the run ending at `last`, or None."""
     here = last + 1
@@ -347,7 +233,7 @@ def _next_in_run(
     return None
 
 
-def _names_person(words: Sequence[_Word], last: int, table: dict[str, frozenset[str]], head: str) -> bool:
+def _names_person(words: Sequence[Word], last: int, table: dict[str, frozenset[str]], head: str) -> bool:
     """Whether "of" leads from a person to an institution: `Jan Solovej of the University of Copenhagen`."""
     if head in table["person_titles"]:
         return True
@@ -358,7 +244,7 @@ def _names_person(words: Sequence[_Word], last: int, table: dict[str, frozenset[
     )
 
 
-def _joined(text: str, left: _Word, right: _Word, abbreviations: frozenset[str] = frozenset()) -> bool:
+def _joined(text: str, left: Word, right: Word, abbreviations: frozenset[str] = frozenset()) -> bool:
     """Whether only a space (or the full stop of an initial or abbreviation) stands between two words."""
     gap = text[left.end : right.start]
     if gap[:1] == "." and (len(left.text) == 1 or left.lower in abbreviations):
@@ -369,7 +255,7 @@ def _joined(text: str, left: _Word, right: _Word, abbreviations: frozenset[str] 
 
 
 def _trim(
-    words: Sequence[_Word], first: int, last: int, stop: frozenset[str], table: dict[str, frozenset[str]]
+    words: Sequence[Word], first: int, last: int, stop: frozenset[str], table: dict[str, frozenset[str]]
 ) -> tuple[int, int]:
     """Cuts stop words, articles and months off both ends of a run."""
     months = month_words()
@@ -407,8 +293,8 @@ def _acronym(text: str) -> bool:
 
 
 def _names_something(
-    word: _Word,
-    words: Sequence[_Word],
+    word: Word,
+    words: Sequence[Word],
     index: int,
     language: str,
     seen: set[str],

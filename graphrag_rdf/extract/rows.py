@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.documents.tables import Cell, RowPart, read_row
+from graphrag_rdf.documents.tables import Cell, RowPart, items_of, read_row
 
 from .columns import Column, TableReading, kind_of, literal_of, looks_like_name
-from .mentions import Gazetteer, find_mentions
+from .gazetteer import Gazetteer
+from .mentions import find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .normalise import fold
 
@@ -23,6 +24,7 @@ CONFIDENCE = 0.9
 
 _SEVERAL = re.compile(r"\s*[;,|/]\s*")
 _LONGEST_REJECTED = 200
+_ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 # rows that add others up are about none of the things that the table is about
 _SUMS = frozenset({"total", "totals", "subtotal", "grand total", "sum", "summe", "gesamt", "totaal", "somme"})
 
@@ -152,15 +154,19 @@ class _Rows:
         subject = self._subject(part, reading, cells)
         filled = 0  # of the whole row, wherever it is cut
         for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
-            if number not in reading.key and kind_of(cell.text) != "nothing":
-                filled += 1
-                if _within(cell, part):
-                    self._cell(part, subject, column, cell, room=filled <= self.rules.max_facts)
+            if number in reading.key:
+                continue
+            for value in items_of(part.row, table.separator, cell):
+                if kind_of(value.text) != "nothing":
+                    filled += 1
+                    if _within(value, part):
+                        self._cell(part, subject, column, value, room=filled <= self.rules.max_facts)
 
     def _subject(self, part: RowPart, reading: TableReading, cells: Sequence[Cell]) -> str | None:
         """The name of what a row is about; None if it has none that may be one."""
         keys = [cells[number] for number in reading.key]
-        name = self.rules.canonical(" ".join(cell.text for cell in keys if cell.text))
+        called = " ".join(cell.text for cell in keys if cell.text)
+        name = self._without_article(called)
         reason = "empty" if kind_of(name) == "nothing" else self.rules.reject(name)
         if fold(name).rstrip(":") in _SUMS:
             reason = "total"
@@ -185,6 +191,8 @@ class _Rows:
             for other in _SEVERAL.split(cell.text)
             if self.rules.reject(other) is None and fold(other) != fold(name)
         ]
+        if fold(called) != fold(name):
+            others.insert(0, called)
         kind = self._type(kinds[0]) if kinds else None
         known = self.entities[fold(name)]
         aliases = dict.fromkeys((*known.aliases, *others))
@@ -192,6 +200,18 @@ class _Rows:
             known.name, known.type or kind, None, tuple(aliases), known.span
         )
         return name
+
+    def _without_article(self, name: str) -> str:
+        """What stands for a name; else the name without "the", where that is one in sentences."""
+        if (known := self.rules.canonical(name)) != name:
+            return known
+        article = _ARTICLE.match(name)
+        if article is not None:
+            whole = (Sentence(0, 0, len(name)),)
+            found = find_mentions(name, whole, language=self.rules.language, names=self.rules.names)
+            if [(m.offset, m.length) for m in found] == [(article.end(), len(name) - article.end())]:
+                name = name[article.end() :]
+        return self.rules.canonical(name)
 
     def _type(self, name: str) -> str | None:
         return self.rules.entity_types.get(fold(name)) if self.rules.entity_types else name
@@ -206,7 +226,7 @@ class _Rows:
             return
         literal = literal_of(cell.text, column, self.rules.language) if column.role != "alias" else None
         entity = literal is None and self._names_entity(column, cell.text, kind)
-        name = self.rules.canonical(cell.text)
+        name = self._without_article(cell.text) if entity else cell.text
         if entity and self.rules.reject(name) is None:
             self._name(name, _place(cell, part))
         elif literal is None:
@@ -253,7 +273,7 @@ class _Rows:
     def _names_of(self, piece: str, part: RowPart, start: int) -> None:
         """Note the names within the running text of a row; they do not reach from cell to cell."""
         begin = part.offset - part.start + start
-        for first, last in _pieces(piece):
+        for first, last in _pieces(piece, part.start - start, part.start - start + part.length):
             words = piece[first:last]
             if words.islower():
                 continue
@@ -266,10 +286,21 @@ class _Rows:
 
 
 _BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")
+_SEPARATOR = re.compile(r"[,;|\t\r\n\"]")
+_NEAR = (
+    10_000  # characters of a piece that are looked at before and after the part of a row that is asked for
+)
 
 
-def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    return (match.span() for match in _BETWEEN_CELLS.finditer(text))
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """What stands between separators and touches a span; of a very long piece only what is near it."""
+    position = max(start - _NEAR, 0)
+    if start > 0 and (before := list(_SEPARATOR.finditer(text, position, start))):
+        position = before[-1].end()
+    for match in _BETWEEN_CELLS.finditer(text, position):
+        if match.start() >= end:
+            return
+        yield match.start(), min(match.end(), end + _NEAR)
 
 
 def _within(cell: Cell, part: RowPart) -> bool:

@@ -9,55 +9,23 @@ texts give mentions only, with a warning that says so.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from graphrag_rdf.documents.model import Sentence
 
-from .arguments import Argument, Arguments
-from .asides import life_dates, other_names
-from .clauses import CONFIDENCE, Description, Reading, Statement, read_clauses
-from .lexicon import Lexicon, lexicon
-from .mentions import Gazetteer, find_mentions
-from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .noise import DEFAULT_SHORT_NAMES, reject_reason
+from .gazetteer import Gazetteer
+from .mentions import find_mentions
+from .model import EntityCandidate, Extraction, Mention
 from .normalise import fold, match_key
-from .numbers import LiteralSpan, find_literals
-from .phrases import NounPhrase, read_items, surface
-from .reference import Known, References
+from .prose import Prose, RuleSettings
 from .rows import Row, RowRules, in_spans, parted, read_rows
-from .tagging import Tagger, tagger_for
-from .units import Unit, build_units
-from .verbsecond import verb_second_order
+from .tagging import tagger_for
 
-RULES_VERSION = "2"
+RULES_VERSION = "5"
 """Changes whenever the same text may give other facts."""
 
-_VERB_SECOND = frozenset({"de", "nl"})
-
-
-@dataclass(frozen=True, slots=True)
-class RuleSettings:
-    """What the rules keep.
-
-    Args:
-        entity_types: types to use, compared without case; empty for all that the rules know.
-        min_name_length: code points.
-        max_name_length: code points.
-        allowed_names: names that are kept however short.
-        max_facts: statements kept of one chunk, surest first.
-        max_words: words of a subject, predicate or object.
-        min_confidence: below it a statement is rejected.
-    """
-
-    entity_types: tuple[str, ...] = ()
-    min_name_length: int = 2
-    max_name_length: int = 120
-    allowed_names: frozenset[str] = DEFAULT_SHORT_NAMES
-    max_facts: int = 200
-    max_words: int = 12
-    min_confidence: float = 0.4
+_WORDS_OF_TITLE = 8
 
 
 class RuleExtractor:
@@ -110,12 +78,16 @@ class RuleExtractor:
         if not rest:
             return read
         prose = self._prose(text, rest, language, title, topic, synonyms)
+        if language is None and not any(_may_state(text, sentence) for sentence in rest):
+            prose = replace(
+                prose, language_warning=None
+            )  # a table tells no language, and its title needs none
         return _together(replace(prose, mentions=parted(prose.mentions, rows)[1]), read)
 
     def _row_rules(self, synonyms: _Synonyms, language: str | None) -> RowRules:
         settings = self.settings
         return RowRules(
-            reject=lambda name: _reject(name, settings),
+            reject=settings.reject,
             canonical=lambda name: synonyms.canonical.get(match_key(name), name),
             names=synonyms.gazetteer,
             entity_types={fold(name): name for name in settings.entity_types},
@@ -142,7 +114,13 @@ class RuleExtractor:
             why = f"no grammar for language '{language}'" if language else "a language was not recognised"
             warning = f"{why}: names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
-        return _Work(text, sentences, tagger, mentions, canonical, self.settings).run(title, topic)
+        return Prose(text, sentences, tagger, mentions, canonical, self.settings).read(title, topic)
+
+
+def _may_state(text: str, sentence: Sentence) -> bool:
+    """Whether it could be a sentence, rather than the title of a table or a note of few words below it."""
+    said = text[sentence.offset : sentence.offset + sentence.length]
+    return not said.startswith("#") and (said[-1] in ".!?" or said.count(" ") >= _WORDS_OF_TITLE)
 
 
 def _together(prose: Extraction, rows: Extraction) -> Extraction:
@@ -173,308 +151,10 @@ class _Synonyms:
 def _named(mentions: Sequence[Mention], settings: RuleSettings) -> tuple[EntityCandidate, ...]:
     first: dict[str, EntityCandidate] = {}
     for mention in mentions:
-        if _reject(mention.name, settings) is None:
+        if settings.reject(mention.name) is None:
             candidate = EntityCandidate(mention.name, None, None, (), (mention.offset, mention.length))
             first.setdefault(fold(mention.name), candidate)
     return tuple(first.values())
 
 
-def _reject(name: str, settings: RuleSettings) -> str | None:
-    return reject_reason(
-        name,
-        min_length=settings.min_name_length,
-        max_length=settings.max_name_length,
-        allowed=settings.allowed_names,
-    )
-
-
-class _Work:
-    """The extraction of one chunk."""
-
-    def __init__(
-        self,
-        text: str,
-        sentences: Sequence[Sentence],
-        tagger: Tagger,
-        mentions: tuple[Mention, ...],
-        canonical: dict[str, str],
-        settings: RuleSettings,
-    ) -> None:
-        self.text = text
-        self.sentences = sentences
-        self.tagger = tagger
-        self.mentions = mentions
-        self.canonical = canonical
-        self.settings = settings
-        self.words: Lexicon = lexicon(tagger.language)
-        self.places: dict[str, int] = {}
-        for mention in mentions:
-            self.places.setdefault(fold(mention.name), mention.offset)
-        self.references = References(self.words, self.places, self._articled())
-        self.arguments = Arguments(
-            self.words, self.references, self._canonical, lambda name: _reject(name, settings)
-        )
-        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
-        self.rejected: dict[Rejected, None] = {}
-        self.definitions: dict[str, str] = {}
-        self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
-
-    def _articled(self) -> frozenset[str]:
-        """Folded names that stand with an article somewhere."""
-        before = (
-            (m.name, self.text[max(0, m.offset - 5) : m.offset].casefold().split()) for m in self.mentions
-        )
-        return frozenset(fold(name) for name, words in before if words and words[-1] in self.words.definite)
-
-    def run(self, title: str | None, topic: str | None) -> Extraction:
-        self._set_topic(topic or title, given=topic is not None)
-        literals = find_literals(self.text, self.tagger.language)
-        known = frozenset(
-            word for m in self.mentions if " " in m.name for word in m.name.lower().split()
-        ) | frozenset((title or "").lower().split())
-        for sentence in self.sentences:
-            self._follow_heading(sentence)
-            span = (sentence.offset, sentence.offset + sentence.length)
-            units = _without_speech(
-                build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
-            )
-            if not units:
-                continue
-            for unit, other in other_names(units, self.text):
-                self.references.alias(self.arguments.meet((unit,)), other)
-            for unit, event, date in life_dates(units, literals, self.text):
-                self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
-            items = read_items(units, self.words)
-            if self.tagger.language in _VERB_SECOND:
-                items = verb_second_order(items)
-            self._take(read_clauses(items, self.words), sentence)
-        return self._extraction()
-
-    def _set_topic(self, topic: str | None, *, given: bool) -> None:
-        """What the text is about; `Freeloaders (film)` also says what kind of thing that is."""
-        if not topic or _FILE_NAME.search(topic):
-            return
-        plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
-        in_text = fold(plain) in fold(self.text)
-        if not plain or not (in_text or given):
-            return
-        known = self.references.about(self._canonical(plain), assumed=not in_text)
-        words = fold(bracket or "").split()
-        if words and words[-1] in self.words.head_types:
-            known.head, known.type = words[-1], self.words.head_types[words[-1]]
-
-    def _canonical(self, name: str) -> str:
-        return self.canonical.get(match_key(name), name)
-
-    # ---- one sentence
-
-    def _follow_heading(self, sentence: Sentence) -> None:
-        """What follows a line that is nothing but a name of several words, as headings are, is about that."""
-        line = self.text[sentence.offset : sentence.offset + sentence.length].strip("#*_ \t")
-        if " " in line and fold(line) in self.places:
-            self.references.subject(self.references.meet(self._canonical(line)))
-
-    def _take(self, reading: Reading, sentence: Sentence) -> None:
-        for description in reading.descriptions:
-            self._describe(description)
-        turn = 0
-        for statement in reading.statements:
-            self._state(statement, sentence)
-            while turn < len(reading.subjects) and _start(reading.subjects[turn]) <= _start(
-                statement.subject
-            ):
-                self._follow(reading.subjects[turn])
-                turn += 1
-        for noun in reading.subjects[turn:]:
-            self._follow(noun)
-        self.references.introduced = any(map(self._introduces, reading.statements))
-
-    def _introduces(self, statement: Statement) -> bool:
-        """Whether it does something with something new: "the company built a dam"."""
-        noun = statement.object
-        return (
-            statement.pattern in {"active", "have"}
-            and isinstance(noun, NounPhrase)
-            and noun.kind == "common"
-            and noun.determiner in self.words.indefinite
-        )
-
-    def _follow(self, noun: NounPhrase) -> None:
-        if noun.kind in {"name", "common"}:
-            argument = self.arguments.subject(noun)
-            if isinstance(argument, Argument) and argument.known is not None:
-                self.references.subject(argument.known)
-
-    def _describe(self, description: Description) -> None:
-        argument = self.arguments.subject(description.subject)
-        if isinstance(argument, str) or argument.known is None:
-            return
-        known = argument.known
-        kind = self.words.head_types.get(description.head)
-        if kind is not None and (known.type is None or description.stated):
-            known.type = kind
-        if not known.head:
-            known.head = description.head
-        if description.stated and len(description.text) > 2:
-            self.definitions.setdefault(fold(known.name), description.text)
-
-    def _state(self, statement: Statement, sentence: Sentence) -> None:
-        subject = self.arguments.subject(statement.subject, general=statement.pattern == "definition")
-        if isinstance(subject, str):
-            self._reject(subject, statement)
-            return
-        object_ = self.arguments.object(statement.object)
-        if self._disagree(statement, subject):
-            self._reject("number_mismatch", statement)
-            return
-        if isinstance(object_, str):
-            self._reject(object_, statement)
-            return
-        if fold(subject.text) == fold(object_.text):
-            self._reject("same_subject_and_object", statement)
-            return
-        confidence = round(CONFIDENCE[statement.pattern] * subject.factor * object_.factor, 3)
-        predicate = statement.predicate
-        long = (
-            max(len(part.split()) for part in (subject.text, predicate, object_.text))
-            > self.settings.max_words
-        )
-        if long or confidence < self.settings.min_confidence:
-            self._reject("too_long" if long else "low_confidence", statement)
-            return
-        literal = object_.literal
-        candidate = RelationCandidate(
-            subject=subject.text,
-            predicate=predicate,
-            object=literal.lexical if literal else object_.text,
-            object_is_entity=object_.known is not None,
-            datatype=literal.datatype if literal else None,
-            quote=self.text[sentence.offset : sentence.offset + sentence.length],
-            confidence=confidence,
-            span=(sentence.offset, sentence.length),
-        )
-        self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
-
-    def _disagree(self, statement: Statement, subject: Argument) -> bool:
-        """Whether one named thing is said to be several: a list was misread."""
-        if statement.predicate not in {self.words.is_, "was"} or not isinstance(statement.object, tuple):
-            return False
-        plural = statement.object[-1].tag.startswith("NN2")
-        return (
-            plural
-            and subject.known is not None
-            and not subject.text.endswith("s")
-            and subject.text[0].isupper()
-        )
-
-    def _reject(self, reason: str, statement: Statement) -> None:
-        parts = (_text(statement.subject), statement.predicate, _text(statement.object))
-        self.rejected.setdefault(Rejected(reason, " | ".join(parts)))
-
-    # ---- the end
-
-    def _add_lives(self) -> None:
-        for known, event, date, sentence in self.lives:
-            if known.type not in {None, "Person"}:
-                continue
-            link = self.words.date_links["day" if date.kind == "date" else "year"]
-            predicate = f"{self.words.life[event]} {link}"
-            candidate = RelationCandidate(
-                subject=known.name,
-                predicate=predicate,
-                object=date.lexical,
-                object_is_entity=False,
-                datatype=date.datatype,
-                quote=self.text[sentence.offset : sentence.offset + sentence.length],
-                confidence=CONFIDENCE["life"],
-                span=(sentence.offset, sentence.length),
-            )
-            self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
-
-    def _extraction(self) -> Extraction:
-        self._add_lives()
-        subjects = {fold(relation.subject) for relation in self.relations.values()}
-        kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
-        chosen = set(map(id, kept))
-        relations = tuple(
-            replace(relation, object_is_entity=True) if _names_subject(relation, subjects) else relation
-            for relation in self.relations.values()
-            if id(relation) in chosen
-        )
-        return Extraction(
-            entities=tuple(self._entities(relations)),
-            relations=relations,
-            rejected=tuple(self.rejected),
-            mentions=self._all_mentions(),
-            language_warning=None,
-        )
-
-    def _entities(self, relations: Sequence[RelationCandidate]) -> Iterator[EntityCandidate]:
-        used = {fold(r.subject) for r in relations} | {
-            fold(r.object) for r in relations if r.object_is_entity
-        }
-        for mention in self.mentions:
-            if _reject(mention.name, self.settings) is None:
-                known = self.references.meet(mention.name)
-                as_written = " ".join(self.text[mention.offset : mention.offset + mention.length].split())
-                if fold(as_written) != fold(mention.name):
-                    self.references.alias(known, as_written)
-                self.arguments.spans.setdefault(fold(known.name), (mention.offset, mention.length))
-                used.add(fold(known.name))
-        for known in self.references.known():
-            key = fold(known.name)
-            if key in used:
-                yield EntityCandidate(
-                    name=known.name,
-                    type=self._type(known),
-                    definition=self.definitions.get(key),
-                    aliases=tuple(known.aliases),
-                    span=self.arguments.spans.get(key),
-                )
-
-    def _type(self, known: Known) -> str | None:
-        if not self.settings.entity_types:
-            return known.type
-        wanted = {fold(name): name for name in self.settings.entity_types}
-        return wanted.get(fold(known.type or "")) or wanted.get(fold(known.head))
-
-    def _all_mentions(self) -> tuple[Mention, ...]:
-        """The mentions, and the first places of entities that are no capitalised names."""
-        taken = {place for m in self.mentions for place in range(m.offset, m.offset + m.length)}
-        more = []
-        for known in self.references.known():
-            span = self.arguments.spans.get(fold(known.name))
-            if span and taken.isdisjoint(range(span[0], span[0] + span[1])):
-                more.append(Mention(span[0], span[1], known.name))
-                taken.update(range(span[0], span[0] + span[1]))
-        return tuple(sorted([*self.mentions, *more], key=lambda m: m.offset))
-
-
-_FILE_NAME = re.compile(r"\.\w{2,5}$")
-_BRACKETED = re.compile(r"(.*?)\s*(?:\(([^()]*)\))?\s*", re.DOTALL)
-
-
-def _without_speech(units: list[Unit]) -> list[Unit]:
-    """A sentence without what is said in it: spoken words state nothing that the text vouches for."""
-    opens = units[0].kind == "Q" if units else False
-    if opens and not (len(units) > 2 and units[1].kind == "P" and units[2].kind == "Q"):
-        return []
-    marks = [index for index, unit in enumerate(units) if unit.kind == "Q" and unit.text not in "'’‘`"]
-    if len(marks) == 1:
-        return []
-    for first, last in zip(marks[::2], marks[1::2], strict=False):
-        if last - first > 8:
-            return []
-    return units
-
-
-def _start(part: NounPhrase | Sequence[Unit]) -> int:
-    return part.start if isinstance(part, NounPhrase) else part[0].start
-
-
-def _text(part: NounPhrase | Sequence[Unit]) -> str:
-    return surface(part.units if isinstance(part, NounPhrase) else part)
-
-
-def _names_subject(relation: RelationCandidate, subjects: set[str]) -> bool:
-    return not relation.object_is_entity and relation.datatype is None and fold(relation.object) in subjects
+__all__ = ["RULES_VERSION", "RuleExtractor", "RuleSettings"]

@@ -12,7 +12,9 @@ from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
+    from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.passage_relations import RelationReader
+    from graphrag_rdf.extract.prompt_data import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
 
 
@@ -39,15 +41,53 @@ def choose_extractor(
         return RulesComponent(rules, RULES_VERSION, f"rules/{RULES_VERSION};types={types}")
     if model is None:
         raise ConfigError("extract.use is llm, but no model is set", hint="name one with --model")
-    from graphrag_rdf.extract.llm import LLM_VERSION, LlmExtractor
+    from graphrag_rdf.extract.llm import LLM_VERSION
 
-    extractor = LlmExtractor(
-        _prompts(settings, "extract.j2"),
+    data = prompt_data(settings)
+    extractor = llm_extractor(settings, model, data)
+    return LlmComponent(extractor, gateway(), LLM_VERSION, model, tuned_by=data.tuned_by, use_cache=use_cache)
+
+
+def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtractor:
+    """Extraction by a model, as the settings want it.
+
+    Args:
+        data: what the prompt is told of the documents.
+
+    Raises:
+        ConfigError: when there are data, and the template does not read them.
+    """
+    from graphrag_rdf.extract.answers import names_in, read_prompt
+    from graphrag_rdf.extract.llm import LlmExtractor
+    from graphrag_rdf.extract.prompt_data import FILE
+
+    prompts = prompt_folder(settings, "ingest", "extract.j2")
+    path = prompts / "extract.j2"
+    if not data.is_empty and "tuned" not in names_in(read_prompt(path)[1]):
+        ours = folder("pipelines") / "ingest" / "extract.j2"
+        raise ConfigError(
+            f"{path} does not read {FILE}, which would be without effect",
+            hint=f"take over how {ours} uses `tuned`, or take {path} away if nothing in it is yours",
+        )
+    return LlmExtractor(
+        prompts,
         model=model,
-        entity_types=extract.entity_types,
-        gleaning_rounds=extract.gleaning_rounds,
+        entity_types=settings.extract.entity_types,
+        gleaning_rounds=settings.extract.gleaning_rounds,
+        data=data,
     )
-    return LlmComponent(extractor, gateway(), LLM_VERSION, model, use_cache=use_cache)
+
+
+def prompt_data(settings: Settings) -> PromptData:
+    """What the extraction prompt is told of the documents: of the user's own pipelines, else nothing.
+
+    Raises:
+        ConfigError: see `extract.prompt_data.read_prompt_data`.
+    """
+    from graphrag_rdf.extract.prompt_data import FILE, NO_DATA, read_prompt_data
+
+    path = settings.pipelines / "ingest" / FILE if settings.pipelines else None
+    return read_prompt_data(path) if path is not None and path.is_file() else NO_DATA
 
 
 def choose_relation_reader(settings: Settings) -> RelationReader | None:
@@ -64,14 +104,14 @@ def choose_relation_reader(settings: Settings) -> RelationReader | None:
     from graphrag_rdf.extract.passage_relations import RelationReader
 
     return RelationReader(
-        _prompts(settings, "relations.j2"),
+        prompt_folder(settings, "ingest", "relations.j2"),
         model=model,
         truncate=relations.truncate,
         min_confidence=relations.min_confidence,
     )
 
 
-def _prompts(settings: Settings, name: str) -> Path:
-    """The folder of a prompt: the user's own, where it has it."""
-    user = settings.pipelines / "ingest" if settings.pipelines else None
-    return user if user and (user / name).is_file() else folder("pipelines") / "ingest"
+def prompt_folder(settings: Settings, pipeline: str, name: str) -> Path:
+    """The folder of a pipeline's prompt: the user's own, where it has it."""
+    user = settings.pipelines / pipeline if settings.pipelines else None
+    return user if user and (user / name).is_file() else folder("pipelines") / pipeline

@@ -16,14 +16,15 @@ from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
-from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written
+from graphrag_rdf.ingest.facts import FactWriter, Passage, Written
 from graphrag_rdf.ingest.failure_records import FailureRecords
+from graphrag_rdf.ingest.fit import Fit
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
-from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
@@ -70,7 +71,7 @@ class ChunkWriter:
         self._names = KnownNames(self._store)
         groups, withheld = read_groups(self._store), read_withheld(self._store)
         self._writer = FactWriter(self._names, self._facts, groups, withheld)
-        self._agents_written = False
+        self._agents_written = self._prompt_written = False
 
     def write(self, task: Task, outcome: Extracted | LlmError) -> None:
         """Write a chunk with its sentences, mentions and extraction: one transaction.
@@ -169,13 +170,17 @@ class ChunkWriter:
     def _extraction(
         self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
     ) -> None:
-        chunk = task.placed.iri
+        chunk, asks = task.placed.iri, self._extractor.asks
+        if asks is not None and not self._prompt_written:  # with what uses it: a prompt alone is swept away
+            self._prompt_written = True
+            changes.add += prompts.prompt(asks.hash, asks.tuned_by)
         details = prov.ExtractionFacts(
             chunk=chunk,
             component=self._extractor.component,
             extractor=self._extractor.key,
             started=task.started,
             model=self._extractor.model,
+            asks=asks.hash if asks else None,
             prompt_hash=extracted.prompt_hash,
             in_tokens=extracted.in_tokens,
             out_tokens=extracted.out_tokens,

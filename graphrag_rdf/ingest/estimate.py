@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.plan import (
     DocumentPlan,
@@ -23,8 +24,8 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
     from graphrag_rdf.documents.model import Chunk, ParsedDocument
-    from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.needed import NeededParts
 
 OUT_PER_TEXT_TOKEN = 1.5
 """Tokens that models write for each token of a chunk: entities and relations, each with its quote. A rule
@@ -59,7 +60,7 @@ class Estimate:
 
 
 def estimate(
-    engine: Engine, paths: Sequence[str | Path], *, refresh: bool = False, sync: bool = False
+    engine: NeededParts, paths: Sequence[str | Path], *, refresh: bool = False, sync: bool = False
 ) -> Estimate:
     """Find out what an ingest would do. Reads every document that changed; asks no model.
 
@@ -71,7 +72,7 @@ def estimate(
         ConfigError: when the settings do not fit together.
     """
     found = find(engine, paths)
-    extractor = engine.extractor()
+    extractor = choose_extractor(engine.settings, lambda: engine.gateway)
     settings = ingest_settings(engine.settings, refresh=refresh)
     known = stored_documents(engine.store)
     done = {
@@ -107,7 +108,7 @@ def _failed(out: Estimate, error: DocumentError) -> None:
 
 
 def _add(
-    out: Estimate, engine: Engine, plan: DocumentPlan, key: str, tokens: _Tokens, *, refresh: bool
+    out: Estimate, engine: NeededParts, plan: DocumentPlan, key: str, tokens: _Tokens, *, refresh: bool
 ) -> None:
     try:
         parsed = read_bytes(plan.data, str(plan.source.path))
@@ -146,7 +147,7 @@ def _add(
 class _Tokens:
     """Adds up what a model would read and write."""
 
-    def __init__(self, engine: Engine, extractor: ChunkExtractor) -> None:
+    def __init__(self, engine: NeededParts, extractor: ChunkExtractor) -> None:
         self._extractor = extractor
         self._engine = engine
         self._rounds = engine.settings.extract.gleaning_rounds

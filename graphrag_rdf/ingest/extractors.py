@@ -31,6 +31,19 @@ class Extracted:
     out_tokens: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class AskedPrompt:
+    """A prompt, with its data, whatever chunk it is filled in with.
+
+    Attributes:
+        hash: SHA-256 of the two.
+        tuned_by: IRI of the activity that made its data, if one did.
+    """
+
+    hash: str
+    tuned_by: str | None = None
+
+
 class ChunkExtractor(Protocol):
     """What the ingest asks of an extractor.
 
@@ -39,6 +52,7 @@ class ChunkExtractor(Protocol):
         version: its version.
         key: everything that its result depends on; equal keys give equal results.
         model: the model's name, None without one.
+        asks: the prompt that it asks the model with, None without one.
         waits: whether a call mostly waits (so that several may run at once).
     """
 
@@ -46,6 +60,7 @@ class ChunkExtractor(Protocol):
     version: str
     key: str
     model: str | None
+    asks: AskedPrompt | None
     waits: bool
 
     def __call__(
@@ -65,6 +80,7 @@ class RulesComponent:
 
     component = "graphrag-rdf-rules"
     model: str | None = None
+    asks: AskedPrompt | None = None
     waits = False
 
     def __init__(self, extractor: RuleExtractor, version: str, key: str) -> None:
@@ -92,6 +108,7 @@ class LlmComponent:
     """Extraction by a language model.
 
     Args:
+        tuned_by: IRI of the activity that made the prompt's data, if one did.
         use_cache: False asks the model again, whatever it answered before.
     """
 
@@ -105,6 +122,7 @@ class LlmComponent:
         version: str,
         model: str,
         *,
+        tuned_by: str | None = None,
         use_cache: bool = True,
     ) -> None:
         self._extractor = extractor
@@ -113,6 +131,7 @@ class LlmComponent:
         self.version = version
         self.key = extractor.key
         self.model: str | None = model
+        self.asks: AskedPrompt | None = AskedPrompt(extractor.prompt_hash, tuned_by)
 
     def __call__(
         self,

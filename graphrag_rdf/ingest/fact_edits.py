@@ -8,7 +8,7 @@ that says who made it and of what it is a revision.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -21,13 +21,13 @@ from graphrag_rdf.ingest.fact_decisions import Withheld, read_fact_decisions
 from graphrag_rdf.ingest.names import KnownNames, settle, unsettled
 from graphrag_rdf.ingest.resolution import PERSON, person_quads
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, text_of_statement
+from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import now, text_of
+from graphrag_rdf.rdf.terms import Term, now, text_of
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
 
 _NAMES = (RDFS.label, SKOS.altLabel)
 
@@ -74,21 +74,22 @@ class Edited:
     also: list[Statement] = field(default_factory=list)
     entities: list[NamedNode] = field(default_factory=list)
 
-    def as_json(self) -> dict[str, object]:
-        """The keys of `facts remove|correct|undo --format json`."""
+    def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
+        """The keys of `facts remove|correct|undo --format json`; `called` is what people call a term."""
         return {
-            "decisions": [decision.as_json() for decision in self.decisions],
+            "decisions": [decision.as_json(called) for decision in self.decisions],
             "removed": {"chunks": 0, "facts": len(self.facts), "entities": 0},
             "kept_facts": len(self.also),
-            "asserted": [_spelled(fact) for fact in self.asserted],
+            "retracted": [spelled(fact, called) for fact in self.facts],
+            "asserted": [spelled(fact, called) for fact in self.asserted],
             "sentences": [sentence.value for sentence in self.sentences],
-            "also": [_spelled(fact) for fact in self.also],
+            "also": [spelled(fact, called) for fact in self.also],
             "entities": [entity.value for entity in self.entities],
         }
 
 
 def remove_facts(
-    engine: Engine,
+    engine: NeededParts,
     facts: Iterable[Statement],
     person: Person | None = None,
     *,
@@ -122,7 +123,7 @@ def remove_facts(
 
 
 def correct_fact(
-    engine: Engine,
+    engine: NeededParts,
     fact: Statement,
     instead: Statement,
     person: Person | None = None,
@@ -165,7 +166,7 @@ def correct_fact(
     return out
 
 
-def undo_facts(engine: Engine, decisions: Sequence[FactDecision], *, dry_run: bool = False) -> Edited:
+def undo_facts(engine: NeededParts, decisions: Sequence[FactDecision], *, dry_run: bool = False) -> Edited:
     """Take decisions about facts back: they stay, marked, and facts hold as they did before."""
     moment = now()
     out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
@@ -204,7 +205,7 @@ def undo_facts(engine: Engine, decisions: Sequence[FactDecision], *, dry_run: bo
 _OF_NAMES = "names are elected from what documents call things; entities merge and split say what is one"
 
 
-def _require_contained(engine: Engine, fact: Statement) -> None:
+def _require_contained(engine: NeededParts, fact: Statement) -> None:
     if fact[1] in _NAMES:
         raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
     if not _containers(engine, fact):
@@ -214,7 +215,7 @@ def _require_contained(engine: Engine, fact: Statement) -> None:
         )
 
 
-def _containers(engine: Engine, fact: Statement) -> set[NamedNode]:
+def _containers(engine: NeededParts, fact: Statement) -> set[NamedNode]:
     return {_node(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
 
 
@@ -248,7 +249,7 @@ def _moment(before: Sequence[FactDecision]) -> datetime:
     return max([now(), *(decision.made for decision in before)])
 
 
-def _note(engine: Engine, decision: FactDecision, out: Edited) -> list[NamedNode]:
+def _note(engine: NeededParts, decision: FactDecision, out: Edited) -> list[NamedNode]:
     """Take a decision into what was done; what reifies its fact."""
     store, fact = engine.store, decision.fact
     rows = store.select("facts/evidence", edges=[fact])
@@ -273,7 +274,7 @@ def _assertions(facts: Iterable[Statement]) -> list[Quad]:
 
 
 def _names(
-    engine: Engine, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
+    engine: NeededParts, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
 ) -> Iterable[Quad]:
     """The name of each thing that a correction speaks of, contained in its subgraph, so that the name lives
     as long as the fact; and canonical links of new entities.
@@ -300,7 +301,7 @@ def _names(
     yield from unsettled(known.take_contested())
 
 
-def _commit(engine: Engine, person: Person, out: Edited, changes: Changes) -> None:
+def _commit(engine: NeededParts, person: Person, out: Edited, changes: Changes) -> None:
     if not out.decisions:
         return
     if person.name:
@@ -308,17 +309,13 @@ def _commit(engine: Engine, person: Person, out: Edited, changes: Changes) -> No
     _settle(engine, changes, out)
 
 
-def _settle(engine: Engine, changes: Changes, out: Edited) -> None:
+def _settle(engine: NeededParts, changes: Changes, out: Edited) -> None:
     """Commit, elect labels, and let the indexes follow."""
     engine.indexer.recover()
     engine.store.commit(changes)
     touched = {fact[0] for fact in (*out.facts, *out.asserted)}
     engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
     engine.indexer.flush(final=True)
-
-
-def _spelled(fact: Statement) -> dict[str, str]:
-    return {name: str(term) for name, term in zip("spo", fact, strict=True)}
 
 
 def _node(term: object) -> NamedNode:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
-from graphrag_rdf.extract.noise import reject_reason
-from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
+from graphrag_rdf.ingest.fit import Fit, Sieve
 from graphrag_rdf.ingest.names import KnownNames, Minter
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
@@ -59,15 +58,6 @@ class Written:
         if isinstance(node, NamedNode) and node not in self.quoted:
             self.quoted.add(node)
             self.quads += quads
-
-
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What of an extraction may become facts, and (reason, candidate) of what may not."""
-
-    entities: list[EntityCandidate] = field(default_factory=list)
-    relations: list[RelationCandidate] = field(default_factory=list)
-    rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +107,7 @@ class FactWriter:
         self._groups = groups
         self._withheld = withheld
         self._mint = Minter(settings.namespace)
-        self._reasons: dict[str, str | None] = {}  # a text names the same things over and over
+        self._sieve = Sieve(settings.entity_min_length, settings.entity_max_length)
 
     def mentions(
         self,
@@ -138,9 +128,9 @@ class FactWriter:
             (names as facts of `subgraph`, sentence quads of the chunk)
         """
         out = Written()
-        kept = [m for m in mentions if self._unfit(m.name) is None]
+        kept = [m for m in mentions if self._sieve.unfit(m.name) is None]
         nodes = {m.name: self._mint.entity(m.name) for m in kept}
-        about = [topic for topic in topics if self._unfit(topic) is None]
+        about = [topic for topic in topics if self._sieve.unfit(topic) is None]
         nodes |= {topic: self._mint.entity(topic) for topic in about}
         self._names.load([*nodes.values(), *self._named_by(fit or Fit())])
         by_sentence: dict[int, dict[str, NamedNode]] = {}
@@ -180,45 +170,6 @@ class FactWriter:
             out.quads += prov.rejected(subgraph, index, reason, item)
         return out
 
-    # --- what is fit -------------------------------------------------------------------------------
-
-    def fit(self, found: Extraction) -> Fit:
-        """What of an extraction may become facts."""
-        fit = Fit(rejected=[(item.reason, item.item) for item in found.rejected])
-        self._fit_entities(found.entities, fit)
-        self._fit_relations(found.relations, fit)
-        return fit
-
-    def _unfit(self, name: str) -> str | None:
-        if name not in self._reasons:
-            self._reasons[name] = reject_reason(
-                name,
-                min_length=self._settings.entity_min_length,
-                max_length=self._settings.entity_max_length,
-            )
-        return self._reasons[name]
-
-    def _fit_entities(self, candidates: Iterable[EntityCandidate], fit: Fit) -> None:
-        for candidate in candidates:
-            if reason := self._unfit(candidate.name):
-                fit.rejected.append((reason, candidate.name))
-            elif candidate.type and not fold(candidate.type):
-                fit.entities.append(replace(candidate, type=None))
-            else:
-                fit.entities.append(candidate)
-
-    def _fit_relations(self, candidates: Iterable[RelationCandidate], fit: Fit) -> None:
-        for candidate in candidates:
-            ends = [candidate.subject, *([candidate.object] if candidate.object_is_entity else [])]
-            reason = next((why for name in ends if (why := self._unfit(name))), None)
-            if reason is None and not (fold(candidate.predicate) and fold(candidate.object)):
-                reason = "empty"
-            if reason:
-                item = f"{candidate.subject} | {candidate.predicate} | {candidate.object}"
-                fit.rejected.append((reason, item))
-            else:
-                fit.relations.append(candidate)
-
     def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
         """The things of which names will be asserted or contained."""
         for candidate in fit.entities:
@@ -230,6 +181,10 @@ class FactWriter:
             yield self._mint.relation(relation.predicate)
             if relation.object_is_entity:
                 yield self._mint.entity(relation.object)
+
+    def fit(self, found: Extraction) -> Fit:
+        """What of an extraction may become facts."""
+        return self._sieve.fit(found)
 
     # --- quads -------------------------------------------------------------------------------------
 
@@ -269,7 +224,7 @@ class FactWriter:
         node = self._mint.entity(candidate.name)
         self._name(out, subgraph, node, candidate.name, named)
         for alias in candidate.aliases:
-            if alias == candidate.name or self._unfit(alias):
+            if alias == candidate.name or self._sieve.unfit(alias):
                 continue
             if prop := self._names.add(node, alias, alias=True):
                 out.quads.append(prov.fact(node, prop, Literal(alias)))

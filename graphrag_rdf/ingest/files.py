@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +29,15 @@ from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.ingest.work import IngestSettings, Progress, Stop, incoming
+from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
     from graphrag_rdf.llm.budget import LlmUsage
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSetti
 
 
 def ingest_files(
-    engine: Engine,
+    engine: NeededParts,
     paths: Sequence[str | Path],
     *,
     refresh: bool,
@@ -88,7 +93,7 @@ def ingest_files(
 
 
 def ingest_uploads(
-    engine: Engine,
+    engine: NeededParts,
     uploads: Sequence[Upload],
     *,
     refresh: bool,
@@ -121,7 +126,7 @@ class Begun:
 
 
 def begin(
-    engine: Engine,
+    engine: NeededParts,
     *,
     refresh: bool,
     progress: Progress | None,
@@ -140,7 +145,7 @@ def begin(
         indexer,
         replace(
             ingest_settings(engine.settings, refresh=refresh),
-            version=engine.live.now.version,
+            version=engine.settings_version,
             mentions_only=mentions_only,
         ),
         progress,
@@ -149,7 +154,7 @@ def begin(
     return Begun(run, progress, stop, spent, at)
 
 
-def ended(engine: Engine, report: IngestReport, begun: Begun) -> IngestReport:
+def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestReport:
     """Tell what a run took, after the relations were built if the settings want them."""
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
@@ -160,7 +165,7 @@ def ended(engine: Engine, report: IngestReport, begun: Begun) -> IngestReport:
     return report
 
 
-def _relate(engine: Engine, report: IngestReport, begun: Begun) -> None:
+def _relate(engine: NeededParts, report: IngestReport, begun: Begun) -> None:
     """Build the relations, unless they are those of what the store holds."""
     found = refresh_relations(
         engine, again=begun.refreshed, lazily=True, progress=begun.progress, stop=begun.stop
@@ -175,7 +180,7 @@ def _relate(engine: Engine, report: IngestReport, begun: Begun) -> None:
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 
-def _let_go(engine: Engine, gone: Sequence[Stored], report: IngestReport) -> None:
+def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -> None:
     """Retire documents that live on under another path; forget the others."""
     if not gone:
         return
@@ -190,12 +195,15 @@ def _let_go(engine: Engine, gone: Sequence[Stored], report: IngestReport) -> Non
         report.documents.forgotten = len(vanished)
 
 
-def find(engine: Engine, paths: Sequence[str | Path], root: Path | None = None) -> Discovery:
+def find(engine: NeededParts, paths: Sequence[str | Path], root: Path | None = None) -> Discovery:
     """The files that the arguments name, without the store's own folder; `root` as in `discover`."""
     exclude = [engine.place.root] if engine.place else []
     if engine.place and engine.place.root.parent.name == "collections":
         exclude.append(engine.place.root.parent.parent)
-    return discover([str(path) for path in paths], exclude=exclude, root=root)
+    found = discover([str(path) for path in paths], exclude=exclude, root=root, is_store=is_store)
+    for folder, why in found.left_out:
+        log.info("%s was left out: %s", folder, why)
+    return found
 
 
 def plans(planner: Planner, found: Discovery) -> Iterator[DocumentPlan | DocumentError]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import ConfigError, UsageError
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
@@ -22,8 +22,8 @@ from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.ingest.needed import NeededParts
 
 _BATCH = 200
 _NOT_PURGED = (
@@ -109,7 +109,7 @@ def _same_file(name: str, location: str) -> bool:
 
 
 def forget_documents(
-    engine: Engine,
+    engine: NeededParts,
     documents: Sequence[NamedNode],
     *,
     dry_run: bool = False,
@@ -132,6 +132,7 @@ def forget_documents(
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
+    _tell_of_prompt(engine, found)
     if dry_run or not documents:
         return out
     tell("taking out facts that nothing else supports")
@@ -257,11 +258,29 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         changes.updates.append(("forget/fact-decisions", {"decisions": list(decisions)}))
 
 
+def _tell_of_prompt(engine: NeededParts, found: _Found) -> None:
+    """Warn of examples in the user's own prompt that hold what is forgotten: the file is not the store's."""
+    from graphrag_rdf.extract.prompt_data import FILE
+    from graphrag_rdf.ingest.choice import prompt_data
+
+    try:
+        data = prompt_data(engine.settings)
+    except ConfigError as error:
+        found.counts.warn("prompt_unread", f"whether the prompt holds text of theirs is not known: {error}")
+        return
+    chunks = {chunk.value for chunk in found.chunks}
+    for number, example in enumerate(data.examples, start=1):
+        if example.source in chunks or any(example.text in text for text in found.texts):
+            place = f"{engine.settings.pipelines}/ingest/{FILE}"
+            detail = f"{place}: example {number} is text of theirs; take it out, or tune prompts anew"
+            found.counts.warn("prompt_holds_text", detail)
+
+
 def _batches(facts: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
     return (facts[start : start + _BATCH] for start in range(0, len(facts), _BATCH))
 
 
-def _words(engine: Engine, documents: Sequence[NamedNode], found: _Found) -> list[str]:
+def _words(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
     """What must not be found any more: chunks and quotes, and the sentences of all versions."""
     store = engine.store
     kept = store.select("forget/texts", documents=documents)
@@ -289,7 +308,7 @@ def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     return [found.value for found in objects if found not in others]
 
 
-def _erase_objects(engine: Engine, objects: Iterable[str], words: Sequence[str]) -> int:
+def _erase_objects(engine: NeededParts, objects: Iterable[str], words: Sequence[str]) -> int:
     """Erase objects by name, and every other that holds the words, except what documents still stand on."""
     librarian = engine.librarian
     kept = {text_of(row["object"]) for row in engine.store.select("forget/kept-objects")}
@@ -303,7 +322,7 @@ def _erase_objects(engine: Engine, objects: Iterable[str], words: Sequence[str])
     return erased
 
 
-def _erase_answers(engine: Engine, words: Sequence[str]) -> int:
+def _erase_answers(engine: NeededParts, words: Sequence[str]) -> int:
     """Erase answers of models, also when the cache is switched off now."""
     if engine.response_cache is not None:
         return engine.response_cache.forget(words)

@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
 
 RULE = iris.agent("graphrag-rdf-normalise")
 """Who decides here."""
@@ -89,7 +89,7 @@ class Proposal:
         }
 
 
-def propose(engine: Engine, *, min_score: float = MIN_SCORE, limit: int | None = None) -> list[Proposal]:
+def propose(engine: NeededParts, *, min_score: float = MIN_SCORE, limit: int | None = None) -> list[Proposal]:
     """Pairs of entities that may be one, the surest first, ties by IRI.
 
     A group of n entities gives n - 1 pairs.
@@ -121,7 +121,7 @@ def propose(engine: Engine, *, min_score: float = MIN_SCORE, limit: int | None =
     return found if limit is None else found[:limit]
 
 
-def apply(engine: Engine, proposals: Sequence[Proposal]) -> list[Decision]:
+def apply(engine: NeededParts, proposals: Sequence[Proposal]) -> list[Decision]:
     """Decide on proposals; the decisions, in their order."""
     wanted = [Merge(p.keep, (p.one, p.other), p.reason, round(p.score, 4)) for p in proposals]
     return merge(engine, wanted, by=RULE)
@@ -142,7 +142,7 @@ def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
     return names
 
 
-def _spelt_alike(engine: Engine, called: Sequence[tuple[int, str]], min_score: float) -> Iterable[Pair]:
+def _spelt_alike(engine: NeededParts, called: Sequence[tuple[int, str]], min_score: float) -> Iterable[Pair]:
     found = list(similar(called, max(_SPELLING, min_score / _SURE * 0.9)))
     likeness = _meanings(engine, called, found)
     for pair in found:
@@ -154,7 +154,7 @@ def _spelt_alike(engine: Engine, called: Sequence[tuple[int, str]], min_score: f
 
 
 def _meanings(
-    engine: Engine, called: Sequence[tuple[int, str]], pairs: Sequence[Pair]
+    engine: NeededParts, called: Sequence[tuple[int, str]], pairs: Sequence[Pair]
 ) -> dict[tuple[int, int], float]:
     """The cosine of the embeddings of the names of each pair; nothing without an embedding model."""
     embedder = engine.embedder

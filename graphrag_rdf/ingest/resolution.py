@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.terms import datetime_, now
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
 
 PERSON = iris.agent("person")
 """Who decides on the command line, unless a name is given."""
@@ -46,7 +46,7 @@ class Merge:
 
 
 def merge(
-    engine: Engine, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
+    engine: NeededParts, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
 ) -> list[Decision]:
     """Decide that entities are one.
 
@@ -77,7 +77,7 @@ def merge(
 
 
 def split(
-    engine: Engine,
+    engine: NeededParts,
     entity: NamedNode,
     *,
     by: NamedNode = PERSON,
@@ -101,7 +101,7 @@ def split(
     return decision
 
 
-def undo(engine: Engine, decisions: Sequence[Decision]) -> None:
+def undo(engine: NeededParts, decisions: Sequence[Decision]) -> None:
     """Take decisions back: they stay, marked, and what followed from them is as it was before."""
     moment = datetime_(now())
     changes = Changes(add=[system(d.iri, PROV.invalidatedAtTime, moment) for d in decisions])
@@ -125,7 +125,7 @@ def _recorder(before: Sequence[Decision]) -> Callable[[Kind, NamedNode, set[Name
     return record
 
 
-def _commit(engine: Engine, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
+def _commit(engine: NeededParts, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
     if not made:
         return
     changes = Changes(add=[quad for decision in made for quad in decision.quads()])
@@ -139,7 +139,7 @@ def person_quads(node: NamedNode, name: str) -> list[Quad]:
     return [system(node, RDF.type, PROV.Person), system(node, RDFS.label, Literal(name))]
 
 
-def _settle(engine: Engine, changes: Changes, decisions: Iterable[Decision]) -> None:
+def _settle(engine: NeededParts, changes: Changes, decisions: Iterable[Decision]) -> None:
     engine.indexer.recover()
     touched = {entity for decision in decisions for entity in decision.entities}
     changes.add += unsettled(sorted(touched, key=str))

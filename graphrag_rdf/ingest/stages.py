@@ -21,11 +21,11 @@ from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.needed import NeededParts
 
 
 def refresh_texts(
-    engine: Engine,
+    engine: NeededParts,
     documents: Sequence[NamedNode],
     *,
     mentions_only: bool,
@@ -56,7 +56,7 @@ def refresh_texts(
 
 
 def _plans(
-    engine: Engine, known: Sequence[Stored], kept: dict[str, Term]
+    engine: NeededParts, known: Sequence[Stored], kept: dict[str, Term]
 ) -> Iterator[DocumentPlan | DocumentError]:
     for stored in known:
         data = engine.librarian.get(_node(kept[stored.iri.value]))
@@ -68,7 +68,7 @@ def _plans(
         yield DocumentPlan(source, stored.iri, data, stored.content_hash, stored, "updated")
 
 
-def refresh_names(engine: Engine, documents: Sequence[NamedNode]) -> int:
+def refresh_names(engine: NeededParts, documents: Sequence[NamedNode]) -> int:
     """Elect labels anew, and let entities point anew at what stands for them; how many things were looked at.
 
     Args:
@@ -84,7 +84,7 @@ def refresh_names(engine: Engine, documents: Sequence[NamedNode]) -> int:
     return len(settled)
 
 
-def refresh_index(engine: Engine, documents: Sequence[NamedNode]) -> None:
+def refresh_index(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
     """Write the search indexes anew.
 
     Args:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
@@ -382,7 +383,8 @@ class LlmGateway:
         return name
 
     def _target(self, model: str) -> Target:
-        return Target(model, self.settings.api_base, tuple(filter(None, (self._key(),))))
+        password = urlsplit(self.settings.api_base or "").password
+        return Target(model, self.settings.api_base, tuple(filter(None, (self._key(), password))))
 
     def _key(self) -> str | None:
         return self.settings.api_key.get_secret_value() if self.settings.api_key is not None else None

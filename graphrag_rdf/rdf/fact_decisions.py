@@ -8,7 +8,7 @@ with `prov:invalidatedAtTime`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
@@ -57,13 +57,17 @@ class FactDecision:
         """Of a correction: what contains the fact that holds instead."""
         return iris.subgraph(self.iri, _KEY)
 
-    def as_json(self) -> dict[str, object]:
-        """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601."""
+    def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
+        """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601.
+
+        Args:
+            called: what people call a term.
+        """
         return {
             "iri": self.iri.value,
             "kind": self.kind,
-            "fact": _spelled(self.fact),
-            "instead": None if self.instead is None else _spelled(self.instead),
+            "fact": spelled(self.fact, called),
+            "instead": None if self.instead is None else spelled(self.instead, called),
             "by": self.by.value,
             "label": self.label,
             "reason": self.reason,
@@ -115,8 +119,10 @@ class FactDecision:
             yield prov.source(claim, PROV.wasRevisionOf, former)
 
 
-def _spelled(statement: Statement) -> dict[str, str]:
-    return {name: str(term) for name, term in zip("spo", statement, strict=True)}
+def spelled(statement: Statement, called: Callable[[Term], str]) -> dict[str, str]:
+    """A fact by its terms as N-Triples, and what people call them: `s`, `p`, `o`, `s_label`, …"""
+    terms = list(zip("spo", statement, strict=True))
+    return {name: str(term) for name, term in terms} | {f"{n}_label": called(term) for n, term in terms}
 
 
 def text_of_statement(statement: Statement) -> str:

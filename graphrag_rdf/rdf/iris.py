@@ -96,6 +96,16 @@ def agent(component: str) -> NamedNode:
     return NamedNode(f"{PROVENANCE_BASE}agent/{quote(component, safe='')}")
 
 
+def prompt(prompt_hash: str) -> NamedNode:
+    """A prompt with its data, by the SHA-256 of the two."""
+    return NamedNode(f"urn:graphrag-rdf:prompt:{prompt_hash}")
+
+
+def prompt_tuning(prompt_hash: str) -> NamedNode:
+    """The tuning that made a prompt."""
+    return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(prompt_hash, 'tuning')}")
+
+
 def evidence(subgraph_iri: NamedNode, s: Term, p: NamedNode, o: Term, offset: int | str) -> NamedNode:
     """The reifier of one fact in one place (offset in the chunk; the quote's hash if it was not located)."""
     return NamedNode(f"urn:evidence:{name_uuid(subgraph_iri.value, str(s), str(p), str(o), offset)}")

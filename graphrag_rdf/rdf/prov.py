@@ -162,6 +162,8 @@ class ExtractionFacts:
     Attributes:
         extractor: the key that says name, version, model and prompt; a chunk is done when a subgraph
             with this key exists.
+        asks: SHA-256 of the prompt with its data, whatever chunk it is filled in with.
+        prompt_hash: SHA-256 of the prompt as it was sent.
         in_tokens, out_tokens: None when unknown, never zero for that.
     """
 
@@ -170,6 +172,7 @@ class ExtractionFacts:
     extractor: str
     started: datetime
     model: str | None = None
+    asks: str | None = None
     prompt_hash: str | None = None
     in_tokens: int | None = None
     out_tokens: int | None = None
@@ -199,6 +202,8 @@ def extraction(e: ExtractionFacts) -> Iterator[Quad]:
     yield source(activity, PROV.startedAtTime, datetime_(e.started))
     if e.model:
         yield source(activity, TG.llmModel, Literal(e.model))
+    if e.asks:
+        yield source(activity, RAG.usedPrompt, iris.prompt(e.asks))
     if e.prompt_hash:
         yield source(activity, RAG.promptHash, Literal(e.prompt_hash))
     if e.in_tokens is not None:

@@ -12,11 +12,14 @@
 | `dataset`, `statistics`, `queries` | what the store says of itself: VoID and DCAT, templates as RDF |
 | `representations` | JSON, RDF or a page of one thing, by negotiation |
 | `status`, `openapi` | health, metrics, diagnostics, the description of all this |
-| `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems`, `caching` | parts of HTTP |
-| `inspect`, `using`, `operations` | what a query's or update's tokens tell before it runs |
+| `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems` | parts of HTTP |
+| `caching`, `preconditions` | tags of answers, and requests that depend on them |
+| `inspect`, `using`, `operations`, `nesting` | what a query's or update's tokens tell before it runs |
 | `lookup`, `lane` | queries that can only be quick, and their short way |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |
+| `remote`, `remote_query` | queries at the endpoint of a remote store |
 | `service`, `writer` | what routes work with; the one queue of writes |
-| `envelope`, `guard`, `access`, `throttle`, `connection`, `metrics` | what stands before the routes |
+| `connection`, `offers` | uvicorn's connections, with limits of our own |
+| `envelope`, `guard`, `access`, `throttle`, `metrics` | what stands before the routes |
 """

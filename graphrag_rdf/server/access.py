@@ -32,7 +32,7 @@ class Access:
         anonymous: the role of a client without a token.
 
     Raises:
-        ConfigError: when a token is too short to be one.
+        ConfigError: when a token is too short to be one, or no header could carry it.
     """
 
     def __init__(self, tokens: Iterable[tuple[Role, SecretStr]], anonymous: Role = "read") -> None:
@@ -43,6 +43,11 @@ class Access:
                 raise ConfigError(
                     f"a token of role {role} is too short",
                     hint=f"take {_SHORTEST} characters or more, e.g. from: openssl rand -hex 24",
+                )
+            if not token.get_secret_value().isascii() or len(token.get_secret_value().split()) != 1:
+                raise ConfigError(
+                    f"a token of role {role} is no word of ASCII letters, which a header could carry",
+                    hint="take e.g. from: openssl rand -hex 24",
                 )
             self._known.append((_digest(token.get_secret_value()), role))
 
@@ -104,16 +109,22 @@ class Access:
         return Problem(403, f"the role {role} may not do this; {needed} may")
 
 
+def may(connection: HTTPConnection, needed: Role) -> bool:
+    """Whether the role of a request is enough."""
+    role: Role = connection.scope["state"]["role"]
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
 def require(connection: HTTPConnection, needed: Role) -> None:
     """Let a request on if its role is enough.
 
     Raises:
         Problem: 401 or 403 otherwise.
     """
-    role: Role = connection.scope["state"]["role"]
-    if ROLES.index(role) < ROLES.index(needed):
+    if not may(connection, needed):
         access: Access = connection.app.state.access
-        raise access.refuse(role, needed, known=connection.scope["state"]["token"] is not None)
+        state = connection.scope["state"]
+        raise access.refuse(state["role"], needed, known=state["token"] is not None)
 
 
 def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
@@ -143,4 +154,4 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
 
 
 def _digest(token: str) -> bytes:
-    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

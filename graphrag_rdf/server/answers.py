@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import io
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
-import pyoxigraph as ox
-
-from graphrag_rdf.server.evaluate import Job, QueryFailed, evaluate
-from graphrag_rdf.server.problems import Problem, TransferAborted
+from graphrag_rdf.server.evaluate import Job, QueryFailed
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem, TransferAborted
 
 Gone = Callable[[], Awaitable[bool]]
 """Tells whether the client has left."""
+
+_LOOK = 0.5
 
 
 class Answer:
@@ -129,6 +128,21 @@ class Answer:
         self._parts.clear()
 
 
+async def unless_gone(answer: Answer, gone: Gone) -> None:
+    """Wait for the first part; give up when the client has.
+
+    Raises:
+        Problem: when the answer failed before, or nobody waits for it any more.
+    """
+    while True:
+        try:
+            async with asyncio.timeout(_LOOK):
+                return await answer.begun()
+        except TimeoutError:
+            if await gone():
+                raise Problem(CLIENT_LEFT, "the client left") from None
+
+
 def retry(status: int) -> dict[str, str]:
     """Headers that go with a status: when to come again."""
     return {"Retry-After": "1"} if status in (429, 503) else {}
@@ -149,31 +163,3 @@ class Queries(Protocol):
 
     async def stop(self) -> None:
         """Let go of everything."""
-
-
-class Whole:
-    """An output that keeps all of an answer."""
-
-    def __init__(self) -> None:
-        self.content_type = ""
-        self._buffer = io.BytesIO()
-        self.write = self._buffer.write
-
-    def begin(self, content_type: str) -> None:
-        """See `evaluate.Output`."""
-        self.content_type = content_type
-
-    def data(self) -> bytes:
-        """What was written."""
-        return self._buffer.getvalue()
-
-
-def evaluate_whole(store: ox.Store, job: Job) -> tuple[str, bytes]:
-    """Run a job here and now: (content type, the answer).
-
-    Raises:
-        QueryFailed: see `evaluate`.
-    """
-    output = Whole()
-    evaluate(store, job, output)
-    return output.content_type, output.data()

@@ -6,17 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import BaseRoute, Route, WebSocketRoute
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server import (
+    again,
     ask,
     cache,
     dataset,
@@ -35,11 +37,13 @@ from graphrag_rdf.server import (
     uploads,
 )
 from graphrag_rdf.server.access import Access
+from graphrag_rdf.server.caching import ZIPPED
 from graphrag_rdf.server.envelope import Envelope
 from graphrag_rdf.server.guard import Gate, Guard, known_hosts
 from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.metrics import Metrics
+from graphrag_rdf.server.negotiation import takes_gzip
 from graphrag_rdf.server.pages import ask as asking
 from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
@@ -56,10 +60,24 @@ class _Compressed(GZipMiddleware):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        asked = any(
-            name == b"accept-encoding" and b"gzip" in value for name, value in scope.get("headers", ())
+        asked = scope.get("http_version") != "1.0" and any(  # HTTP/1.0 needs the length of what is sent
+            name == b"accept-encoding" and b"gzip" in value and takes_gzip(value.decode("latin-1"))
+            for name, value in scope.get("headers", ())
         )
-        await (super().__call__ if asked else self.app)(scope, receive, send)
+        if not asked:
+            await self.app(scope, receive, send)
+            return
+
+        async def tagged(message: Message) -> None:
+            """Two forms of an answer have two strong tags (RFC 9110 §8.8.3.3)."""
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(raw=message["headers"])
+                tag = headers.get("etag", "W/")
+                if "content-encoding" in headers and not tag.startswith("W/"):
+                    headers["etag"] = tag[:-1] + ZIPPED
+            await send(message)
+
+        await super().__call__(scope, receive, tagged)
 
 
 def routes() -> list[BaseRoute]:
@@ -77,6 +95,8 @@ def routes() -> list[BaseRoute]:
         Route("/traces", traces.trace_list, methods=["GET"]),
         Route("/traces/{id}/feedback", feedback.marks, methods=["GET"]),
         Route("/traces/{id}/feedback", feedback.mark, methods=["POST"]),
+        Route("/traces/{id}/replay", again.replayed, methods=["POST"]),
+        Route("/traces/{id}/ask-without", again.asked_without, methods=["POST"]),
         Route("/traces/{id:path}", traces.trace, methods=["GET"]),
         Route("/documents", documents.document_list, methods=["GET"]),
         Route("/documents", uploads.upload, methods=["POST"]),
@@ -146,7 +166,7 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
     )
     app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
     app.state.gate = gate
-    app.state.lane = Lane(service, gate, metrics)
+    app.state.lane = Lane(service, gate, metrics) if service.remote is None else None
     app.router.redirect_slashes = False
     return app
 
@@ -174,5 +194,7 @@ def _metrics(service: Service) -> Metrics:
     metrics.gauge("commit", "Number of the newest commit.", store.commit_number)
     metrics.gauge("writes_waiting", "Writes in the queue.", lambda: service.writes.waiting)
     metrics.gauge("questions", "Questions under way or waiting.", lambda: service.runs.under_way)
+    if (outposts := service.outposts) is not None:
+        metrics.gauge("connections_away", "Connections at outposts.", lambda: outposts.connections)
     metrics.gauge("started_seconds", "When the server was started.", lambda: service.started)
     return metrics

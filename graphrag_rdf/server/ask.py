@@ -31,7 +31,7 @@ _LOOK = 0.5
 
 async def ask(request: Request) -> Response:
     """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
-    service = _allowed(request)
+    service = allowed_to_ask(request)
     asked = read_request(AskRequest, await _json(request))
     client = client_of(request)
     service.concurrency.enter(client)
@@ -60,7 +60,7 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
     Raises:
         Problem: when the client may not ask, left, or the run failed.
     """
-    service = _allowed(request)
+    service = allowed_to_ask(request)
     with service.concurrency.slot(client_of(request)):
         run = service.runs.start(lambda: begin(service, asked))
         try:
@@ -74,7 +74,7 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
 
 async def retrieve(request: Request) -> Response:
     """Rank chunks and edges for a question, as `retrieve --format json`."""
-    service = _allowed(request)
+    service = allowed_to_ask(request)
     asked = read_request(RetrieveRequest, await _json(request))
 
     with service.concurrency.slot(client_of(request)):
@@ -101,7 +101,9 @@ async def ask_socket(socket: WebSocket) -> None:
                 await socket.send_json({"kind": "error", "error": problem.document()})
             except GraphRagError as error:
                 await socket.send_json({"kind": "error", "error": problem_of(error).document()})
-    except (WebSocketDisconnect, RuntimeError, KeyError):  # left, or sent what is no text
+    except KeyError:  # what was sent is no text
+        await socket.close(1003, "questions are sent as text")
+    except (WebSocketDisconnect, RuntimeError):  # left
         return
 
 
@@ -112,7 +114,7 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
         access: Access = socket.app.state.access
         role, name = access.role_of(str(token))
         socket.scope["state"].update(role=role, client=name, token=name)
-    _allowed(socket)
+    allowed_to_ask(socket)
     asked = read_request(AskRequest, data)
     with service.concurrency.slot(client_of(socket)):
         run = service.runs.start(lambda: begin(service, asked))
@@ -134,13 +136,13 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
 def _seen(connection: HTTPConnection) -> None:
     """A step is in the store before its message is seen: whoever sees the message finds it there."""
     service = service_of(connection)
-    service.wrote(connection, service.store.commit_number())
+    service.wrote(connection, service.engine.store.commit_number())
 
 
 # --- who may, and what was sent -----------------------------------------------------------------------
 
 
-def _allowed(connection: HTTPConnection) -> Service:
+def allowed_to_ask(connection: HTTPConnection) -> Service:
     """The service, for those who may ask."""
     service = service_of(connection)
     require(connection, role_to_ask(service, known=connection.scope["state"].get("token") is not None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import zlib
 
 from starlette.requests import Request
@@ -12,6 +13,8 @@ from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
 
 PATIENCE = 30.0
 """Seconds that a client may take between two pieces of a body."""
+_SLOWEST = 1024
+"""Bytes in a second that it comes at on average, beside that: drops would hold a connection for ever."""
 
 _UTF8 = ("utf-8", "utf8", "us-ascii")
 
@@ -38,6 +41,8 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
     body, more = bytearray(), True
     try:
         async with asyncio.timeout(PATIENCE) as patience:
+            now = asyncio.get_running_loop().time
+            start = now()
             while more:
                 message = await request.receive()
                 if message["type"] == "http.disconnect":
@@ -47,14 +52,14 @@ async def read_body(request: Request, limit: int, *, length_required: bool = Tru
                 if len(body) > limit:
                     raise _too_large(limit)
                 if more:
-                    patience.reschedule(asyncio.get_running_loop().time() + PATIENCE)
+                    patience.reschedule(PATIENCE + min(now(), start + len(body) / _SLOWEST))
     except TimeoutError:
-        raise Problem(408, f"no more of the body came for {PATIENCE:g} s", headers=_CLOSE) from None
+        raise Problem(408, "the body came too slowly, or not at all", headers=_CLOSE) from None
     return _uncompressed(bytes(body), headers.get("content-encoding", "identity"), limit)
 
 
 def text_of(body: bytes, header: str | None) -> str:
-    """A body as text.
+    """A body as text; a byte order mark, which the grammars know nothing of, is left out.
 
     Raises:
         Problem: 415 for a charset other than UTF-8, 400 for bytes that are not UTF-8.
@@ -63,7 +68,7 @@ def text_of(body: bytes, header: str | None) -> str:
     if charset not in _UTF8:
         raise Problem(415, f"the charset {charset} is not spoken here; send UTF-8")
     try:
-        return body.decode("utf-8")
+        return body.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         raise Problem(400, f"the body is not UTF-8: byte {error.start} is wrong") from None
 
@@ -79,7 +84,11 @@ def _uncompressed(body: bytes, coding: str, limit: int) -> bytes:
     if coding.strip().lower() in ("", "identity"):
         return body
     if coding.strip().lower() not in ("gzip", "x-gzip"):
-        raise Problem(415, f"the content coding {coding} is not spoken here; send gzip or none")
+        raise Problem(
+            415,
+            f"the content coding {coding} is not spoken here; send gzip or none",
+            headers={"Accept-Encoding": "gzip"},
+        )
     inflater = zlib.decompressobj(wbits=31)
     try:
         out = inflater.decompress(body, limit + 1)

@@ -9,23 +9,38 @@ from functools import lru_cache, partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.server.service import COMMIT, Service
+from graphrag_rdf.server.service import COMMIT, SETTLED, Service
 
-_SETTLED = 2.0
-"""Seconds after a change until Last-Modified, which counts whole seconds, says something."""
-
-
-def etag(service: Service, commit: int, content_type: str) -> str:
-    """Weak: compressed and plain forms share it."""
-    run = f"{int(service.started * 1000):x}"
-    return f'W/"{run}-{commit}-{content_type.partition(";")[0]}"'
+ZIPPED = '-gzip"'
+"""How the tag of a compressed form ends."""
 
 
-def validators(service: Service, commit: int, content_type: str) -> dict[str, str]:
-    """The headers of an answer that depends on the store alone."""
-    headers = {"ETag": etag(service, commit, content_type)}
+def etag(service: Service, commit: int, content_type: str, *, strong: bool = False) -> str:
+    """The tag of an answer.
+
+    Args:
+        strong: the same bytes whenever the tag is the same, as of a graph, which is written out in one order;
+            not so of solutions.
+    """
+    kind = content_type.replace("; charset=utf-8", "").replace(" ", "")
+    return f'{"" if strong else "W/"}"{state(service, commit)}-{kind}"'
+
+
+def state(service: Service, commit: int) -> str:
+    """What the tags of all answers begin with while the store is as it is."""
+    return f"{int(service.started * 1000):x}-{commit}"
+
+
+def validators(service: Service, commit: int, content_type: str, *, strong: bool = False) -> dict[str, str]:
+    """The headers of an answer that depends on the store alone; see `etag`.
+
+    There are none of a store behind an endpoint, which others may change unseen.
+    """
+    if service.remote is not None:
+        return {}
+    headers = {"ETag": etag(service, commit, content_type, strong=strong)}
     newest, changed = service.last_change()
-    if commit == newest and time.time() - changed > _SETTLED:
+    if commit == newest and time.time() - changed > SETTLED:
         headers["Last-Modified"] = _http_date(changed)
     return headers
 
@@ -42,26 +57,35 @@ def standard(commit: int) -> dict[str, str]:
     }
 
 
-def not_modified(request: Request, service: Service, content_types: list[str]) -> Response | None:
+def not_modified(
+    request: Request, service: Service, content_types: list[str], *, strong: bool = False
+) -> Response | None:
     """304 when the client has what it would get.
 
     Args:
         content_types: of the forms that the answer may take.
+        strong: whether its tag is; see `etag`.
     """
+    if service.remote is not None:
+        return None
     known = request.headers.get("if-none-match")
     commit, changed = service.last_change()
     if known is not None:
-        tags = {tag.strip() for tag in known.split(",")}
-        current = next((t for t in content_types if etag(service, commit, t) in tags), None)
+        sent = {tag.strip().removeprefix("W/").replace(ZIPPED, '"') for tag in known.split(",")}
+        tags = [etag(service, commit, kind, strong=strong) for kind in content_types]
+        current = next((tag for tag in tags if tag.removeprefix("W/") in sent or "*" in sent), None)
         if current is None:
             return None
-        headers = {**standard(commit), "ETag": etag(service, commit, current)}
-        return Response(status_code=304, headers=headers)
-    since = request.headers.get("if-modified-since")
-    if since is None or time.time() - changed <= _SETTLED:
-        return None
-    try:
-        moment = parsedate_to_datetime(since).timestamp()
-    except (TypeError, ValueError, OverflowError):
+        return Response(status_code=304, headers={**standard(commit), "ETag": current})
+    moment = moment_of(request.headers.get("if-modified-since"))
+    if moment is None or time.time() - changed <= SETTLED:
         return None
     return Response(status_code=304, headers=standard(commit)) if moment >= int(changed) else None
+
+
+def moment_of(date: str | None) -> float | None:
+    """A date of HTTP as seconds since 1970; None for what is none."""
+    try:
+        return None if date is None else parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None

@@ -8,20 +8,33 @@ headers tell who the client is, that is left to the app.
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import Any, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from graphrag_rdf.server.lane import Lane
+from graphrag_rdf.server.offers import UnmovedProtocol
+from graphrag_rdf.server.outposts import MOVES_AFTER
 
 HEAD_BYTES = 1 << 16
 """Request line and headers together; a query by GET is in the former."""
 
 HEAD_SECONDS = 10.0
-"""From the first byte of a request to the end of its headers."""
+"""From the first byte of a request to the end of its headers. Also for who sends after an answer what is no
+request: the rest of a body that nobody waits for, an empty line."""
+
+READ_SECONDS = 60.0
+"""A client that takes nothing of its answer for so long is let go of, with what waits for it."""
+
+_LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"))
+"""Headers that may come in several lines, which are one list (RFC 9110 §5.3)."""
+
+_COMING: set[asyncio.Task[Any]] = set()
+"""Connections on their way home."""
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(UnmovedProtocol):
     """See the module.
 
     Attributes:
@@ -36,27 +49,53 @@ class BoundedProtocol(HttpToolsProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._feeding = False
         self._held: tuple[RequestResponseCycle, Any] | None = None
+        self._look_ups = 0
+        self._brought: tuple[bytes, bytes] | None = None
+        self._untaken = 0
+        self._body_bytes = 0
+        self._untaken_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
+        """A client has come, or come home: as if it had been here all the time."""
         super().connection_made(transport)
-        self._await_head()
+        unsent, unread = self._brought or (b"", b"")
+        transport.write(unsent)
+        if unread or self._brought is None:
+            self._await_head()
+        else:
+            self._head_bytes = None
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        if unread:
+            self.data_received(unread)
+            self.loop.call_soon(self._pause_again)
+        self._brought = None
+
+    def _pause_again(self) -> None:
+        """uvloop begins to read once a connection is made, also when it was told not to."""
+        if self.flow.read_paused and not self.transport.is_closing():
+            self.transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A client has gone."""
         self._stop_timer()
+        self._stop_watching()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Part of a request."""
         if self._head_bytes is not None:
             self._head_bytes += len(data)
-            before = self._head_bytes
-            self._feed(data)
-            if self._head_bytes is not None and before > HEAD_BYTES:
-                self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
-            return
         self._feed(data)
+        if self._head_bytes is not None and self._head_bytes > HEAD_BYTES:
+            self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
+        if self._head_bytes is None and self._rests() and self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
+
+    def _rests(self) -> bool:
+        """Whether all that was asked is answered, so that uvicorn's own clock ran before these bytes came."""
+        return (self.cycle is None or self.cycle.response_complete) and self.timeout_keep_alive_task is None
 
     def _feed(self, data: bytes) -> None:
         """Hold back a request that begins in these bytes until it is known whether they hold all of it."""
@@ -66,12 +105,14 @@ class BoundedProtocol(HttpToolsProtocol):
         if self._held is not None:
             (cycle, app), self._held = self._held, None
             if not self._answered_at_once(cycle):
+                self._look_ups = 0
                 super()._start_asgi_task(cycle, app)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if self._feeding and self._held is None and app is self.app:
             self._held = cycle, app
         else:
+            self._look_ups = 0
             super()._start_asgi_task(cycle, app)
 
     def _answered_at_once(self, cycle: RequestResponseCycle) -> bool:
@@ -86,13 +127,72 @@ class BoundedProtocol(HttpToolsProtocol):
         cycle.response_started = cycle.response_complete = True
         self.transport.write(response)
         self.on_response_complete()
+        self._look_ups += 1
+        if self._look_ups % MOVES_AFTER == 0:
+            self.lane.offer(self, cast(dict[str, Any], cycle.scope))
         return True
+
+    # --- moving: see `outposts.Movable` ----------------------------------------------------------------
+
+    def may_move(self) -> bool:
+        """Whether nothing of a request or an answer is under way."""
+        return (
+            not self.transport.is_closing()
+            and self.cycle.response_complete
+            and not self.pipeline
+            and self._head_bytes is None
+            and self.transport.get_write_buffer_size() == 0
+        )
+
+    def socket_number(self) -> int:
+        """Of its socket."""
+        return int(self.transport.get_extra_info("socket").fileno())
+
+    def leave(self) -> None:
+        """Let go of the connection without a word to the client: another process has it."""
+        self.transport.pause_reading()
+        self.transport.abort()
+
+    def come_home(self, connection: socket.socket, unsent: bytes, unread: bytes) -> None:
+        """Take one back that another process had."""
+        protocol = type(self)(
+            config=self.config, server_state=self.server_state, app_state=self.app_state, _loop=self.loop
+        )
+        protocol._brought = unsent, unread
+        coming = self.loop.create_task(self.loop.connect_accepted_socket(lambda: protocol, connection))
+        _COMING.add(coming)
+        coming.add_done_callback(_COMING.discard)
+
+    # --- a stop: see `ending` --------------------------------------------------------------------------
+
+    def body_so_far(self) -> int | None:
+        """Bytes of the body that the server waits for; None when it waits for none."""
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.more_body:
+            return None
+        return None if self.flow.read_paused else self._body_bytes
+
+    def give_up(self) -> None:
+        """Part with the client; who got nothing of an answer yet is told."""
+        if self.cycle is not None and not self.cycle.response_started:
+            self._refuse(b"503 Service Unavailable", b"the server is stopping")
+        else:
+            self.transport.abort()
+
+    def on_body(self, body: bytes) -> None:
+        """Part of a body."""
+        self._body_bytes += len(body)
+        super().on_body(body)
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
         if self._head_bytes is None:
             self._await_head()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A header; a trailer, which comes after the body, is none (RFC 9110, section 6.5.1)."""
+        if self._head_bytes is not None:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         """The head of a request is whole."""
@@ -102,7 +202,49 @@ class BoundedProtocol(HttpToolsProtocol):
         if head > HEAD_BYTES:
             self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
             return
+        names = [name for name, _ in self.headers if name in _LISTS]
+        if len(names) > 1 and len(set(names)) < len(names):
+            _join_lists(self.headers)
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """An answer is whole; the close of a connection waits for nobody who leaves it unread."""
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_reading()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """Nothing more was asked."""
+        super().timeout_keep_alive_handler()
+        self._watch_reading()
+
+    def pause_writing(self) -> None:
+        """The client takes less than it is given."""
+        super().pause_writing()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        """The client has taken most of it."""
+        super().resume_writing()
+        if not self.transport.is_closing():
+            self._stop_watching()
+
+    def _watch_reading(self) -> None:
+        if self._untaken_timer is None and (untaken := self.transport.get_write_buffer_size()):
+            self._untaken = untaken
+            self._untaken_timer = self.loop.call_later(READ_SECONDS, self._still_untaken)
+
+    def _stop_watching(self) -> None:
+        if self._untaken_timer is not None:
+            self._untaken_timer.cancel()
+            self._untaken_timer = None
+
+    def _still_untaken(self) -> None:
+        self._untaken_timer = None
+        if self.transport.get_write_buffer_size() < self._untaken:
+            self._watch_reading()
+        else:
+            self.transport.abort()
 
     def _await_head(self) -> None:
         self._stop_timer()
@@ -131,6 +273,15 @@ class BoundedProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP at all."""
         self._refuse(b"400 Bad Request", msg.encode("ascii", "replace"))
+
+
+def _join_lists(headers: list[tuple[bytes, bytes]]) -> None:
+    lists: dict[bytes, list[bytes]] = {}
+    for name, value in headers:
+        if name in _LISTS:
+            lists.setdefault(name, []).append(value)
+    rest = [header for header in headers if header[0] not in _LISTS]
+    headers[:] = [*rest, *((name, b", ".join(values)) for name, values in lists.items())]
 
 
 def with_lane(lane: Lane) -> type[BoundedProtocol]:

@@ -155,7 +155,7 @@ def _page(service: Service, counts: Counts) -> str:
     links = links_of(service)
     return render(
         "dataset",
-        "/",
+        "/dataset",
         title=service.settings.title,
         licence=service.settings.licence,
         publisher=service.settings.publisher,

@@ -58,26 +58,36 @@ def dataset_iri(site: str) -> NamedNode:
     return NamedNode(f"{site}/dataset#data")
 
 
+def _languages(service: Service) -> tuple[NamedNode, ...]:
+    """What queries and updates may be written in; an endpoint knows 1.2 if it keeps triple terms so."""
+    known = 3 if service.remote is None or service.remote.dialect == "rdf12" else 2
+    updates = () if service.read_only else _UPDATE[: known - 1]
+    return (*_QUERY[:known], *updates)
+
+
 def _triples(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Iterator[Triple]:
     node, default = BlankNode(), BlankNode()
     yield Triple(node, RDF.type, SD.Service)
     yield Triple(node, RDFS.label, Literal("graphrag-rdf", language="en"))
     yield Triple(node, SD.endpoint, endpoint)
-    languages = _QUERY if service.read_only else (*_QUERY, *_UPDATE)
-    for language in languages:
+    for language in _languages(service):
         yield Triple(node, SD.supportedLanguage, language)
     for known in (*RESULTS, *GRAPHS):
         yield Triple(node, SD.resultFormat, NamedNode(known.iri))
     for known in GRAPHS:
         yield Triple(node, SD.inputFormat, NamedNode(known.iri))
-    yield Triple(node, SD.feature, SD.EmptyGraphs)
+    if service.remote is None:
+        yield Triple(node, SD.feature, SD.EmptyGraphs)
+    elif service.remote.unions:
+        yield Triple(node, SD.feature, SD.UnionDefaultGraph)
     if service.settings.allow_service:
         yield Triple(node, SD.feature, SD.BasicFederatedQuery)
     yield Triple(node, SD.defaultDataset, dataset)
     yield Triple(dataset, RDF.type, SD.Dataset)
     yield Triple(dataset, SD.defaultGraph, default)
     yield Triple(default, RDF.type, SD.Graph)
-    for number, name in enumerate(service.store.engine.named_graphs()):
+    graphs = service.store.engine.named_graphs() if service.remote is None else service.remote.names()
+    for number, name in enumerate(graphs):
         if number == _LISTED:
             return
         if name == Graphs.SYSTEM or not isinstance(name, NamedNode):

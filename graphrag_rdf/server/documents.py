@@ -13,7 +13,7 @@ from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.pages.document import document_page
 from graphrag_rdf.server.pages.lists import documents_page
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.representations import Forms, iri_of, listed, represent, whole_number
+from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
 from graphrag_rdf.server.resource import statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Store
@@ -46,10 +46,11 @@ async def document_list(request: Request) -> Response:
 async def document(request: Request) -> Response:
     """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours.
 
-    Its page has some of its chunks, from `offset` on.
+    Its page has some of its chunks, from `offset` on, or those about a `chunk` or a `page`.
     """
     name: str = request.path_params["id"]
-    offset = whole_number(request, "offset", 0, 10**9)
+    offset, page = whole_number(request, "offset", 0, 10**9), whole_number(request, "page", 0, 10**8)
+    chunk = parameter(request, "chunk")
     iri = iri_of(name if ":" in name else f"{PROVENANCE_BASE}doc/{name}")
 
     def forms(service: Service) -> Forms:
@@ -59,7 +60,7 @@ async def document(request: Request) -> Response:
         return Forms(
             json=lambda: _tree(store, iri),
             rdf=lambda: statements(store, iri),
-            html=lambda: document_page(service, iri, offset),
+            html=lambda: document_page(service, iri, offset, chunk=chunk, page=page or None),
         )
 
     return await represent(request, forms)

@@ -44,7 +44,11 @@ async def entity_list(request: Request) -> Response:
 
 
 async def entity(request: Request) -> Response:
-    """One entity: what is said of it and what points to it; `id` is an IRI or the end of one of ours."""
+    """One entity: what is said of it and what points to it; `id` is an IRI or the end of one of ours.
+
+    Its page has some of its `facts` and `mentions`, from these numbers on.
+    """
+    facts, mentions = (whole_number(request, name, 0, _FURTHEST) for name in ("facts", "mentions"))
     name: str = request.path_params["id"]
 
     def forms(service: Service) -> Forms:
@@ -54,7 +58,9 @@ async def entity(request: Request) -> Response:
         if not found:
             raise Problem(404, f"nothing is known of {iri}")
         return Forms(
-            json=lambda: described(iri, found), rdf=lambda: found, html=lambda: entity_page(service, iri)
+            json=lambda: described(iri, found),
+            rdf=lambda: found,
+            html=lambda: entity_page(service, iri, facts_from=facts, mentions_from=mentions),
         )
 
     return await represent(request, forms)

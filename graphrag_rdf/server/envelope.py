@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import re
 import time
-import uuid
 from contextvars import ContextVar
-from itertools import count
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from graphrag_rdf.server.identifiers import identifier_of
 from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.problems import TransferAborted, fault
 
@@ -19,8 +18,6 @@ log = logging.getLogger("graphrag_rdf.server.access")
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 """The id of the request in hand, for the log."""
 
-_RUN, _COUNT = uuid.uuid4().hex[:8].encode(), count(1)
-_SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 _SECURITY: list[tuple[bytes, bytes]] = [
     (
         b"content-security-policy",
@@ -31,6 +28,8 @@ _SECURITY: list[tuple[bytes, bytes]] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_LONGEST_PATH = 300
+"""Characters of a path in the log."""
 _OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
 
 
@@ -43,23 +42,28 @@ def headers_of_caution(*, cross_origin: bool) -> list[tuple[bytes, bytes]]:
     return [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
 
 
-def identifier_of(sent: bytes) -> bytes:
-    """The id of a request: what the client sent, if that is one, else a new one."""
-    return sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
+def is_logged() -> bool:
+    """Whether there is a line for each request."""
+    return log.isEnabledFor(logging.INFO)
 
 
 def log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
-    """One line for each request."""
-    if log.isEnabledFor(logging.INFO):
+    """One line for each request, in fields of `name=value` (logfmt).
+
+    The path is as it came, percent-encoded and so one word. A query string may hold secrets and is left out.
+    """
+    if is_logged():
+        path = scope["raw_path"].decode("ascii", "backslashreplace")
         log.info(
-            "%s %s %s %d %d bytes %.1f ms%s",
+            "request=%s client=%s method=%s path=%s status=%d bytes=%d ms=%.1f%s",
             identifier.decode(),
+            scope["client"][0] if scope.get("client") else "-",
             scope.get("method", "WEBSOCKET"),
-            scope["path"],
+            path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}...",
             status,
             size,
             seconds * 1000,
-            how,
+            f" cut_off={json.dumps(how)}" if how else "",
         )
 
 
@@ -100,9 +104,9 @@ class Envelope:
             await self._app(scope, receive, enveloped)
         except Exception as error:
             if _is_abort(error):
-                outcome = f" cut off: {error}"
+                outcome = str(error)
                 raise
-            log.exception("%s failed", identifier.decode())
+            log.exception("request=%s failed", identifier.decode())
             if status or scope["type"] != "http":
                 raise TransferAborted("the server failed") from None
             await fault(identifier.decode()).response()(scope, receive, enveloped)

@@ -5,6 +5,7 @@ A result is asked for, written and let go of in one function and one thread, as 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, Protocol
@@ -121,21 +122,61 @@ def evaluate(store: ox.Store, job: Job, output: Output) -> None:
         raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
+class Whole:
+    """An output that keeps all of an answer."""
+
+    def __init__(self) -> None:
+        self.content_type = ""
+        self._buffer = io.BytesIO()
+        self.write = self._buffer.write
+
+    def begin(self, content_type: str) -> None:
+        """See `Output`."""
+        self.content_type = content_type
+
+    def data(self) -> bytes:
+        """What was written."""
+        return self._buffer.getvalue()
+
+
+def evaluate_whole(store: ox.Store, job: Job) -> tuple[str, bytes]:
+    """Run a job here and now: (content type, the answer).
+
+    Raises:
+        QueryFailed: see `evaluate`.
+    """
+    output = Whole()
+    evaluate(store, job, output)
+    return output.content_type, output.data()
+
+
 def _query(store: ox.Store, job: Job, output: Output) -> None:
     if job.masked is not None:
         _judge(job.masked, job.text)
     found = store.query(job.text, base_iri=job.base, **_dataset(store, job))
     try:
         if isinstance(found, ox.QueryTriples):
-            _write_graph(found, job, output)
+            write_graph(found, job, output)
             return
         assert isinstance(found, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101
-        wanted = _wanted(job.results, "solutions and truth values")
-        variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
-        output.begin(wanted.content_type)
-        bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
-        if not wanted.triple_terms:
-            bounded.forbidden = _TRIPLE_MARKS.get(wanted.media_type)
+        write_results(found, job, output)
+    finally:
+        del found
+
+
+def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: Output) -> None:
+    """Write solutions or a truth value in the form and within the limits that a job asks for.
+
+    Raises:
+        QueryFailed: see `evaluate`.
+    """
+    wanted = _wanted(job.results, "solutions and truth values")
+    variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
+    output.begin(wanted.content_type)
+    bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
+    if not wanted.triple_terms:
+        bounded.forbidden = _TRIPLE_MARKS.get(wanted.media_type)
+    try:
         if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
             write_csv(found, bounded)
             return
@@ -143,7 +184,7 @@ def _query(store: ox.Store, job: Job, output: Output) -> None:
         if isinstance(found, ox.QueryBoolean):
             bounded.write(line_end(wanted.media_type))
     finally:
-        del found
+        del found  # not left to an error's traceback, which another thread may let go of
 
 
 def _judge(masked: str, text: str) -> None:
@@ -175,11 +216,11 @@ def _dump(store: ox.Store, job: Job, output: Output) -> None:
         quads = (
             quad for quad in store.quads_for_pattern(None, None, None) if quad.graph_name != Graphs.SYSTEM
         )
-        _write_graph(quads, job, output)
+        write_graph(quads, job, output)
         return
     graph = NamedNode(job.target) if job.target else DefaultGraph()
     found = store.quads_for_pattern(None, None, None, graph)
-    _write_graph((quad.triple for quad in found), job, output)
+    write_graph((quad.triple for quad in found), job, output)
 
 
 def _exists(store: ox.Store, job: Job, output: Output) -> None:
@@ -192,7 +233,8 @@ def _require_graph(store: ox.Store, job: Job) -> None:
         raise QueryFailed(404, f"there is no graph <{job.target}>")
 
 
-def _write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
+def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
+    """Write statements, as `write_results` does solutions."""
     wanted = _wanted(job.graph, "graphs")
     rdf_format = GRAPHS_BY_TYPE[wanted.media_type].engine
     output.begin(wanted.content_type)

@@ -60,6 +60,8 @@ async def marks(request: Request) -> Response:
 async def mark(request: Request) -> Response:
     """Mark an answer, or what it rests on, as `feedback --format json`; a form leads back to the trace."""
     form = is_form(request)
+    if not form:
+        require(request, "write")
     asked = read_request(FeedbackRequest, _fields(await read_form(request)) if form else await _json(request))
     require(request, "write")
     service = service_of(request)

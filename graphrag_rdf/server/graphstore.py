@@ -24,7 +24,9 @@ from graphrag_rdf.server.caching import not_modified
 from graphrag_rdf.server.evaluate import Job, Wanted
 from graphrag_rdf.server.formats import DATASETS, GRAPHS, RDF_BY_NAME, Format
 from graphrag_rdf.server.negotiation import content_type, negotiate
+from graphrag_rdf.server.nesting import check_rdf_nesting
 from graphrag_rdf.server.parameters import Parameters
+from graphrag_rdf.server.preconditions import hold
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.query import run
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of
@@ -85,8 +87,10 @@ async def _read(request: Request, target: Target) -> Response:
     choice = negotiate(request.headers.get("accept"), formats)
     if choice is None:
         raise Problem(406, "none of the formats that the request takes is one of ours for graphs")
-    if (same := not_modified(request, service, [choice.content_type])) is not None:
-        return same
+    if service.remote is None and _exists(service, target):
+        hold(request, service, exists=True)
+        if (same := not_modified(request, service, [choice.content_type], strong=True)) is not None:
+            return same
     wanted = Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
     name = "" if target.graph is None else target.graph.value
     job = Job(
@@ -96,7 +100,11 @@ async def _read(request: Request, target: Target) -> Response:
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )
-    return await run(request, service, job, service.min_commit(request), validated=True)
+    return await run(request, service, job, service.min_commit(request), validated="strong")
+
+
+def _exists(service: Service, target: Target) -> bool:
+    return target.graph is None or service.graphs.has_graph(target.graph)
 
 
 async def _put(request: Request, target: Target) -> Response:
@@ -104,6 +112,8 @@ async def _put(request: Request, target: Target) -> Response:
     service = _writable(request)
     if target.whole:
         raise Problem(400, "PUT needs a graph: ?graph=IRI, ?default, or an address under /store/")
+    if "content-range" in request.headers:
+        raise Problem(400, "a graph is put as a whole: Content-Range is not spoken here")
     parse = await _content(request, target)
     return await _write(request, service, target, parse, replace=True)
 
@@ -128,9 +138,10 @@ async def _delete(request: Request, target: Target) -> Response:
     graph = target.graph
 
     def drop() -> int:
-        if graph is not None and not service.store.has_graph(graph):
+        if not _exists(service, target):
             raise Problem(404, f"there is no graph {graph}")
-        service.store.drop_graph(graph)
+        hold(request, service, exists=True)
+        service.graphs.drop_graph(graph)
         return settled(service)
 
     return written(request, service, await service.writes.run(drop))
@@ -149,13 +160,14 @@ def _writable(request: Request) -> Service:
 async def _write(
     request: Request, service: Service, target: Target, parse: Callable[[], list[Triple]], *, replace: bool
 ) -> Response:
-    graph, store = target.graph, service.store
+    graph, store = target.graph, service.graphs
     fresh = False
 
     def write() -> int:
         nonlocal fresh
         triples = parse()
-        fresh = graph is not None and not store.has_graph(graph)
+        fresh = not _exists(service, target)
+        hold(request, service, exists=not fresh)
         store.write_graph(graph, triples, replace=replace)
         return settled(service)
 
@@ -216,6 +228,7 @@ def _parsed(data: str, rdf: Format, base: str) -> list[Triple]:
 
 
 def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+    check_rdf_nesting(data, rdf.media_type)
     try:
         return list(
             ox.parse(
@@ -248,11 +261,21 @@ async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
             found.append((value, _format("")))
             continue
         header = value.content_type
-        rdf = _format(content_type(header)[0])
+        rdf = _format_of_file(value.filename or "", content_type(header)[0])
         data = await value.read()
         found.append((_text(data, header, rdf, limit), rdf))
     await form.close()
     return found
+
+
+def _format_of_file(name: str, media_type: str) -> Format:
+    """What a file's type says, else the end of its name, as browsers and curl know no types of RDF."""
+    if media_type in ("", "application/octet-stream"):
+        named = ox.RdfFormat.from_extension(name.rpartition(".")[2].lower())
+        found = next((f for f in GRAPHS if f.engine == named), None)
+        if named is not None and found is not None:
+            return found
+    return _format(media_type)
 
 
 def _dataset_format(request: Request) -> Format | None:
@@ -268,7 +291,8 @@ async def _add_dataset(request: Request, service: Service, rdf: Format) -> Respo
 
     def write() -> int:
         quads = _quads(text, rdf, base, named=True)
-        service.store.write_quads(quads)
+        hold(request, service, exists=True)
+        service.graphs.write_quads(quads)
         return settled(service)
 
     return written(request, service, await service.writes.run(write))

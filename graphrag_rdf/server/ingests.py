@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from graphrag_rdf.documents.discover import discover
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import IngestReport
@@ -90,7 +91,7 @@ def within(root: Path, name: str) -> Path:
         raise Problem(403, f"{name!r} is outside of the folder that may be read")
     if not there:
         raise Problem(404, f"there is no {name!r} in the folder that may be read")
-    for source in discover([str(path)]).sources:
+    for source in discover([str(path)], is_store=is_store).sources:
         if not source.path.resolve().is_relative_to(root):
             link = os.path.relpath(source.path, root)
             raise Problem(403, f"{link} leads outside of the folder that may be read")

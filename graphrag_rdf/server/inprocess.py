@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyoxigraph as ox
 
-from graphrag_rdf.server.answers import Answer, Gone, evaluate_whole
-from graphrag_rdf.server.evaluate import Job, QueryFailed
+from graphrag_rdf.server.answers import Answer, Gone
+from graphrag_rdf.server.evaluate import Job, QueryFailed, evaluate_whole
+from graphrag_rdf.server.nesting import deep_stacks
 from graphrag_rdf.server.problems import Problem
 
 
@@ -40,8 +41,10 @@ class InProcessQueries:
         store, commit = self._store()
         loop = asyncio.get_running_loop()
         try:
+            with deep_stacks():
+                done = loop.run_in_executor(self._pool, evaluate_whole, store, job)
             async with asyncio.timeout(self._timeout):
-                content_type, data = await loop.run_in_executor(self._pool, evaluate_whole, store, job)
+                content_type, data = await done
         except TimeoutError:
             raise Problem(504, f"the query took longer than {self._timeout:g} s") from None
         except QueryFailed as failure:

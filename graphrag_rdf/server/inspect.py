@@ -9,12 +9,14 @@ every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is miss
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from graphrag_rdf.server.lookup import Lookup, lookup_of
+from graphrag_rdf.server.nesting import check_nesting
 from graphrag_rdf.server.operations import outermost
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.sparql.tokens import Token, tokens
@@ -24,6 +26,14 @@ NO_CALLS = "if this calls another server: that is refused"
 """Said beside what is wrong with a text of which it is not known whether it calls another server."""
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
 _GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
+
+_SHORT = 2048
+"""Characters of a query that is remembered with what is known of it; thousands of long ones take too much."""
+
+
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+"""SPARQL 1.1 §19.2: may stand anywhere in a query, and is read before anything else; the embedded engine
+reads it in IRIs and strings only, others do as the specification says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +53,6 @@ class Inspected:
     masked: str | None
 
 
-@lru_cache(maxsize=2048)
 def inspect_query(text: str, allowed: tuple[str, ...] = ()) -> Inspected:
     """Look at a query.
 
@@ -51,14 +60,22 @@ def inspect_query(text: str, allowed: tuple[str, ...] = ()) -> Inspected:
         allowed: IRIs that SERVICE may call.
 
     Raises:
-        Problem: 403 when it calls another server.
+        Problem: 403 when it calls another server, 400 when it is nested too deeply.
     """
+    return (_remembered if len(text) <= _SHORT else _inspected)(text, allowed)
+
+
+def _inspected(text: str, allowed: tuple[str, ...]) -> Inspected:
+    check_nesting(text)
     return Inspected(
         volatile=_VOLATILE.search(text) is not None,
         roams=_GRAPH.search(text) is not None and _roams(list(tokens(text))),
         lookup=_lookup(text),
         masked=_masked(text, frozenset(allowed)),
     )
+
+
+_remembered = lru_cache(maxsize=2048)(_inspected)
 
 
 def _lookup(text: str) -> Lookup | None:
@@ -81,8 +98,9 @@ def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:
     """The masked text of an update, see above; None when there is nothing to judge.
 
     Raises:
-        Problem: 403 when it calls another server.
+        Problem: 403 when it calls another server, 400 when it is nested too deeply.
     """
+    check_nesting(text)
     return _masked(text, frozenset(allowed))
 
 
@@ -95,7 +113,22 @@ def refusal(keyword: str) -> Problem:
     )
 
 
+def _hidden(text: str) -> str | None:
+    """A call that escapes may spell, or let out of a string. Who needs them writes what is not ASCII."""
+    if all(ord(_character(escape)) > 127 for escape in _ESCAPE.finditer(text)):
+        return None
+    found = _CALLS.search(_ESCAPE.sub(_character, text))
+    return found and found[0].upper()
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(min(code, sys.maxunicode))
+
+
 def _masked(text: str, allowed: frozenset[str]) -> str | None:
+    if "\\" in text and (hidden := _hidden(text)) is not None:
+        raise refusal(hidden)
     places = [match.start() for match in _CALLS.finditer(text)]
     if not places:
         return None

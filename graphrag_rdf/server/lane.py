@@ -9,30 +9,28 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import replace
 from functools import lru_cache
-from urllib.parse import unquote_plus
 
-import pyoxigraph as ox
 from starlette.types import Scope
 
 from graphrag_rdf.server.access import ROLES
-from graphrag_rdf.server.answers import evaluate_whole
 from graphrag_rdf.server.caching import standard, validators
-from graphrag_rdf.server.envelope import headers_of_caution, identifier_of, log_request
+from graphrag_rdf.server.envelope import headers_of_caution, is_logged, log_request
 from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.server.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.guard import Gate
-from graphrag_rdf.server.lookup import MOST, Lookup, lookup_of
+from graphrag_rdf.server.identifiers import identifier_of
+from graphrag_rdf.server.lookup import Lookup, lookup_of
 from graphrag_rdf.server.metrics import Metrics
 from graphrag_rdf.server.negotiation import Choice, negotiate
+from graphrag_rdf.server.outposts import Movable
 from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.quick import PATHS, answer, text_of
 from graphrag_rdf.server.service import MIN_COMMIT, Service
+from graphrag_rdf.server.ticket import Ticket, constant
 
 log = logging.getLogger(__name__)
 
-_PATHS = frozenset({"/sparql", "/query"})
-_TYPES = frozenset({b"application/sparql-query", b"application/sparql-query; charset=utf-8"})
 _LONG_WAY = frozenset(
     {
         *(b"content-encoding", b"if-none-match", b"if-modified-since", b"expect", b"origin", b"upgrade"),
@@ -40,10 +38,6 @@ _LONG_WAY = frozenset(
     }
 )
 """Headers that the long way knows how to honour."""
-
-_JSON = RESULTS[0].media_type
-_LONGEST = 4096
-"""Bytes of a query that may be a look-up."""
 
 _READ = ROLES.index("read")
 
@@ -61,6 +55,8 @@ class Lane:
         self._metrics = metrics
         caution = headers_of_caution(cross_origin=bool(service.settings.cors))
         self._fixed = b"".join(b"%b: %b\r\n" % header for header in caution)
+        if service.outposts is not None:
+            service.outposts.observe = metrics.answered
 
     def answer(self, scope: Scope, body: bytes, more: bytes) -> bytes | None:
         """A response; None for what is to go the long way.
@@ -70,11 +66,13 @@ class Lane:
             body: of the request, whole.
             more: header lines that the response has besides.
         """
-        if scope["path"] not in _PATHS or scope["http_version"] != "1.1":
+        if scope["path"] not in PATHS or scope["http_version"] != "1.1":
             return None
         start = time.perf_counter()
         headers = dict(scope["headers"])
-        text = _text(scope, headers, body) if _LONG_WAY.isdisjoint(headers) else None
+        text = None
+        if _LONG_WAY.isdisjoint(headers):
+            text = text_of(scope["method"], scope["query_string"], headers, body)
         if text is None:
             return None
         try:
@@ -104,23 +102,44 @@ class Lane:
         lookup = lookup_of(text)
         if lookup is None:
             return None
-        wanted, _ = forms_for(accept.decode("latin-1") if accept is not None else None)
+        wanted = _solutions_for(accept)
         if wanted is None:
             return None
         self._gate.check(scope)
         if ROLES.index(scope["state"]["role"]) < _READ:
             return None
-        if lookup.limit is None or wanted.media_type != _JSON or not wanted.triple_terms:
-            found = look_up(self._service, Job(text=text, results=wanted), lookup)
-            return None if found is None else (_lines(found[0]), found[1])
-        store = self._service.store
-        if not lookup.is_small(store.engine):
+        found = look_up(self._service, self._job(wanted, text), lookup)
+        return None if found is None else (_lines(found[0]), found[1])
+
+    def offer(self, connection: Movable, scope: Scope) -> None:
+        """Let a connection move to an outpost, after a look-up was answered here."""
+        outposts = self._service.outposts
+        ticket = self._ticket(scope) if outposts is not None else None
+        if outposts is not None and ticket is not None:
+            outposts.offer(connection, ticket)
+
+    def _ticket(self, scope: Scope) -> Ticket | None:
+        """What an outpost needs to know; None when the client's next look-ups are to be answered here, too.
+
+        They must have the very same headers as this one, so that they need not pass the gate again.
+        """
+        service, headers = self._service, scope["headers"]
+        commit, settled = service.settled_commit()
+        if not settled or self._gate.limits_rate or is_logged():
             return None
-        commit = store.commit_number()
-        solutions = store.engine.query(text)
-        assert isinstance(solutions, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101 - the shape says so
-        data = solutions.serialize(format=ox.QueryResultsFormat.JSON)
-        return _lines(_headers(self._service, commit, wanted.content_type)), data or b""
+        known = dict(headers)
+        wanted = _solutions_for(known.get(b"accept"))
+        if wanted is None or b"authorization" in known or len(known) != len(headers):
+            return None
+        lines = _lines(_headers(service, commit, wanted.content_type)) + self._fixed
+        job = self._job(wanted, "")
+        return Ticket(scope["method"], scope["path"], constant(headers), job, commit, lines)
+
+    def _job(self, wanted: Wanted, text: str) -> Job:
+        settings = self._service.settings
+        return Job(
+            text=text, results=wanted, max_rows=settings.max_rows, max_bytes=settings.max_result_mb << 20
+        )
 
 
 def look_up(service: Service, job: Job, lookup: Lookup | None) -> tuple[dict[str, str], bytes] | None:
@@ -131,19 +150,12 @@ def look_up(service: Service, job: Job, lookup: Lookup | None) -> tuple[dict[str
     """
     if lookup is None or job.default_graphs is not None or job.union or job.masked is not None:
         return None
-    store = service.store
-    if not lookup.is_small(store.engine):
-        return None
-    if lookup.limit is None:
-        job = replace(job, text=f"{job.text}\nLIMIT {MOST + 1}", max_rows=MOST)
-    commit = store.commit_number()
+    commit = service.store.commit_number()
     try:
-        content_type, data = evaluate_whole(store.engine, job)
+        found = answer(service.store.engine, job, lookup)
     except QueryFailed as failure:
-        if failure.status == 503:
-            return None
         raise Problem(failure.status, failure.detail) from None
-    return _headers(service, commit, content_type), data
+    return None if found is None else (_headers(service, commit, found[0]), found[1])
 
 
 def _headers(service: Service, commit: int, content_type: str) -> dict[str, str]:
@@ -164,20 +176,11 @@ def forms_for(accept: str | None) -> tuple[Wanted | None, Wanted | None]:
     return _wanted(negotiate(accept, RESULTS)), _wanted(negotiate(accept, GRAPHS))
 
 
+def _solutions_for(accept: bytes | None) -> Wanted | None:
+    return forms_for(accept.decode("latin-1") if accept is not None else None)[0]
+
+
 def _wanted(choice: Choice | None) -> Wanted | None:
     if choice is None:
         return None
     return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
-
-
-def _text(scope: Scope, headers: dict[bytes, bytes], body: bytes) -> str | None:
-    """The query of a request that has nothing else."""
-    raw: bytes = scope["query_string"]
-    try:
-        if scope["method"] == "POST" and not raw and headers.get(b"content-type") in _TYPES:
-            return body.decode("utf-8") if 0 < len(body) <= _LONGEST else None
-        if scope["method"] != "GET" or body or not raw.startswith(b"query=") or b"&" in raw:
-            return None
-        return unquote_plus(raw[6:].decode("ascii"), errors="strict") if len(raw) <= _LONGEST else None
-    except UnicodeDecodeError:
-        return None

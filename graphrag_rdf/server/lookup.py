@@ -31,12 +31,13 @@ _IRI = r"<[^<>\"{}|^`\\\x00-\x20]*>"
 _NAME = r"[A-Za-z][\w-]*:[A-Za-z_][\w-]*"
 _TERM = rf"(?:{_IRI}|{_NAME}|[?$]\w+)"
 _TEXT = r"\"[^\"\\\n\r]*\"(?:@[A-Za-z-]+)?|'[^'\\\n\r]*'(?:@[A-Za-z-]+)?|[0-9]+"
-_PATTERN = rf"({_TERM})\s+(a|{_TERM})\s+({_TERM}|{_TEXT})"
+_PATTERN = rf"({_TERM})\s++(a|{_TERM})\s++({_TERM}|{_TEXT})"
+# white space is never given back (`*+`), or spaces where no query has an end would take for ever
 _SHAPE = re.compile(
-    rf"""\s*((?:PREFIX\s+(?:[A-Za-z][\w-]*)?:\s*{_IRI}\s*)*)
-    (?:SELECT\s+(?:\*|[?$]\w+(?:\s+[?$]\w+)*)|(ASK))\s*(?:WHERE\s*)?
-    \{{\s*{_PATTERN}\s*(?:\.\s*(?:{_PATTERN}\s*\.?\s*)?)?\}}\s*
-    (?:LIMIT\s+([0-9]{{1,9}})\s*)?""",
+    rf"""\s*+((?:PREFIX\s+(?:[A-Za-z][\w-]*)?:\s*+{_IRI}\s*+)*)
+    (?:SELECT\s+(?:\*|[?$]\w+(?:\s+[?$]\w+)*)|(ASK))\s*+(?:WHERE\s*+)?
+    \{{\s*+{_PATTERN}\s*+(?:\.\s*+(?:{_PATTERN}\s*+\.?\s*+)?)?\}}\s*+
+    (?:LIMIT\s+([0-9]{{1,9}})\s*+)?""",
     re.IGNORECASE | re.VERBOSE | re.ASCII,
 )
 _PREFIX = re.compile(rf"PREFIX\s+([\w-]*):\s*<({_IRI[1:-1]})>", re.IGNORECASE | re.ASCII)

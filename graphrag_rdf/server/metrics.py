@@ -64,12 +64,16 @@ class Metrics:
 
     def observe(self, path: str, method: str, status: int, seconds: float) -> None:
         """Count one request."""
-        area = path.split("/", 2)[1]
+        area = path.lstrip("/").partition("/")[0]  # `OPTIONS *` has none
         area = area if area in _AREAS else "other"
         method = method if method in _METHODS else "other"
         count, time = self._children(area, method, f"{status // 100}xx" if status else "none")
         count.inc()
         time.observe(seconds)
+
+    def answered(self, method: str, path: str, seconds: float) -> None:
+        """Count one request that was answered elsewhere."""
+        self.observe(path, method, 200, seconds)
 
     def _labelled(self, area: str, method: str, status: str) -> tuple[Counter, Histogram]:
         return self._requests.labels(area, method, status), self._seconds.labels(area)

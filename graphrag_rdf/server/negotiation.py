@@ -88,6 +88,16 @@ def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
     return best[1] if best else None
 
 
+@lru_cache(maxsize=64)
+def takes_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header takes gzip (RFC 9110 §12.5.3): named, and not at `q=0`."""
+    for part in _split(header, ","):
+        name, *rest = _split(part, ";")
+        if name.strip().lower() in ("gzip", "x-gzip"):
+            return _number(_parameters(rest).get("q", "1")) > 0
+    return False
+
+
 def content_type(header: str | None) -> tuple[str, dict[str, str]]:
     """(media type in lower case, parameters) of a Content-Type header; empty for a missing one."""
     name, *parameters = _split(header or "", ";")

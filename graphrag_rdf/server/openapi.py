@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
+from graphrag_rdf.server.again import ReplayRequest, WithoutRequest
 from graphrag_rdf.server.facts import FactRequest
 from graphrag_rdf.server.feedback import FeedbackRequest
 from graphrag_rdf.server.formats import DATASETS, GRAPHS, RESULTS
@@ -27,6 +29,8 @@ _ANSWERS = tuple(f.media_type for f in (*RESULTS, *GRAPHS))
 _QUERY = {"application/sparql-query": _TEXT}
 _UPDATE = {"application/sparql-update": _TEXT}
 _GRAPH = dict.fromkeys(_RDF, _TEXT)
+_FACT_TERMS = ("subject", "predicate", "object")
+_UNDO = ("decision", *_FACT_TERMS, "dry_run")
 _DATASET = ("default-graph-uri", "named-graph-uri")
 _USING = ("using-graph-uri", "using-named-graph-uri")
 
@@ -44,10 +48,31 @@ _FILES = {
         "required": ["files"],
     }
 }
-_ASK = {"application/json": AskRequest.model_json_schema()}
-_FEEDBACK = {"application/json": FeedbackRequest.model_json_schema()}
-_FACT = {"application/json": FactRequest.model_json_schema()}
-_RETRIEVE = {"application/json": RetrieveRequest.model_json_schema()}
+
+
+def _json_of(model: type[BaseModel]) -> dict[str, Any]:
+    """A body of JSON. Models within a model stand where they are named: references would lead out of here."""
+    schema = model.model_json_schema()
+    parts = schema.pop("$defs", {})
+
+    def whole(node: Any) -> Any:
+        if isinstance(node, list):
+            return [whole(each) for each in node]
+        if not isinstance(node, dict):
+            return node
+        name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+        beside = {key: whole(value) for key, value in node.items() if key != "$ref"}
+        return {**whole(parts[name]), **beside} if name in parts else beside
+
+    return {"application/json": whole(schema)}
+
+
+_ASK = _json_of(AskRequest)
+_FEEDBACK = _json_of(FeedbackRequest)
+_FACT = _json_of(FactRequest)
+_REPLAY = _json_of(ReplayRequest)
+_WITHOUT = _json_of(WithoutRequest)
+_RETRIEVE = _json_of(RetrieveRequest)
 
 _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tuple[str, ...]], ...] = (
     (
@@ -99,15 +124,38 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
         _FEEDBACK,
         _JSON,
     ),
+    ("/traces/{id}/replay", "post", "Ask the question of a trace again.", (), _REPLAY, _JSON),
+    (
+        "/traces/{id}/ask-without",
+        "post",
+        "Ask the question of a trace as if something were not there.",
+        (),
+        _WITHOUT,
+        _JSON,
+    ),
     ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
-    ("/documents/{id}", "get", "One document, its chunks and facts.", ("offset",), None, _FORMS),
+    (
+        "/documents/{id}",
+        "get",
+        "One document, its chunks and facts.",
+        ("offset", "chunk", "page"),
+        None,
+        _FORMS,
+    ),
     ("/documents/{id}", "delete", "Forget a document.", (), None, _JSON),
-    ("/facts", "get", "What people decided about facts.", ("all",), None, _JSON),
+    (
+        "/facts",
+        "get",
+        "Decisions about facts; sources of one.",
+        ("all", *_FACT_TERMS),
+        None,
+        (*_JSON, *_HTML),
+    ),
     ("/facts", "post", "Remove a fact, or correct it.", (), _FACT, _JSON),
-    ("/facts", "delete", "Take back a decision about a fact.", ("decision",), None, _JSON),
+    ("/facts", "delete", "Take back a decision about a fact.", _UNDO, None, _JSON),
     ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
-    ("/entities/{id}", "get", "One entity.", (), None, _FORMS),
+    ("/entities/{id}", "get", "One entity.", ("facts", "mentions"), None, _FORMS),
     ("/mcp", "post", "The Model Context Protocol (streamable HTTP).", (), {"application/json": _ANY}, _TOOLS),
     ("/mcp", "delete", "End a session of the Model Context Protocol.", (), None, ()),
     ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, _FORMS),
@@ -128,7 +176,8 @@ _SCHEMAS: dict[str, dict[str, Any]] = {
     "only": {"type": "string", "enum": list(CACHES)},
     "limit": _LIMIT,
     "all": {"type": "boolean"},
-    "offset": {"type": "integer", "minimum": 0},
+    "dry_run": {"type": "boolean"},
+    **{key: {"type": "integer", "minimum": 0} for key in ("offset", "page", "facts", "mentions")},
 }
 _WRITES = {"put", "delete"}
 _GUARDED = {

@@ -61,16 +61,35 @@ def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
                 changes.append((place, place, " SILENT"))
         for index in outermost(operation, "LOAD"):
             load = operation[index:]
-            if _is_silent_load(load) and load[2].text[1:-1] not in allowed:
+            if _is_silent_load(load) and _called(found, start + index + 2) not in allowed:
                 changes.append((load[0].offset, load[-1].offset + len(load[-1].text), _NOTHING))
     return changed(update, changes)
+
+
+def _called(found: Sequence[Token], place: int) -> str | None:
+    """The IRI that a token is, in full or with the prefix that was declared last before it; else None."""
+    token = found[place]
+    if token.kind == "iri":
+        return token.text[1:-1]
+    prefix, colon, local = token.text.partition(":")
+    if not colon:
+        return None
+    for index in range(place - 3, -1, -1):
+        word, name, iri = found[index : index + 3]
+        if word.text.upper() == "PREFIX" and name.text == f"{prefix}:" and iri.kind == "iri":
+            return iri.text[1:-1] + local.replace("\\", "")
+    return None
+
+
+def _is_iri(token: Token) -> bool:
+    return token.kind == "iri" or (token.kind == "word" and ":" in token.text)
 
 
 def _is_silent_load(operation: Sequence[Token]) -> bool:
     return any(
         len(shape) == len(operation)
         and all(
-            token.text.upper() == word if word else token.kind == "iri"
+            token.text.upper() == word if word else _is_iri(token)
             for word, token in zip(shape, operation, strict=True)
         )
         for shape in _SILENT_LOADS

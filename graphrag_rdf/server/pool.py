@@ -9,7 +9,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -18,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-import graphrag_rdf
 from graphrag_rdf.server import wire
-from graphrag_rdf.server.answers import Answer, Gone, retry
+from graphrag_rdf.server.answers import Answer, Gone, retry, unless_gone
 from graphrag_rdf.server.evaluate import Job, QueryFailed
-from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
+from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.process import spawn
 from graphrag_rdf.server.snapshots import Snapshot, SnapshotSource
 
 log = logging.getLogger(__name__)
@@ -32,11 +31,11 @@ _IDLE = 5.0
 _IDLE_MB = 56
 """What a reader may hold (2^20 bytes) that had nothing to do for so many seconds; a fresh one holds less."""
 
-_LOOK = 0.5
 _STARTING = 60.0
 """Seconds that a process may take until it says that it is ready; on a busy machine that is many."""
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR")
-"""Variables of the environment that readers get: none that can hold a secret."""
+
+_ENDING, _LOOK = 2.0, 0.01
+"""Seconds that a stop waits until readers that it killed are gone, and between two looks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +218,20 @@ class ReaderPool:
 
     Args:
         size: processes.
+        others: the snapshots that somebody else reads.
     """
 
-    def __init__(self, snapshots: SnapshotSource, size: int, limits: Limits) -> None:
+    def __init__(
+        self,
+        snapshots: SnapshotSource,
+        size: int,
+        limits: Limits,
+        others: Callable[[], set[Snapshot]] = set,
+    ) -> None:
         self.limits = limits
         self._snapshots = snapshots
         self._size = size
+        self._others = others
         self._readers: set[Reader] = set()
         self._starting = 0
         self._idle: list[Reader] = []  # the last one freed is the first one used: its caches are warm
@@ -251,7 +258,10 @@ class ReaderPool:
         for waiting in self._waiting:
             waiting.cancel()
         for reader in list(self._readers):
-            (reader.close if reader in self._idle else reader.kill)()
+            reader.kill()  # an idle one has nothing to lose, and one that is stopped (SIGSTOP) sees no close
+        end = time.monotonic() + _ENDING
+        while self._readers and time.monotonic() < end:
+            await asyncio.sleep(_LOOK)
         self._snapshots.close()
 
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
@@ -264,7 +274,7 @@ class ReaderPool:
             self._freed(reader)
             raise
         try:
-            await _unless_gone(answer, gone)
+            await unless_gone(answer, gone)
         except BaseException:
             answer.drop()
             raise
@@ -333,7 +343,7 @@ class ReaderPool:
         task.add_done_callback(self._tasks.discard)
 
     def _in_use(self) -> set[Snapshot]:
-        return {reader.snapshot for reader in self._readers if reader.snapshot is not None}
+        return self._others() | {reader.snapshot for reader in self._readers if reader.snapshot is not None}
 
     async def _tidy(self) -> None:
         while True:
@@ -347,25 +357,5 @@ class ReaderPool:
             await self._snapshots.tidy(self._in_use)
 
 
-async def _unless_gone(answer: Answer, gone: Gone) -> None:
-    """Wait for the first part; give up when the client has."""
-    while True:
-        try:
-            async with asyncio.timeout(_LOOK):
-                return await answer.begun()
-        except TimeoutError:
-            if await gone():
-                raise Problem(CLIENT_LEFT, "the client left") from None
-
-
 def _spawn(fd: int, memory_mb: int) -> subprocess.Popen[bytes]:
-    root = str(Path(graphrag_rdf.__file__).parents[1])
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
-        [sys.executable, "-P", "-m", "graphrag_rdf.server.reader", str(fd), str(memory_mb)],
-        env={**environment, "PYTHONPATH": root},
-        pass_fds=(fd,),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        cwd="/",
-    )
+    return spawn("graphrag_rdf.server.reader", str(fd), str(memory_mb), fds=(fd,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
@@ -10,7 +11,16 @@ from typing import Any
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.errors import (
+    EndpointError,
+    GraphRagError,
+    MalformedError,
+    StoreError,
+    TooLargeError,
+    UsageError,
+)
+
+log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_LEFT = 499
@@ -61,20 +71,50 @@ class TransferAborted(Exception):  # noqa: N818 - it says what was done
     """
 
 
+_OF_ROUTES = {
+    404: {"detail": "there is nothing at this path", "hint": "/openapi.json names all paths"},
+    405: {"detail": "this path does not take this method"},
+}
+"""What Starlette refuses with the name of the status alone."""
+
+
 def problem_from(error: Exception) -> Problem:
     """What a route raised, as a problem: Starlette's own refusals and known errors too."""
     if isinstance(error, HTTPException):
-        return Problem(error.status_code, error.detail, headers=error.headers)
+        more = _OF_ROUTES.get(error.status_code, {"detail": error.detail})
+        return Problem(error.status_code, headers=error.headers, **more)
     if isinstance(error, GraphRagError):
         return problem_of(error)
     assert isinstance(error, Problem)  # noqa: S101 - there are no others that it is registered for
     return error
 
 
+_OF_ENDPOINT = {"unreachable": 503, "timeout": 504, "refused": 502, "conflict": 409}
+
+
 def problem_of(error: GraphRagError) -> Problem:
-    """An error of the rooms as a problem."""
+    """An error of the rooms as a problem.
+
+    Of a remote store's endpoint, and of a disk, clients learn what happened, the log where: addresses and
+    paths are none of theirs.
+    """
+    if isinstance(error, EndpointError):
+        log.warning("%s", error.message)
+        status = _OF_ENDPOINT[error.kind]
+        return Problem(status, _unaddressed(error), headers={"Retry-After": "5"} if status == 503 else {})
+    if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # a full disk, as a rule
+        log.error("%s", error.message)
+        return Problem(503, "the store cannot be read or written at present", headers={"Retry-After": "30"})
+    if isinstance(error, MalformedError):
+        return Problem(400, _unaddressed(error))
+    if isinstance(error, TooLargeError):
+        return Problem(413, error.message, **_hint(error))
     status = 400 if isinstance(error, UsageError) else 500
     return Problem(status, error.message, **_hint(error))
+
+
+def _unaddressed(error: EndpointError | MalformedError) -> str:
+    return error.message.replace(error.address or "\0", "the store's endpoint")
 
 
 def _hint(error: GraphRagError) -> dict[str, Any]:

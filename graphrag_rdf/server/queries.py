@@ -27,7 +27,7 @@ async def query_list(request: Request) -> Response:
         return Forms(
             json=lambda: listed([_described(template) for template in found]),
             rdf=lambda: executables(found, service.engine.store.renderer, *_places(request)),
-            html=lambda: render("queries", "/sparql-editor", templates=found),
+            html=lambda: render("queries", "/queries", templates=found),
             prefixes=_PREFIXES,
         )
 
@@ -47,7 +47,7 @@ async def query(request: Request) -> Response:
         return Forms(
             json=lambda: {**_described(template), "template": template.body, "sample": sample},
             rdf=lambda: executables([template], store.renderer, *_places(request)),
-            html=lambda: render("query", "/sparql-editor", template=template, sample=sample),
+            html=lambda: render("query", "/queries", template=template, sample=sample),
             prefixes=_PREFIXES,
         )
 

@@ -7,14 +7,17 @@ with either body.
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
-from graphrag_rdf.server.access import require
+from graphrag_rdf.server.access import may, require
 from graphrag_rdf.server.answers import Answer, retry
 from graphrag_rdf.server.body import read_body, text_of
 from graphrag_rdf.server.caching import not_modified, standard, validators
@@ -33,8 +36,14 @@ QUERY = "application/sparql-query"
 UPDATE = "application/sparql-update"
 METHODS = ["GET", "POST", "QUERY"]
 
-_PATIENCE = 60.0
-"""Seconds that a client may leave a part of its answer unread."""
+Validated: TypeAlias = Literal["strong", "weak"] | None
+"""The tag of an answer, see `caching.etag`; None for one that is another each time."""
+
+_IN_MEMORY, _PIECE = 1 << 20, 1 << 16
+"""Bytes of an answer that is kept whole: how many in memory, how many are sent at a time."""
+
+_FORM_GROWTH = 4
+"""How much longer a form may be than the query in it: each byte is three when it is percent-encoded."""
 
 _LONG = 1 << 14
 """Characters above which a query is looked at in a thread."""
@@ -80,8 +89,9 @@ async def _operation(request: Request) -> Operation:
     """Read a request.
 
     Raises:
-        Problem: when it is none of the protocol's forms.
+        Problem: when it is none of the protocol's forms, or the client may not even read.
     """
+    require(request, "read")
     url = Parameters.of_query_string(request.scope["query_string"])
     if request.method in ("GET", "HEAD"):
         if "update" in url:
@@ -98,7 +108,10 @@ async def _operation(request: Request) -> Operation:
             f"a body of type {media_type or '(none)'} is not taken here",
             headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
         )
-    body = await read_body(request, settings.max_body_mb << 20)
+    most = settings.max_body_mb << 20
+    if not may(request, "write"):
+        most = min(most, _FORM_GROWTH * settings.max_query_kb << 10)
+    body = await read_body(request, most)
     if media_type == FORM:
         return _announced(_of_form(Parameters.of_form(body), url, request.method))
     if "query" in url or "update" in url:
@@ -131,10 +144,9 @@ def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
 
 
 async def _answer(request: Request, text: str | None, parameters: Parameters) -> Response:
-    require(request, "read")
     service = service_of(request)
     if text is None:
-        return describe_service(request)
+        return await asyncio.to_thread(describe_service, request)
     settings = service.settings
     if len(text) > settings.max_query_kb << 10:
         raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
@@ -150,9 +162,9 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    if (found := look_up(service, job, looked_at.lookup)) is not None:
+    if service.remote is None and (found := look_up(service, job, looked_at.lookup)) is not None:
         return Response(found[1], headers=found[0])
-    return await run(request, service, job, min_commit, validated=not looked_at.volatile)
+    return await run(request, service, job, min_commit, validated=None if looked_at.volatile else "weak")
 
 
 def _job(
@@ -183,12 +195,14 @@ def _job(
     )
 
 
-async def run(request: Request, service: Service, job: Job, min_commit: int, *, validated: bool) -> Response:
+async def run(
+    request: Request, service: Service, job: Job, min_commit: int, *, validated: Validated
+) -> Response:
     """Run a query in a reader, and answer with what comes; the client has a place among its queries until
     the answer is through.
 
     Args:
-        validated: whether the answer carries validators, as it stays the same while the store does.
+        validated: what validators the answer carries, as it stays the same while the store does.
     """
     client = client_of(request)
     service.concurrency.enter(client)
@@ -201,25 +215,40 @@ async def run(request: Request, service: Service, job: Job, min_commit: int, *, 
 
 
 async def _respond(
-    request: Request, service: Service, answer: Answer, client: str, *, validated: bool
+    request: Request, service: Service, answer: Answer, client: str, *, validated: Validated
 ) -> Response:
     headers = {**standard(answer.commit), "Content-Type": answer.content_type}
-    if validated:
-        headers |= validators(service, answer.commit, answer.content_type)
-    data = answer.whole
-    if data is None and (request.method == "HEAD" or request.scope["http_version"] == "1.0"):
+    if validated is not None:
+        strong = validated == "strong"
+        headers |= validators(service, answer.commit, answer.content_type, strong=strong)
+    if (data := answer.whole) is not None:
+        service.concurrency.leave(client)
+        return Response(data, headers=headers)
+    if request.method == "HEAD" or request.scope["http_version"] == "1.0":
         try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
-            data = b"".join([part async for part in answer.parts()])
+            return await _kept(answer, headers, bodiless=request.method == "HEAD")
         except TransferAborted as aborted:
             raise Problem(503, str(aborted), headers=retry(503)) from None
         finally:
             service.concurrency.leave(client)
-        return Response(data, headers=headers)
-    if data is not None:
-        service.concurrency.leave(client)
-        return Response(data, headers=headers)
-
     return _Streamed(answer, lambda: service.concurrency.leave(client), headers)
+
+
+async def _kept(answer: Answer, headers: dict[str, str], *, bodiless: bool) -> Response:
+    """An answer that is sent when all of it is there; a long one waits on the disk, not in memory.
+
+    Raises:
+        TransferAborted: when it failed.
+    """
+    kept, length = tempfile.SpooledTemporaryFile(_IN_MEMORY), 0  # noqa: SIM115 - sent after this returns
+    async for part in answer.parts():
+        length += len(part)
+        if not bodiless:
+            kept.write(part)
+    kept.seek(0)
+    return StreamingResponse(
+        iter(partial(kept.read, _PIECE), b""), headers={**headers, "Content-Length": str(length)}
+    )
 
 
 class _Streamed(StreamingResponse):
@@ -233,15 +262,8 @@ class _Streamed(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See Starlette."""
 
-        async def patiently(message: Message) -> None:
-            try:
-                async with asyncio.timeout(_PATIENCE):
-                    await send(message)
-            except TimeoutError:
-                raise TransferAborted("the client does not read its answer") from None
-
         try:
-            await super().__call__(scope, receive, patiently)
+            await super().__call__(scope, receive, send)
         finally:
             self._answer.drop()
             self._done()

@@ -14,17 +14,16 @@ import signal
 import socket
 import sys
 import threading
-import time
 
 import pyoxigraph as ox
 
 from graphrag_rdf.server import wire
 from graphrag_rdf.server.evaluate import Job, QueryFailed, evaluate
+from graphrag_rdf.server.memory import Memory, limit_address_space, watch
 
 _BUFFER = 1 << 16
 """Bytes that an answer gathers before the first of it leaves: small answers fail or succeed as a whole."""
 
-_WATCH = 0.05
 _RESTED_MB = 160
 """A reader that is larger than this after a query leaves, and a fresh one takes its place."""
 
@@ -59,13 +58,7 @@ class _Frames:
         self._waiting.clear()
 
 
-class _Memory:
-    """What the process holds, looked up by a thread: by the time that an answer ends it is near enough."""
-
-    megabytes = 0.0
-
-
-def serve(connection: socket.socket, memory: _Memory) -> None:
+def serve(connection: socket.socket, memory: Memory) -> None:
     """Answer jobs until the other end is closed."""
     frames, opened, path = wire.Frames(), None, None
     connection.sendall(wire.frame(wire.READY))
@@ -96,51 +89,14 @@ def serve(connection: socket.socket, memory: _Memory) -> None:
                 return
 
 
-def _watch(limit_mb: int, parent: int, memory: _Memory) -> None:
-    """End the process when it has grown too large, or when the server is gone."""
-    while True:
-        time.sleep(_WATCH)
-        if os.getppid() != parent:
-            os._exit(1)
-        memory.megabytes = _resident_mb()
-        if memory.megabytes > limit_mb:
-            os._exit(wire.MEMORY_EXIT)
-
-
-def _resident_mb() -> float:
-    """Resident memory in 2^20 bytes: now where the system tells it, else the most that it ever was."""
-    try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twenty times a second
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
-    except OSError:
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
-
-
-def _limit_address_space(limit_mb: int) -> None:
-    """A hard stop on Linux, for what grows faster than `_watch` looks."""
-    if not sys.platform.startswith("linux"):
-        return
-    import resource
-
-    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    ceiling = (
-        now + 2 * (limit_mb << 20) + (1 << 30)
-    )  # address space is more than memory: stacks, mapped files
-    resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
-
-
 def main() -> None:
     """Run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes the connection
     connection = socket.socket(fileno=int(sys.argv[1]))
     limit_mb = int(sys.argv[2])
-    _limit_address_space(limit_mb)
-    memory = _Memory()
-    threading.Thread(target=_watch, args=(limit_mb, os.getppid(), memory), daemon=True).start()
+    limit_address_space(limit_mb)
+    memory = Memory()
+    threading.Thread(target=watch, args=(limit_mb, os.getppid(), memory), daemon=True).start()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
         serve(connection, memory)
 

@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import logging
-import signal
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+import threading
+from collections.abc import Callable
+from typing import Any
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 
-if TYPE_CHECKING:
-    import uvicorn
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _BACKLOG = 1024
 _CONNECTIONS = 2048
-_GRACE = 30
-"""Seconds that a stop waits for what is under way."""
 
 
 def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None]) -> None:
@@ -38,16 +31,19 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
 
     from graphrag_rdf.server.app import create_app
     from graphrag_rdf.server.connection import BoundedProtocol, with_lane
+    from graphrag_rdf.server.ending import Server
     from graphrag_rdf.server.envelope import NoAborts
+    from graphrag_rdf.server.outposts import REST
 
     app = create_app(engine, settings)
+    lane = app.state.lane
     listening = _listen(settings)
     url = _url(settings, listening)
     note_address(engine, url)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
     config = uvicorn.Config(
         app,
-        http=BoundedProtocol if settings.trusted_proxies else with_lane(app.state.lane),
+        http=with_lane(lane) if lane is not None and not settings.trusted_proxies else BoundedProtocol,
         ws="websockets-sansio",
         ws_max_size=1 << 16,
         log_config=None,
@@ -55,30 +51,22 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
-        timeout_graceful_shutdown=_GRACE,
+        timeout_keep_alive=int(REST),
         backlog=_BACKLOG,
         limit_concurrency=_CONNECTIONS,
         lifespan="on",
     )
     ready(url)
     with listening:
-        _quiet(uvicorn.Server(config)).run(sockets=[listening])
+        Server(config, app.state.service).run(sockets=[listening])
 
 
-def _quiet(server: uvicorn.Server) -> uvicorn.Server:
-    """Let a signal end the server and no more: uvicorn would raise it again once everything is closed."""
+def leave() -> None:
+    """End the process where threads are left that nothing can end: the store is closed, they only read."""
+    from graphrag_rdf.server.ending import end_now
 
-    @contextmanager
-    def capture_signals() -> Iterator[None]:
-        before = {number: signal.signal(number, server.handle_exit) for number in _SIGNALS}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    server.capture_signals = capture_signals  # type: ignore[method-assign]
-    return server
+    if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
+        end_now(0)
 
 
 def note_address(engine: Engine, url: str) -> None:

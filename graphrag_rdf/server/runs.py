@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -11,12 +13,17 @@ from graphrag_rdf.from_thread import ThreadRun
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.trace.messages import GraphRagResponse
 
+log = logging.getLogger(__name__)
+
 T = TypeVar("T")
 Messages = Generator[GraphRagResponse, None, None]
 Run = ThreadRun[GraphRagResponse]
 
 _WAITING = 32
 """Questions that may wait beside those that are being answered."""
+
+_PATIENCE, _LOOK = 4.0, 0.02
+"""Seconds that a stop waits for the end of runs, and between two looks at them."""
 
 
 class Runs:
@@ -67,7 +74,12 @@ class Runs:
             self.under_way -= 1
 
     async def stop(self) -> None:
-        """Cancel all runs and wait until their traces are closed."""
+        """Cancel all runs and wait until their traces are closed; not for ever: one may wait for a model."""
         for run in list(self._open):
             run.close()
-        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=False)
+        end = time.monotonic() + _PATIENCE
+        while self.under_way and time.monotonic() < end:
+            await asyncio.sleep(_LOOK)
+        if self.under_way:
+            log.warning("questions that did not end in %g s were left: %s", _PATIENCE, self.under_way)
+        self._threads.shutdown(wait=False, cancel_futures=True)

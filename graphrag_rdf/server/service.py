@@ -8,22 +8,29 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Literal
 
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.answers import Queries
 from graphrag_rdf.server.inprocess import InProcessQueries
+from graphrag_rdf.server.outposts import Outposts
 from graphrag_rdf.server.pool import Limits, ReaderPool
 from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.remote import RemoteQueries
 from graphrag_rdf.server.runs import Runs
 from graphrag_rdf.server.snapshots import Snapshots, Unchanging
 from graphrag_rdf.server.statistics import Counter
 from graphrag_rdf.server.throttle import Concurrency
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.remote import RemoteStore
+from graphrag_rdf.store.remote_graphs import RemoteGraphs
 
 log = logging.getLogger(__name__)
 
@@ -33,43 +40,78 @@ MIN_COMMIT = "GraphRAG-Min-Commit"
 """Request header: answer from this commit or a later one."""
 
 _CLIENTS = 10_000
+_AT_ENDPOINT = 16
+"""Queries that the endpoint of a remote store gets at once; they wait more than they work here."""
+
+_LOOKING_UP = 64
+"""Threads that may wait for the endpoint to look things up."""
+
+How = Literal["isolated", "in-process", "remote"]
+
+SETTLED = 2.0
+"""Seconds after a change until the store counts as at rest, and Last-Modified, which counts whole seconds,
+says something."""
+
+
+class _Unjoined(ThreadPoolExecutor):
+    """Threads that read: the end of the loop does not wait for them."""
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """See `ThreadPoolExecutor`."""
+        del wait, cancel_futures
+        super().shutdown(wait=False, cancel_futures=True)
 
 
 class Service:
     """All that is behind the routes.
 
     Attributes:
-        store: that of the engine, with what only an embedded one can do.
+        remote: graphs and updates of a store behind an endpoint; None of an embedded one.
         read_only: nothing at all is written.
-        isolated: whether queries run in processes that can be killed.
+        copies: held by who asks a copy of the store: one at a time.
+        how: the queries of clients run: in processes that can be killed, in threads, or at the endpoint.
 
     Args:
         engine: open; whoever made it closes it.
         settings: see `config`.
-
-    Raises:
-        UsageError: when the store is not embedded.
     """
 
     def __init__(self, engine: Engine, settings: ServerSection) -> None:
-        if not isinstance(engine.store, EmbeddedStore):
-            raise UsageError(
-                "only a store in a folder can be served", hint="clients can ask the store's own endpoint"
-            )
         self.engine = engine
-        self.store = engine.store
+        self.remote = RemoteGraphs(engine.store) if isinstance(engine.store, RemoteStore) else None
         self.settings = settings
         self.read_only = engine.read_only
-        self.writes = WriteQueue()
+        self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(settings.queries_per_client, "queries")
-        self.isolated = os.name == "posix" and engine.place is not None
-        self.queries: Queries = self._isolated() if self.isolated else self._in_process()
+        self.outposts: Outposts | None = None
+        self.how, self.queries = self._queries()
+        self.copies = asyncio.Lock()
         self.started = time.time()
         self.stopping = threading.Event()
-        self.counter = Counter(engine.store)
+        self.counter = Counter(engine.store, self.remote.names if self.remote else None)
         self._written: OrderedDict[str, int] = OrderedDict()
         self._changed = engine.store.commit_number(), time.time()
+
+    @cached_property
+    def store(self) -> EmbeddedStore:
+        """That of the engine, with what only an embedded one can do; there is none where `remote` is set."""
+        assert isinstance(self.engine.store, EmbeddedStore)  # noqa: S101
+        return self.engine.store
+
+    @property
+    def graphs(self) -> EmbeddedStore | RemoteGraphs:
+        """What takes updates and whole graphs of clients."""
+        return self.remote or self.store
+
+    def _queries(self) -> tuple[How, Queries]:
+        store = self.engine.store
+        if isinstance(store, RemoteStore):
+            most = self.settings.readers or _AT_ENDPOINT
+            return "remote", RemoteQueries(store, most, self.settings.query_timeout)
+        if os.name == "posix" and self.engine.place is not None:
+            return "isolated", self._isolated()
+        return "in-process", self._in_process()
 
     def _isolated(self) -> ReaderPool:
         place, settings = self.engine.place, self.settings
@@ -81,21 +123,30 @@ class Service:
             else Snapshots(store, place.snapshots.resolve())
         )
         limits = Limits(settings.query_timeout, settings.query_memory_mb)
-        return ReaderPool(source, _readers(settings), limits)
+        outposts = Outposts(source, _processes(settings.outposts, 1), settings.query_memory_mb)
+        outposts.note_commit(store.commit_number())
+        store.on_commit(outposts.note_commit)
+        self.outposts = outposts
+        return ReaderPool(source, _processes(settings.readers, 2), limits, outposts.in_use)
 
     def _in_process(self) -> InProcessQueries:
         store = self.store
         return InProcessQueries(
             lambda: (store.engine, store.commit_number()),
-            _readers(self.settings),
+            _processes(self.settings.readers, 2),
             self.settings.query_timeout,
         )
 
     async def start(self) -> None:
         """Make ready."""
-        if not self.isolated:
+        if self.how == "in-process":
             log.warning("queries run in this process: rows and bytes are limited, time and memory are not")
+        # what looks things up for pages of a remote store waits for the endpoint
+        looking_up = _Unjoined(_LOOKING_UP if self.remote is not None else None, "look-up")
+        asyncio.get_running_loop().set_default_executor(looking_up)
         await self.queries.start()
+        if self.outposts is not None:
+            await self.outposts.start()
         self._warming = asyncio.ensure_future(self.runs.call(self._warm))
 
     def _warm(self) -> None:
@@ -107,11 +158,19 @@ class Service:
         except GraphRagError as error:
             log.info("no question can be answered yet: %s", error.message)  # who asks one is told
 
-    async def stop(self) -> None:
-        """Cancel answers, finish writes (an ingest: its chunk in hand), end everything else."""
+    async def finish_writes(self) -> None:
+        """Finish the writes that were taken on (an ingest: its chunk in hand), and take no more.
+
+        Connections that are away come to their end meanwhile.
+        """
         self.stopping.set()
+        outposts, self.outposts = self.outposts, None
+        await asyncio.gather(self.writes.stop(), *([outposts.stop()] if outposts is not None else []))
+
+    async def stop(self) -> None:
+        """Finish writes, cancel answers, end everything else."""
+        await self.finish_writes()
         await self.runs.stop()
-        await self.writes.stop()
         await self.queries.stop()
 
     def last_change(self) -> tuple[int, float]:
@@ -120,6 +179,11 @@ class Service:
         if commit != self._changed[0]:
             self._changed = commit, time.time()
         return self._changed
+
+    def settled_commit(self) -> tuple[int, bool]:
+        """(number of the newest commit, whether it has been so for a while)."""
+        commit, changed = self.last_change()
+        return commit, time.time() - changed > SETTLED
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
         """Remember what a client wrote: it sees it at once."""
@@ -184,5 +248,5 @@ def client_of(connection: HTTPConnection) -> str:
     return found
 
 
-def _readers(settings: ServerSection) -> int:
-    return settings.readers or max(2, min(8, os.cpu_count() or 2))
+def _processes(asked: int | None, least: int) -> int:
+    return max(least, min(8, os.cpu_count() or 2)) if asked is None else asked

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -70,10 +71,15 @@ class Counts:
 
 
 class Counter:
-    """Counts a store, and keeps the numbers for a while."""
+    """Counts a store, and keeps the numbers for a while.
 
-    def __init__(self, store: Store) -> None:
+    Args:
+        names: gives the named graphs, where the store is behind an endpoint; else a template does.
+    """
+
+    def __init__(self, store: Store, names: Callable[[], list[NamedNode]] | None = None) -> None:
         self._store = store
+        self._names = names or self._all_names
         self._lock = threading.Lock()
         self._found: Counts | None = None
         self._next = 0.0
@@ -81,6 +87,7 @@ class Counter:
 
     def counts(self) -> Counts:
         """The numbers; others wait while one counts."""
+        self._store.refresh()
         with self._lock:
             commit = self._store.commit_number()
             start = time.monotonic()
@@ -96,6 +103,7 @@ class Counter:
 
         All facts are read only when the content has changed, which a question does not do.
         """
+        self._store.refresh()
         commit, kept = self._store.content_commit(), self._content
         if kept is None or kept[0] != commit:
             row = self._store.select("server/counts")[0]
@@ -105,10 +113,13 @@ class Counter:
         return {**kept[1], "traces": rows.whole(row, "traces") or 0}
 
     def _count(self, commit: int) -> Counts:
-        graphs: list[NamedNode | None] = [None]
-        graphs += [rows.node(row, "graph") for row in self._store.select("server/graphs", limit=_GRAPHS)]
-        counted = tuple(_count_graph(self._store, graph) for graph in graphs if graph != Graphs.SYSTEM)
+        graphs = [None, *self._names()[:_GRAPHS]]
+        left_out = {Graphs.SYSTEM, self._store.renderer.facts_graph or Graphs.SYSTEM}  # facts come first
+        counted = tuple(_count_graph(self._store, graph) for graph in graphs if graph not in left_out)
         return Counts(commit, datetime.now(UTC), self.things(), counted)
+
+    def _all_names(self) -> list[NamedNode]:
+        return [rows.node(row, "graph") for row in self._store.select("server/graphs", limit=_GRAPHS)]
 
 
 def _count_graph(store: Store, graph: NamedNode | None) -> GraphCounts:

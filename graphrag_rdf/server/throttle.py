@@ -21,7 +21,7 @@ class Rate:
     """
 
     def __init__(self, per_minute: int | None) -> None:
-        self._per_minute = per_minute
+        self.per_minute = per_minute
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def take(self, client: str) -> None:
@@ -30,17 +30,17 @@ class Rate:
         Raises:
             Problem: 429 with Retry-After when there were too many.
         """
-        if self._per_minute is None:
+        if self.per_minute is None:
             return
         now = time.monotonic()
-        level, then = self._buckets.pop(client, (float(self._per_minute), now))
-        level = min(self._per_minute, level + (now - then) * self._per_minute / 60)
+        level, then = self._buckets.pop(client, (float(self.per_minute), now))
+        level = min(self.per_minute, level + (now - then) * self.per_minute / 60)
         if level < 1:
             self._buckets[client] = level, now
-            wait = int((1 - level) * 60 / self._per_minute) + 1
+            wait = int((1 - level) * 60 / self.per_minute) + 1
             raise Problem(
                 429,
-                f"more than {self._per_minute} requests in a minute",
+                f"more than {self.per_minute} requests in a minute",
                 headers={"Retry-After": str(wait)},
             )
         self._buckets[client] = level - 1, now

@@ -9,6 +9,7 @@ import pyoxigraph as ox
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.access import require
 from graphrag_rdf.server.inspect import NO_CALLS, inspect_update
 from graphrag_rdf.server.operations import nothing_missed
@@ -38,9 +39,14 @@ async def run_update(request: Request, text: str | None, parameters: Parameters)
     def write() -> int:
         allowed = service.settings.allow_service
         update = nothing_missed(text, allowed)
-        _judge(inspect_update(update, allowed), text)
-        update = outside_bookkeeping(with_dataset(update, _iris(default), _iris(named)))
-        service.store.update(update, base, content=content)
+        try:
+            _judge(inspect_update(update, allowed), update)
+            update = outside_bookkeeping(with_dataset(update, _iris(default), _iris(named)))
+            service.graphs.update(update, base, content=content)
+        except (Problem, UsageError) as refused:
+            if update != text:
+                _complain_of(text, refused)
+            raise
         return settled(service)
 
     return written(request, service, await service.writes.run(write))
@@ -55,6 +61,8 @@ def written(request: Request, service: Service, commit: int, status: int = 204, 
 def settled(service: Service) -> int:
     """The commit number after a client's write; DROP ALL takes the store's own bookkeeping too."""
     migrate(service.engine.store)
+    if service.remote is not None:
+        service.remote.settle()
     return service.engine.store.commit_number()
 
 
@@ -68,6 +76,19 @@ def _judge(masked: str | None, text: str) -> None:
         raise Problem(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
     except (OSError, RuntimeError, ValueError):
         return  # it parses, which is all that was asked; the store will tell what is wrong
+
+
+def _complain_of(text: str, refused: Problem | UsageError) -> None:
+    """Complain of what the client sent, not of what was made of it, where it is malformed by itself."""
+    if isinstance(refused, Problem) and refused.status != 400:
+        return
+    try:
+        masked = inspect_update(text)
+        ox.Store().update(masked or text)
+    except SyntaxError as error:
+        raise Problem(400, complaint(text, error)) from None
+    except (Problem, OSError, RuntimeError, ValueError):  # it calls another server, or is well formed
+        return
 
 
 def _iris(texts: list[str]) -> list[str]:

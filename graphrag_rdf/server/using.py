@@ -69,6 +69,11 @@ def outside_bookkeeping(update: str) -> str:
     return _with(update, insertions)
 
 
+def query_outside_bookkeeping(query: str) -> str:
+    """The same for a query, which names no dataset of its own."""
+    return _with(query, list(_filters(list(tokens(query)), -1)))
+
+
 def _filters(found: Sequence[Token], where: int) -> Iterator[tuple[int, str]]:
     """What to put behind each `GRAPH ?g { … }` after a WHERE, and where."""
     for index in range(where + 1, len(found) - 2):

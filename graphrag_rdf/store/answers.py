@@ -1,7 +1,8 @@
 """What endpoints answer, as terms of ours.
 
 Lenient where engines differ from the specification and the meaning is plain: members that it does not know,
-`typed-literal`, and ASK as a row with one value.
+`typed-literal`, and ASK as a row with one value. Literals are taken in canonical form, as an embedded store
+gives them, however an engine spells them.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 from pyoxigraph import RdfFormat, Triple, parse
 
-from graphrag_rdf.errors import StoreError
+from graphrag_rdf.errors import EndpointError
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, to_python
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Answer, Row
-from graphrag_rdf.store.wrapper import Reply
+from graphrag_rdf.store.updates import canonical_term
+from graphrag_rdf.store.wrapper import Reply, Stream
 
 _FORMATS = {
     "application/n-triples": RdfFormat.N_TRIPLES,
@@ -25,6 +27,7 @@ _FORMATS = {
     "text/turtle": RdfFormat.TURTLE,
     "application/x-turtle": RdfFormat.TURTLE,
 }
+_PIECE = 1 << 16
 _STAR = re.compile(r'"(?:[^"\\]|\\.)*"|<<|>>|<[^<>\s]*>', re.DOTALL)
 _BRACKETS = {"<<": "<<( ", ">>": " )>>"}
 
@@ -33,7 +36,7 @@ def read_results(reply: Reply) -> Answer:
     """The answer to a SELECT or ASK, from SPARQL 1.1 or 1.2 Query Results JSON.
 
     Raises:
-        StoreError: when it is none, or was cut off.
+        EndpointError: when it is none, or was cut off.
     """
     try:
         found: dict[str, Any] = json.loads(reply.body)
@@ -54,7 +57,7 @@ def _row(binding: dict[str, Any], memory: dict[tuple[str, ...], Term]) -> Row:
     row: dict[str, Term] = {}
     for name, value in binding.items():
         if value["type"] != "uri":
-            row[name] = from_sparql_json(value)
+            row[name] = canonical_term(from_sparql_json(value))
             continue
         key = (value["value"],)
         term = memory.get(key)
@@ -65,29 +68,63 @@ def _row(binding: dict[str, Any], memory: dict[tuple[str, ...], Term]) -> Row:
 
 
 def read_graph(reply: Reply, dialect: Dialect) -> Iterator[Triple]:
-    """The triples of a CONSTRUCT or DESCRIBE.
+    """The triples of a CONSTRUCT or DESCRIBE, one after the other.
 
     Raises:
-        StoreError: when they are in no format that was asked for, or were cut off.
+        EndpointError: when they are in no format that was asked for, or were cut off.
     """
     form = _FORMATS.get(reply.media_type)
     if form is None:
         raise _unreadable(reply, "N-Triples or Turtle", None)
-    body = reply.body
-    if dialect == "rdf-star":
-        text = body.decode(errors="replace")
-        body = _STAR.sub(lambda found: _BRACKETS.get(found[0], found[0]), text).encode()
     try:
-        for quad in parse(body, format=form):
-            yield quad.triple
+        for triple in _triples(reply, form, dialect):
+            yield Triple(triple.subject, triple.predicate, canonical_term(triple.object))
     except (SyntaxError, ValueError) as error:
         raise _unreadable(reply, "RDF", error) from error
 
 
-def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> StoreError:
+def _triples(reply: Reply, form: RdfFormat, dialect: Dialect) -> Iterator[Triple]:
+    reply.file.seek(0)
+    if form == RdfFormat.N_TRIPLES:
+        yield from graph_lines(reply.file, dialect)
+        return
+    whole: IO[bytes] | bytes = reply.file
+    if dialect == "rdf-star":
+        whole = _STAR.sub(lambda found: _BRACKETS.get(found[0], found[0]), reply.body.decode()).encode()
+    for quad in parse(whole, format=form):
+        yield quad.triple
+
+
+def graph_lines(answer: Stream | IO[bytes], dialect: Dialect) -> Iterator[Triple]:
+    """The triples of N-Triples as they come.
+
+    Raises:
+        SyntaxError: when it is none.
+        OSError, http.client.HTTPException: when it breaks off.
+    """
+    if dialect != "rdf-star":
+        for quad in parse(answer, format=RdfFormat.N_TRIPLES):  # type: ignore[arg-type]
+            yield quad.triple
+        return
+    held = b""
+    while piece := answer.read(_PIECE):
+        *lines, held = (held + piece).split(b"\n")
+        yield from _star_lines(lines)
+    yield from _star_lines([held])
+
+
+def _star_lines(lines: list[bytes]) -> Iterator[Triple]:
+    text = b"\n".join(lines).decode()
+    brackets = _STAR.sub(lambda found: _BRACKETS.get(found[0], found[0]), text)
+    for quad in parse(brackets, format=RdfFormat.N_TRIPLES):
+        yield quad.triple
+
+
+def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> EndpointError:
     why = f" ({error})" if error is not None else ""
-    return StoreError(
+    return EndpointError(
         f"the endpoint's answer of type {reply.media_type or 'unknown'} is not {wanted}{why}",
+        "refused",
         hint="see whether the address is that of a SPARQL endpoint; an answer may also have been cut off by "
         "its time limit",
     )

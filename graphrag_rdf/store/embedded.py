@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -27,7 +27,7 @@ from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
-from graphrag_rdf.store.updates import data, placed, sequence
+from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
@@ -64,6 +64,7 @@ class EmbeddedStore(TemplateStore):
         self._write_lock = threading.RLock()
         self._commit = self._read_number(RAG.commit)
         self._content_commit = self._read_number(RAG.contentCommit)
+        self._told: list[Callable[[int], None]] = []
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -175,14 +176,7 @@ class EmbeddedStore(TemplateStore):
             graph: made when it is missing; None for the default graph.
             replace: what it held goes.
         """
-        place = ox.DefaultGraph() if graph is None else graph
-        parts = []
-        if replace:
-            parts.append("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
-        if graph is not None:
-            parts.append(f"CREATE SILENT GRAPH {graph}")
-        parts.append(data("INSERT", (Quad(t.subject, t.predicate, t.object, place) for t in triples)))
-        return self.update(" ;\n".join(filter(None, parts)))
+        return self.update(graph_update(graph, triples, replace=replace))
 
     def write_quads(self, quads: Iterable[Quad]) -> int:
         """Put quads into their graphs, in one transaction; the new commit number.
@@ -195,7 +189,7 @@ class EmbeddedStore(TemplateStore):
 
     def drop_graph(self, graph: NamedNode | None) -> int:
         """Take a graph out, or empty the default graph; the new commit number."""
-        return self.update("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
+        return self.update(drop_update(graph))
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
@@ -305,6 +299,10 @@ class EmbeddedStore(TemplateStore):
         """See `Store.content_commit`."""
         return self._content_commit
 
+    def on_commit(self, tell: Callable[[int], None]) -> None:
+        """Have something told the number of each commit, in the thread that writes, before it goes on."""
+        self._told.append(tell)
+
     def _read_number(self, predicate: NamedNode) -> int:
         """The greatest number; smaller ones, which a process left when it was killed, are taken out."""
         found = list(self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
@@ -350,6 +348,8 @@ class EmbeddedStore(TemplateStore):
                 self._store.remove(_number_quad(RAG.contentCommit, self._content_commit))
             self._content_commit = number
         self._commit = number
+        for tell in self._told:
+            tell(number)
         return number
 
 

@@ -7,16 +7,22 @@ import logging
 import random
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
-from graphrag_rdf.errors import StoreError, UsageError
+from graphrag_rdf.errors import (
+    EndpointError,
+    EndpointErrorKind,
+    MalformedError,
+    UsageError,
+    without_credentials,
+)
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
-    from graphrag_rdf.store.wrapper import Reply
+    from graphrag_rdf.store.wrapper import Connected, Reply, Request, Stream
 
 log = logging.getLogger(__name__)
 
@@ -114,12 +120,14 @@ class Endpoint:
     """Sends requests, again where that may help, and tells what went wrong.
 
     An update may be sent twice when the connection broke before its answer came: what is sent must be
-    idempotent, as INSERT DATA and DELETE DATA are.
+    idempotent, as INSERT DATA and DELETE DATA are. An endpoint that was out of reach for all tries is asked
+    only once from then on, until it answers: who waits for it is told at once.
     """
 
     def __init__(self, addresses: Addresses, settings: RemoteSettings | None = None) -> None:
         self.addresses = addresses
         self.settings = settings or RemoteSettings()
+        self._lost = False
         if self.settings.token is not None or self.settings.password is not None:
             _warn_of_listeners(addresses)
 
@@ -128,45 +136,97 @@ class Endpoint:
 
         Raises:
             UsageError: when the endpoint finds the query malformed.
-            StoreError: when there is no answer.
+            EndpointError: when there is no answer, or the endpoint says that it is a part only.
         """
-        return self._send(self.addresses.query, sparql, accept=accept, update=False, headers={})
+        url = self.addresses.query
+        reply = self._send(url, sparql, accept=accept, update=False, headers={})
+        _require_whole(url, reply)
+        return reply
 
     def update(self, sparql: str, headers: Mapping[str, str] | None = None) -> Reply:
         """Send an update.
 
         Raises:
             UsageError: when the endpoint finds it malformed.
-            StoreError: when it is refused, or there is no answer.
+            EndpointError: when it is refused, or there is no answer.
         """
         return self._send(self.addresses.update, sparql, accept=_ANYTHING, update=True, headers=headers or {})
 
-    def _send(self, url: str, text: str, *, accept: str, update: bool, headers: Mapping[str, str]) -> Reply:
+    def open(
+        self,
+        sparql: str,
+        accept: str,
+        *,
+        connected: Connected,
+        timeout: float,
+        parameters: Iterable[tuple[str, str]] = (),
+    ) -> Stream:
+        """The answer to a query, to be read as it comes. It is asked for once: somebody is waiting.
+
+        Args:
+            connected: told of the connection.
+            timeout: seconds for each part of the answer, instead of the setting.
+            parameters: of the protocol, beside the query.
+
+        Raises:
+            UsageError, EndpointError: as of `query`.
+        """
+        from graphrag_rdf.store.wrapper import Reply
+
+        url = self.addresses.query
+        request = self._request(url, sparql, accept, {}, timeout=timeout, parameters=parameters)
+        try:
+            answer = request.open(connected)
+        except (OSError, http.client.HTTPException) as error:
+            if _is_timeout(error):
+                raise _timed_out(url, timeout) from error
+            raise _unreachable(url, error) from error
+        if isinstance(answer, Reply):
+            raise _refused(url, answer, update=False)
+        self._lost = False
+        return answer
+
+    def _request(
+        self,
+        url: str,
+        text: str,
+        accept: str,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        update: bool = False,
+        parameters: Iterable[tuple[str, str]] = (),
+    ) -> Request:
         from graphrag_rdf.store.wrapper import Credentials, Request
 
         settings = self.settings
-        request = Request(
+        return Request(
             url,
             text,
             update=update,
             accept=accept,
             credentials=Credentials(settings.user, settings.password, settings.token),
-            timeout=settings.timeout,
+            timeout=timeout,
             headers=headers,
+            parameters=parameters,
         )
+
+    def _send(self, url: str, text: str, *, accept: str, update: bool, headers: Mapping[str, str]) -> Reply:
+        settings = self.settings
+        request = self._request(url, text, accept, headers, timeout=settings.timeout, update=update)
         for attempt in range(settings.retries + 1):
-            last = attempt == settings.retries
+            last = attempt == settings.retries or self._lost
             try:
                 reply = request.send()
-            except TimeoutError as error:
-                raise self._timed_out(url) from error
             except (OSError, http.client.HTTPException) as error:
-                if isinstance(getattr(error, "reason", None), TimeoutError):
-                    raise self._timed_out(url) from error
+                if _is_timeout(error):
+                    raise _timed_out(url, settings.timeout) from error
                 if last:
+                    self._lost = True
                     raise _unreachable(url, error) from error
                 self._wait(attempt, None, f"{url}: {error}")
                 continue
+            self._lost = reply.status in _PASSING and last
             if reply.status in _PASSING and not last:
                 self._wait(attempt, reply.headers.get("retry-after"), f"{url}: status {reply.status}")
                 continue
@@ -179,13 +239,39 @@ class Endpoint:
         seconds = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * random.uniform(0.75, 1.25)  # noqa: S311
         if asked is not None and asked.isascii() and asked.isdigit():
             seconds = min(float(asked), _LONGEST_PAUSE)
-        log.info("%s; again in %.1f s", why, seconds)
+        log.info("%s; again in %.1f s", without_credentials(why), seconds)
         time.sleep(seconds)
 
-    def _timed_out(self, url: str) -> StoreError:
-        return StoreError(
-            f"{url} did not answer within {self.settings.timeout:g} seconds",
-            hint="set remote.timeout higher; what was committed before is intact",
+
+def _is_timeout(error: Exception) -> bool:
+    return isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", None), TimeoutError)
+
+
+def _timed_out(url: str, seconds: float) -> EndpointError:
+    return EndpointError(
+        f"{url} did not answer within {seconds:g} seconds",
+        "timeout",
+        hint="set remote.timeout higher; what was committed before is intact",
+        address=url,
+    )
+
+
+def _require_whole(url: str, reply: Reply) -> None:
+    """Refuse what is marked as a part of an answer: Virtuoso gives one with status 200."""
+    limit = reply.headers.get("x-sparql-maxrows")
+    if limit is not None:
+        raise EndpointError(
+            f"{url} gives no more than {limit} rows, and the answer was cut off there",
+            "refused",
+            hint="have it give more (in virtuoso.ini: ResultSetMaxRows), or ask for fewer with LIMIT",
+            address=url,
+        )
+    if reply.status == 206 or reply.headers.get("x-sql-state", "").startswith("S1T"):
+        raise EndpointError(
+            f"{url} gave a part of the answer only: its time was up",
+            "timeout",
+            hint="give its queries more time (in virtuoso.ini: MaxQueryExecutionTime), or ask for less",
+            address=url,
         )
 
 
@@ -197,48 +283,59 @@ def _warn_of_listeners(addresses: Addresses) -> None:
             log.warning("user, password or token are sent to %s without encryption; use https", host)
 
 
-def _unreachable(url: str, error: Exception) -> StoreError:
+def _unreachable(url: str, error: Exception) -> EndpointError:
     cause = getattr(error, "reason", None) or error
     cause = getattr(cause, "strerror", None) or cause  # the words without the number
-    return StoreError(
+    return EndpointError(
         f"{url} cannot be reached: {cause}",
+        "unreachable",
         hint="see whether the endpoint runs; what was committed is intact, and the same command goes on",
+        address=url,
     )
 
 
-def _refused(url: str, reply: Reply, *, update: bool) -> StoreError | UsageError:
+def _refused(url: str, reply: Reply, *, update: bool) -> EndpointError | UsageError:
     """What a status says, in words."""
     status, said = reply.status, f": {reply.excerpt}" if reply.excerpt and _readable(reply) else ""
     what = "update" if update else "query"
     if status == 400:
-        return UsageError(f"{url} finds the {what} malformed{said}")
+        return MalformedError(f"{url} finds the {what} malformed{said}", url)
+    if status in (503, 504):
+        kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
+        return EndpointError(f"{url} failed to run the {what} (status {status}){said}", kind, address=url)
+    message, hint = _in_words(url, reply, said, update=update)
+    return EndpointError(message, "refused", hint=hint, address=url)
+
+
+def _in_words(url: str, reply: Reply, said: str, *, update: bool) -> tuple[str, str | None]:
+    """(what was refused, the way out)."""
+    status, what = reply.status, "update" if update else "query"
     if status == 401:
-        return StoreError(
+        return (
             f"{url} wants to know who asks (401)",
-            hint="set GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
+            "set GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
         )
     if status in (403, 405) and update:
-        return StoreError(
+        return (
             f"{url} takes no updates from this client ({status}){said}",
-            hint="the endpoint is read-only, wants another token, or takes updates at another address: "
+            "the endpoint is read-only, wants another token, or takes updates at another address: "
             "remote.update_url",
         )
     if status == 403:
-        return StoreError(f"{url} refuses this client (403){said}", hint="give a token or user that may read")
+        return f"{url} refuses this client (403){said}", "give a token or user that may read"
     if status in (404, 405):
-        return StoreError(
-            f"{url} takes no SPARQL ({status})", hint="set remote.query_url and remote.update_url"
-        )
+        return f"{url} takes no SPARQL ({status})", "set remote.query_url and remote.update_url"
     if status == 413:
-        return StoreError(
-            f"{url} takes no {what} of this size (413)", hint="set remote.batch lower, or its limit higher"
+        return (
+            f"{url} takes no {what} of this size (413)",
+            "set remote.batch lower, or its limit higher",
         )
     if status < 400:
-        return StoreError(
+        return (
             f"{url} points elsewhere, to {reply.headers.get('location', 'nowhere')} ({status})",
-            hint="name that address, if you trust it",
+            "name that address, if you trust it",
         )
-    return StoreError(f"{url} failed to run the {what} (status {status}){said}")
+    return f"{url} failed to run the {what} (status {status}){said}", None
 
 
 def _readable(reply: Reply) -> bool:

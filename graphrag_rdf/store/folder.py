@@ -163,9 +163,15 @@ class StoreFolder:
         )
         url = note.get("url")
         server = url if isinstance(url, str) else None
-        served = f"it is served at {server}: ask --server and ingest --server reach it, and a browser"
+        served = f"it is served at {server}: commands that have --server reach it there, and a browser"
         hint = served if server else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a store, or holds what is kept beside one at an endpoint (see `beside`)."""
+    place = StoreFolder(folder)
+    return place.exists or ((folder / "origin.json").exists() and place.index.is_dir())
 
 
 def collections(store: Path) -> list[str]:

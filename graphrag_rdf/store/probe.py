@@ -5,6 +5,7 @@
 | which spelling of triple terms | one is written in each spelling, the newest first, until one is found |
 | is there a default graph of its own | what is in a named graph must not show there; what is put there must |
 | does it know LATERAL | it is used |
+| does it print all digits of a double | it is given one |
 | does it number commits itself | its answers carry the header of our server |
 
 What decides how data are written is kept in `urn:graph:system` and stays true for the store; a store that
@@ -31,6 +32,7 @@ COMMIT_HEADER = "graphrag-commit"
 
 _PROBE = NamedNode("urn:graphrag-rdf:probe")
 _WORD = "probe"
+_DIGITS = 0.12345678901234567
 _OURS = frozenset(graph for graph in vars(Graphs).values() if isinstance(graph, NamedNode))
 
 
@@ -43,6 +45,7 @@ class Capabilities:
         facts_graph: the named graph of facts; None for the default graph.
         lateral: whether it knows LATERAL.
         numbered: whether it numbers commits itself, as our own server does.
+        digits: whether it prints all digits of a double.
         others: named graphs that were there before the store was made, and are no part of it.
     """
 
@@ -50,6 +53,7 @@ class Capabilities:
     facts_graph: NamedNode | None
     lateral: bool
     numbered: bool
+    digits: bool = True
     others: frozenset[NamedNode] = frozenset()
 
     def quads(self) -> list[Quad]:
@@ -127,7 +131,8 @@ class Probe:
         return self._with(dialect, None if own else Graphs.FACTS, others)
 
     def _with(self, dialect: Dialect, facts: NamedNode | None, others: frozenset[NamedNode]) -> Capabilities:
-        return Capabilities(dialect, facts, self._knows_lateral(), self._numbered, others)
+        lateral, digits = self._knows_lateral(), self._prints_digits()
+        return Capabilities(dialect, facts, lateral, self._numbered, digits, others)
 
     def _graphs(self, template: str) -> frozenset[NamedNode]:
         rows = read_results(self._endpoint.query(self._render(template))).rows or []
@@ -174,6 +179,10 @@ class Probe:
             return self._ask("remote/probe-lateral", renderer, nodes=[_PROBE])
         except (UsageError, StoreError):
             return False
+
+    def _prints_digits(self) -> bool:
+        rows = read_results(self._endpoint.query(self._render("remote/probe-digits"))).rows or []
+        return any(float(text_of(row["value"])) == _DIGITS for row in rows)
 
 
 def _dialect(name: str) -> Dialect:

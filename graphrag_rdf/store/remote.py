@@ -18,15 +18,17 @@ from typing import IO
 
 from pyoxigraph import BlankNode, NamedNode, Quad, Triple
 
-from graphrag_rdf.errors import StoreError, StoreMissingError, UsageError
+from graphrag_rdf.errors import EndpointError, StoreError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, text_of
+from graphrag_rdf.sparql.base import with_base
 from graphrag_rdf.sparql.dialect import encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
-from graphrag_rdf.store.answers import read_graph, read_results
 from graphrag_rdf.store.base import Answer, Changes, TemplateStore
-from graphrag_rdf.store.endpoint import GRAPH, Endpoint
+from graphrag_rdf.store.endpoint import Endpoint
+from graphrag_rdf.store.keeping import Keeping
 from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, Probe
+from graphrag_rdf.store.reading import Reader
 from graphrag_rdf.store.updates import canonical, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
 
@@ -69,6 +71,15 @@ class RemoteStore(TemplateStore):
             self.capabilities.facts_graph,
             lateral=self.capabilities.lateral,
         )
+        self._reader = Reader(
+            endpoint,
+            self.capabilities.dialect,
+            digits=self.capabilities.digits,
+            rows=lambda limit: self.render("remote/rows", limit=limit),
+        )
+        self._keeping = Keeping(
+            lambda literals: self.select("remote/literals", literals=literals), endpoint.addresses.query
+        )
         self._lock = threading.RLock()
         self._numbers: dict[NamedNode, set[int]] = {}
         self.refresh()
@@ -85,15 +96,12 @@ class RemoteStore(TemplateStore):
             StoreError: when there is no answer, or none that can be read.
         """
         if asks_for_graph(sparql):
-            return Answer(triples=list(self._graph(sparql)))
-        return read_results(self.endpoint.query(sparql))
+            return Answer(triples=self._reader.graph(sparql))
+        return self._reader.results(sparql)
 
     def construct(self, template: str, /, **values: object) -> list[Triple]:
         """See `Store.construct`."""
-        return list(self._graph(self.render(template, **values)))
-
-    def _graph(self, sparql: str) -> Iterator[Triple]:
-        return read_graph(self.endpoint.query(sparql, GRAPH), self.renderer.dialect)
+        return self._reader.graph(self.render(template, **values))
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`; what the endpoint writes in this format, as it is.
@@ -109,16 +117,35 @@ class RemoteStore(TemplateStore):
         output.write(reply.body)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
-        """See `Store.quads`. Each graph is one answer, read whole."""
+        """See `Store.quads`. Each graph is one answer, on the disk while it is read.
+
+        Raises:
+            EndpointError: when the endpoint gives fewer than it counts.
+        """
         if graph is None or not isinstance(graph, NamedNode):
             if self.renderer.facts_graph is None:
-                for triple in self.construct("remote/default"):
-                    yield Quad(triple.subject, triple.predicate, triple.object)
+                yield from self._all_of(None)
             if graph is not None:
                 return
         for name in self._sizes() if graph is None else [graph]:
-            for triple in self.construct("remote/graph", graph=name):
-                yield Quad(triple.subject, triple.predicate, triple.object, name)
+            yield from self._all_of(name)
+
+    def _all_of(self, graph: NamedNode | None) -> Iterator[Quad]:
+        """The quads of a graph; None for the default graph."""
+        promised, given = self._size(graph), 0
+        name = "remote/default" if graph is None else "remote/graph"
+        values = {} if graph is None else {"graph": graph}
+        for triple in self._reader.triples(self.render(name, **values)):
+            given += 1
+            yield Quad(triple.subject, triple.predicate, triple.object, graph)
+        if given < promised:
+            url = self.endpoint.addresses.query
+            raise EndpointError(
+                f"{url} gave {given} of the {promised} triples of {graph or 'the default graph'}",
+                "refused",
+                hint="have it give more rows (in virtuoso.ini: ResultSetMaxRows); or another program deletes",
+                address=url,
+            )
 
     def _sizes(self) -> dict[NamedNode, int]:
         """Named graph of ours → quads; that of the system by its name, as our server does not list it."""
@@ -127,15 +154,21 @@ class RemoteStore(TemplateStore):
             if isinstance(row["graph"], NamedNode) and row["graph"] not in self.capabilities.others:
                 found[row["graph"]] = _number(row["quads"])
         if Graphs.SYSTEM not in found:
-            found[Graphs.SYSTEM] = len(self.construct("remote/graph", graph=Graphs.SYSTEM))
+            found[Graphs.SYSTEM] = self._size(Graphs.SYSTEM)
         return found
+
+    def _size(self, graph: NamedNode | None) -> int:
+        """How many quads a graph holds; None for the default graph."""
+        if graph is None:
+            return _number(self.select("remote/default-size")[0]["quads"])
+        return _number(self.select("remote/size", graph=graph)[0]["quads"])
 
     def count(self) -> int:
         """See `Store.count`."""
         named = sum(self._sizes().values())
         if self.renderer.facts_graph is not None:
             return named
-        return named + _number(self.select("remote/default-size")[0]["quads"])
+        return named + self._size(None)
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -143,8 +176,9 @@ class RemoteStore(TemplateStore):
         """See `Store.commit`.
 
         Raises:
-            StoreError: when the endpoint refuses or is gone, or when another program changed the content
-                meanwhile: nothing is written then, and what this program knows of the store is out of date.
+            StoreError: when the endpoint refuses or is gone, would change a literal, or when another program
+                changed the content meanwhile: nothing is written then, and what this program knows of the
+                store is out of date.
         """
         if not changes:
             return self.commit_number()
@@ -161,14 +195,15 @@ class RemoteStore(TemplateStore):
         renderer, settings = self.renderer, self.endpoint.settings
         parts = [self.render(name, **values) for name, values in changes.updates]
         gone = encode_removal(canonical(changes.remove), renderer.dialect)
-        new = encode(canonical(changes.add), renderer.dialect)
+        new = list(self._encoded(changes.add))
+        self._keeping.require(new)
         remove, add = (list(placed(quads, renderer.facts_graph)) for quads in (gone, new))
         size = sum(len(part.encode()) for part in parts) + sum(map(self._bytes, (*remove, *add)))
         marks = [] if self.capabilities.numbered else self._marks(number, content=changes.content)
         stale = [] if self.capabilities.numbered else self._stale(content=changes.content)
         if size <= settings.batch_bytes and len(remove) + len(add) <= settings.batch_quads:
-            parts += [self._data("DELETE", [*remove, *stale]), self._data("INSERT", [*add, *marks])]
-            yield sequence(filter(None, parts))
+            parts += [self._data("DELETE", remove), self._data("INSERT", [*add, *marks])]
+            yield sequence(filter(None, [*parts, self._data("DELETE", stale)]))
             return
         if parts:
             yield sequence(parts)
@@ -179,26 +214,31 @@ class RemoteStore(TemplateStore):
         for batch in batches[:-1]:
             yield self._data("INSERT", batch)
         rest = batches[-1] if batches else []
-        yield sequence(filter(None, [self._data("DELETE", stale), self._data("INSERT", [*rest, *marks])]))
+        yield sequence(filter(None, [self._data("INSERT", [*rest, *marks]), self._data("DELETE", stale)]))
 
-    def update(self, sparql: str) -> int:
+    def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
         """See `Store.update`.
 
         The number is written before and after: an endpoint that dies between leaves indexes that look
         again for nothing, not indexes that miss something; and DROP ALL takes the number too.
 
+        Args:
+            base: against which relative IRIs are resolved.
+            content: whether it may change what the search indexes hold.
+
         Raises:
             UsageError: when the endpoint finds it malformed; nothing of it is left.
         """
-        with self._lock, self._numbered():
-            self._write(sparql, content=True, own=False)
+        with self._lock, self._numbered(content=content):
+            self._write(with_base(sparql, base), content=content, own=False)
         return self.commit_number()
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
-        encoded = placed(encode(canonical(quads), self.renderer.dialect), self.renderer.facts_graph)
+        encoded = placed(self._encoded(quads), self.renderer.facts_graph)
         with self._lock, self._numbered():
             for batch in self._batches(encoded):
+                self._keeping.require(batch)
                 self._write(self._data("INSERT", batch), content=True)
         return self.commit_number()
 
@@ -247,29 +287,31 @@ class RemoteStore(TemplateStore):
         """See what others have written; content that changed under a change of content ends it."""
         known, self._numbers = self._numbers, self._read_numbers()
         if content and known.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
-            raise StoreError(
+            raise EndpointError(
                 f"another program changed the content of {self.endpoint.addresses.update} meanwhile",
+                "conflict",
                 hint="let one program at a time change it; run this again, it goes on where it stopped",
+                address=self.endpoint.addresses.update,
             )
 
     @contextmanager
-    def _numbered(self) -> Iterator[None]:
+    def _numbered(self, *, content: bool = True) -> Iterator[None]:
         """Number a write that is not a `Changes`; see `update`."""
-        self._look_out(content=True)
+        self._look_out(content=content)
         number = self.commit_number() + 1
         if self.capabilities.numbered:
             yield
             return
-        marks = self._marks(number, content=True)
-        self._write(self._data("INSERT", marks), content=True)
+        marks = self._marks(number, content=content)
+        self._write(self._data("INSERT", marks), content=content)
         try:
             yield
         except BaseException:
-            self._write(self._data("DELETE", marks), content=True)
+            self._write(self._data("DELETE", marks), content=content)
             raise
-        parts = [self._data("DELETE", self._stale(content=True)), self._data("INSERT", marks)]
-        self._write(sequence(filter(None, parts)), content=True)
-        self._advance(number, content=True)
+        parts = [self._data("INSERT", marks), self._data("DELETE", self._stale(content=content))]
+        self._write(sequence(filter(None, parts)), content=content)
+        self._advance(number, content=content)
 
     @staticmethod
     def _marks(number: int, *, content: bool) -> list[Quad]:
@@ -308,6 +350,20 @@ class RemoteStore(TemplateStore):
             self._numbers[RAG.commit] = {number}
             if content:
                 self._numbers[RAG.contentCommit] = {number}
+
+    def _encoded(self, quads: Iterable[Quad]) -> Iterator[Quad]:
+        """Quads as the endpoint keeps them.
+
+        Raises:
+            StoreError: for triple terms that it cannot keep.
+        """
+        try:
+            yield from encode(canonical(quads), self.renderer.dialect)
+        except TypeError as error:
+            raise StoreError(
+                f"{self.endpoint.addresses.update} keeps statements as in RDF 1.1: {error}",
+                hint="leave them out, or use an engine that knows triple terms",
+            ) from error
 
     def _data(self, verb: str, quads: Iterable[Quad]) -> str:
         return data(verb, quads, self.renderer.dialect)

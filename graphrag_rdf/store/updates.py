@@ -31,19 +31,45 @@ def sequence(updates: Iterable[str]) -> str:
 def data(verb: str, quads: Iterable[Quad], dialect: Dialect = "rdf12") -> str:
     """`INSERT DATA` or `DELETE DATA` of quads; empty without any.
 
+    What is deleted from several graphs is a sequence of updates: Virtuoso leaves literals with a language or
+    a datatype of their own where one names two graphs. Blank nodes are why what is inserted is not.
+
     Args:
         quads: in the form that the dialect stores (see `dialect.encode`).
     """
     by_graph: dict[Graph, list[str]] = {}
     for quad in quads:
         by_graph.setdefault(quad.graph_name, []).append(line(quad, dialect))
-    if not by_graph:
-        return ""
     parts = []
     for graph, lines in by_graph.items():
         body = "\n".join(lines)
         parts.append(body if isinstance(graph, DefaultGraph) else f"GRAPH {graph} {{\n{body}\n}}")
-    return f"{verb} DATA {{\n" + "\n".join(parts) + "\n}"
+    together = ["\n".join(parts)] if parts and verb == "INSERT" else parts
+    return " ;\n".join(f"{verb} DATA {{\n{part}\n}}" for part in together)
+
+
+def graph_update(
+    graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool, dialect: Dialect = "rdf12"
+) -> str:
+    """The update that puts triples into a graph.
+
+    Args:
+        graph: made when it is missing; None for the default graph.
+        replace: what it held goes.
+    """
+    place = DefaultGraph() if graph is None else graph
+    parts = []
+    if replace:
+        parts.append("CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}")
+    if graph is not None:
+        parts.append(f"CREATE SILENT GRAPH {graph}")
+    parts.append(data("INSERT", (Quad(t.subject, t.predicate, t.object, place) for t in triples), dialect))
+    return " ;\n".join(filter(None, parts))
+
+
+def drop_update(graph: NamedNode | None) -> str:
+    """The update that takes a graph out, or empties the default graph."""
+    return "CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}"
 
 
 def line(quad: Quad, dialect: Dialect) -> str:

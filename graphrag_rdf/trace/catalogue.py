@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.model import iso
+from graphrag_rdf.trace.items import iso
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")

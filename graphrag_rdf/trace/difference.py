@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrag_rdf.trace.model import Selection, Trace
+from graphrag_rdf.trace.items import Selection
+from graphrag_rdf.trace.model import Trace
 
 
 @dataclass(frozen=True, slots=True)

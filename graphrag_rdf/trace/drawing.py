@@ -7,6 +7,7 @@ Nodes and edges carry what they are as `data-` attributes, from which a page may
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -38,12 +39,13 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A fact between two nodes, by their keys; `strong` ones stand out."""
+    """A fact between two nodes, by their keys; `strong` ones stand out, `gone` ones hold no more."""
 
     source: str
     target: str
     label: str
     strong: bool = False
+    gone: bool = False
 
 
 def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
@@ -63,9 +65,10 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
     places = _places(columns)
     width = len(columns) * (_WIDTH + _GAP) - _GAP + 2 * _MARGIN
     height = max((len(column) for column in columns), default=0) * _ROW + 2 * _MARGIN
+    names = {node.key: node.label for node in nodes}
     shown = Markup("").join(
         [
-            *(_line(edge, places, turn) for edge, turn in _turns(edges)),
+            *(_line(edge, places, names, *turn) for edge, *turn in _turns(edges, places)),
             *(_box(node, *places[node.key]) for node in nodes),
         ]
     )
@@ -117,16 +120,26 @@ def _places(columns: Sequence[Sequence[str]]) -> dict[str, tuple[float, float]]:
     }
 
 
-def _turns(edges: Sequence[Edge]) -> Iterable[tuple[Edge, int]]:
-    """Each edge with how many went between the same two nodes before, so that labels do not collide."""
-    seen: dict[frozenset[str], int] = {}
+def _turns(
+    edges: Sequence[Edge], places: Mapping[str, tuple[float, float]]
+) -> Iterable[tuple[Edge, int, int]]:
+    """Each edge with how many went before between the same two nodes, and how many labels stand at the same
+    node, so that neither lines nor labels collide.
+    """
+    seen: Counter[frozenset[str]] = Counter()
+    labels: Counter[tuple[str, bool]] = Counter()
     for edge in edges:
         pair = frozenset((edge.source, edge.target))
-        seen[pair] = seen.get(pair, -1) + 1
-        yield edge, seen[pair]
+        farther = max(edge.source, edge.target, key=lambda key: places[key])
+        place = (farther, places[edge.source][0] == places[edge.target][0])
+        yield edge, seen[pair], labels[place]
+        seen[pair] += 1
+        labels[place] += 1
 
 
-def _line(edge: Edge, places: Mapping[str, tuple[float, float]], turn: int) -> Markup:
+def _line(
+    edge: Edge, places: Mapping[str, tuple[float, float]], names: Mapping[str, str], turn: int, above: int
+) -> Markup:
     from markupsafe import Markup, escape
 
     (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
@@ -142,16 +155,18 @@ def _line(edge: Edge, places: Mapping[str, tuple[float, float]], turn: int) -> M
         half = (start + end) / 2
         path = f"M{start:g} {y1:g}C{half:g} {y1:g} {half:g} {y2:g} {end:g} {y2:g}"
         right, level = (end, y2) if x1 < x2 else (start, y1)  # beside the node farther off: each has a row
-        at, anchor = (right - 10, level - 4 - 12 * turn), "end"
-    kind = "edge strong" if edge.strong else "edge"
-    label = escape(_cut(edge.label, _RELATION))
+        at, anchor = (right - 10, level - 4 - 13 * above), "end"
+    kind = "edge" + (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
+    label = ("✗ " if edge.gone else "") + _cut(edge.label, _RELATION)
+    told = f"{names[edge.source]} {edge.label} {names[edge.target]}{' (holds no more)' if edge.gone else ''}"
     what = (
         f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
         f'data-label="{escape(one_line(edge.label))}"'
     )
     return Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="{kind}" {what}><path d="{path}" marker-end="url(#tip)"/>'
-        f'<text x="{at[0]:g}" y="{at[1]:g}" text-anchor="{anchor}">{label}</text></g>'
+        f'<g class="{kind}" {what}><title>{escape(one_line(told))}</title>'
+        f'<path d="{path}" marker-end="url(#tip)"/>'
+        f'<text x="{at[0]:g}" y="{at[1]:g}" text-anchor="{anchor}">{escape(label)}</text></g>'
     )
 
 

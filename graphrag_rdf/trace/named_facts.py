@@ -35,16 +35,16 @@ def facts_called(store: Store, s: str, p: str, o: str) -> list[Edge]:
     Args:
         s, p, o: terms in N-Triples (`<http://…>`, `"1936"^^<http://…>`), bare IRIs, or labels and aliases; an
             object may also be the text of a literal. Three terms are taken as they are. Labels match as they
-            are written or, where no fact is found so, without regard to case.
+            are written or, where no fact is found so, without regard to case; one that begins with `<` or `"`
+            is a label where it is no term, or no term that may stand there.
 
     Returns:
         one or more: labels that several things have name every fact that matches.
 
     Raises:
-        UsageError: when a term is malformed, nothing is called so, or there is no such fact; what is called
-            nearly so is named.
+        UsageError: when nothing is called so, or there is no such fact; what is called nearly so is named.
     """
-    terms = [_term(text) for text in (s, p, o)]
+    terms = [_term_or_label(text) for text in (s, p, o)]
     subject, predicate, object_ = terms
     if isinstance(subject, NamedNode) and isinstance(predicate, NamedNode) and object_ is not None:
         return [(subject, predicate, object_)]
@@ -101,7 +101,9 @@ class _LookUp:
         subjects = self._nodes(0, alike=alike)
         predicates = self._predicates(subjects, alike=alike) if subjects else []
         object_ = self._terms[2]
-        objects: Sequence[Term] = [object_] if object_ is not None else self._nodes(2, alike=alike)
+        objects: list[Term] = list(self._nodes(2, alike=alike))
+        if isinstance(object_, Literal):
+            objects.append(object_)
         text = self._names[2] if object_ is None else None
         if not subjects or not predicates:
             return []
@@ -126,12 +128,12 @@ class _LookUp:
 
     def _nodes(self, place: int, *, alike: bool) -> list[NamedNode]:
         term, name = self._terms[place], self._names[place]
-        if term is not None:
-            return [term] if isinstance(term, NamedNode) else []
+        if isinstance(term, NamedNode):
+            return [term]
         if not alike:
             return [rows.node(row, "thing") for row in self._store.select("provenance/named", name=name)]
         if self._alike is None:
-            wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if t is None]
+            wanted = [n.lower() for n, t in zip(self._names, self._terms, strict=True) if not _is_iri(t)]
             self._alike = {}
             for row in self._store.select("provenance/named-alike", names=wanted):
                 self._alike.setdefault(rows.must(row, "name"), []).append(rows.node(row, "thing"))
@@ -142,7 +144,7 @@ class _LookUp:
         rdf:type also as in Turtle.
         """
         known = self._nodes(1, alike=alike)
-        if self._terms[1] is not None:
+        if _is_iri(self._terms[1]):
             return known
         called = "type" if self._names[1] == "a" else self._names[1]
         found = self._store.select("provenance/unlabelled-predicates", subjects=subjects)
@@ -155,6 +157,8 @@ class _LookUp:
         subjects = self._nodes(0, alike=True)
         if not subjects:
             near = names_like(self._store, s)
+            if s.startswith(("<", '"')) and not near:
+                raise UsageError(f"nothing is called {s!r}, and it is no IRI", hint=_TERMS)
             hint = f"did you mean {_listed((f'“{one}”' for one in near), ' or ')}?" if near else _TERMS
             raise UsageError(f"nothing is called {s!r}", hint=hint)
         near_facts = self._facts_near(subjects, f"{p} {o}")
@@ -203,6 +207,17 @@ def _reads(term: Term, text: str, *, alike: bool) -> bool:
 
 def _same(one: str, other: str, *, alike: bool) -> bool:
     return one.lower() == other.lower() if alike else one == other
+
+
+def _is_iri(term: Term | None) -> bool:
+    return isinstance(term, NamedNode)
+
+
+def _term_or_label(text: str) -> Term | None:
+    try:
+        return _term(text)
+    except UsageError:
+        return None
 
 
 def _term(text: str) -> Term | None:

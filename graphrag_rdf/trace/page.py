@@ -17,9 +17,10 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.drawing import Edge, Node, draw
+from graphrag_rdf.trace.items import Fact, Source
 from graphrag_rdf.trace.lines import printable
-from graphrag_rdf.trace.model import Fact, Source, Trace
-from graphrag_rdf.trace.passages import Passage, read_passages
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.passages import Passage
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 Href = Callable[[str], str | None]
 """Where a page about an IRI is; None for no link."""
+Place = Callable[[str, str], str | None]
+"""Where a chunk stands on the page of its document; None for no link."""
 
 _MARKER = re.compile(r"\[(\d{1,4})\]")
 _DRAWN = 14
@@ -60,6 +63,10 @@ class ChunkText:
     retired: str | None
     pieces: tuple[Piece, ...]
 
+    def numbers(self) -> set[int]:
+        """Of what was selected in it."""
+        return {number for piece in self.pieces for number in piece.markers}
+
 
 @dataclass(frozen=True, slots=True)
 class TraceView:
@@ -67,14 +74,26 @@ class TraceView:
 
     Attributes:
         answer: the text in pieces; a citation is a piece with its number.
+        cited: the numbers in it; a model is offered more than it cites.
         passages: by the step that ranked them.
+        places: of chunks that were ranked or used: label and pages.
+        languages: of documents, where they are known.
+        language: of an answer that is made of quotes, where all are in one.
+        removed: the numbers by which the answer cites facts that hold no more.
+        retired: the numbers by which it cites what was edited away or forgotten since.
         drawing: what the answer rests on, as SVG; None when no fact was selected.
     """
 
     trace: Trace
     answer: tuple[tuple[str, int | None], ...]
+    cited: frozenset[int]
     chunks: tuple[ChunkText, ...]
     passages: dict[str, list[Passage]]
+    places: dict[str, str]
+    languages: dict[str, str]
+    language: str | None
+    removed: tuple[int, ...]
+    retired: tuple[int, ...]
     drawing: Markup | None
 
     @property
@@ -85,12 +104,24 @@ class TraceView:
 
 def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
     """A trace with the text of each chunk that it used, and the evidence marked in it."""
+    passages = {step.iri: list(step.passages) for step in trace.steps if step.passages}
+    chunks = [chunk for group in passages.values() for chunk in (passage.chunk for passage in group)]
+    chunks += [source.chunk for one in trace.selections for source in one.sources if source.chunk]
+    places, languages = _places(store, chunks)
+    answer = cited(trace.answer or "", {s.marker for s in trace.selections if s.marker is not None})
+    numbers = frozenset(number for _, number in answer if number is not None)
     return TraceView(
         trace=trace,
-        answer=cited(trace.answer or "", {s.marker for s in trace.selections if s.marker is not None}),
-        chunks=tuple(_chunks(store, trace)),
-        passages=read_passages(store, NamedNode(trace.iri)),
-        drawing=_drawing(trace, href),
+        answer=answer,
+        cited=numbers,
+        chunks=tuple(sorted(_chunks(store, trace), key=lambda chunk: not chunk.numbers() & numbers)),
+        passages=passages,
+        places=places,
+        languages=languages,
+        language=_language(trace, languages),
+        removed=tuple(sorted({s.marker for s in trace.selections if s.removed and s.marker in numbers})),
+        retired=_retired(trace, numbers),
+        drawing=_drawing(trace, href, numbers),
     )
 
 
@@ -98,7 +129,9 @@ def render_page(store: Store, trace: Trace) -> str:
     """The self-contained page of a trace."""
     view = trace_view(store, trace, no_link)
     template = environment().get_template("trace.html.j2")
-    return template.render(view=view, trace=trace, anchor=anchor_of, href=no_link, run=no_link)
+    return template.render(
+        view=view, trace=trace, anchor=anchor_of, href=no_link, run=no_link, place=lambda *_: None
+    )
 
 
 def no_link(iri: str) -> None:
@@ -182,15 +215,53 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
     return found
 
 
-def _drawing(trace: Trace, href: Href) -> Markup | None:
+def _retired(trace: Trace, numbers: Set[int]) -> tuple[int, ...]:
+    """Those of the numbers all of whose sources are gone."""
+    states: dict[int, set[str]] = {}
+    for one in trace.selections:
+        if one.marker is not None and one.marker in numbers:
+            states.setdefault(one.marker, set()).update(source.state for source in one.sources)
+    return tuple(sorted(number for number, found in states.items() if found and "current" not in found))
+
+
+def _places(store: Store, chunks: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+    """(chunk → its label and pages, document → its language)."""
+    nodes = [NamedNode(chunk) for chunk in dict.fromkeys(chunks)]
+    places: dict[str, str] = {}
+    languages: dict[str, str] = {}
+    pages: dict[str, list[int]] = {}
+    for row in store.select("provenance/chunk-places", chunks=nodes) if nodes else ():
+        chunk, document = rows.must(row, "chunk"), rows.must(row, "document")
+        number, language = rows.whole(row, "page_number"), rows.text(row, "language")
+        pages.setdefault(chunk, []).extend([] if number is None else [number])
+        on = f", page {'–'.join(dict.fromkeys(map(str, (pages[chunk][0], number))))}" if pages[chunk] else ""
+        places[chunk] = rows.must(row, "label") + on
+        if language:
+            languages[document] = language
+    return places, languages
+
+
+def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:
+    """The one language of all that an extractive answer quotes."""
+    if all(step.mode != "extractive" for step in trace.steps if step.kind == "synthesis"):
+        return None
+    documents = {
+        source.document for one in trace.selections if one.marker is not None for source in one.sources
+    }
+    found = {languages.get(document or "") for document in documents}
+    return found.pop() if len(found) == 1 else None
+
+
+def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
     """The selected facts around the seeds: those that are cited first, then by rank."""
     seeds = {seed.entity for step in trace.steps for seed in step.seeds}
     chosen = [s for s in trace.selections if s.fact is not None]
-    chosen.sort(key=lambda s: (s.marker is None, s.rank or 0))
+    chosen.sort(key=lambda s: (s.marker not in numbers, s.rank or 0))
+    gone = {s.fact for s in chosen if s.removed}
     facts: dict[Fact, bool] = {}
     for selection in chosen:
         assert selection.fact is not None  # noqa: S101 - see above
-        facts[selection.fact] = facts.get(selection.fact, False) or selection.marker is not None
+        facts[selection.fact] = facts.get(selection.fact, False) or selection.marker in numbers
     near = _connected(facts, seeds)
     shown = dict(list((near or facts).items())[:_DRAWN])
     nodes: dict[str, Node] = {}
@@ -201,7 +272,10 @@ def _drawing(trace: Trace, href: Href) -> Markup | None:
             nodes.setdefault(key, Node(key, label, href(iri) if iri else None, key in seeds))
     if not nodes:
         return None
-    edges = [Edge(fact.s.value, _key(fact.o), fact.p_label, strong) for fact, strong in shown.items()]
+    edges = [
+        Edge(fact.s.value, _key(fact.o), fact.p_label, strong, gone=fact in gone)
+        for fact, strong in shown.items()
+    ]
     return draw(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
 
 

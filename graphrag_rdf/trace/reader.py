@@ -7,15 +7,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.decided import DecisionNote, decided_against
+from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.feedback import read_marks
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.model import (
+from graphrag_rdf.trace.items import (
     Activated,
     AnswerSentence,
     Call,
@@ -27,9 +28,9 @@ from graphrag_rdf.trace.model import (
     Selection,
     Source,
     Suggestion,
-    Trace,
-    TraceStep,
 )
+from graphrag_rdf.trace.labels import label_of, read_labels
+from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.passages import read_passages
 
 _T = TypeVar("_T")
@@ -88,7 +89,8 @@ class _Steps:
         seeds, activated = self._select("seeds"), self._select("activated")
         entities = [row["entity"] for row in (*seeds, *activated)]
         self._labels = read_labels(self._store, [*entities, *(r[x] for r in edges.values() for x in "spo")])
-        self._facts = {item: self._fact(row) for item, row in edges.items()}
+        self._facts = {item: fact_of(row, self._labels) for item, row in edges.items()}
+        self._removed = decided_against(self._store, ((f.s, f.p, f.o) for f in self._facts.values()))
         self._sources = self._read_sources()
         concepts = self._by_step("concepts", lambda row: rows.must(row, "concept"))
         warnings = self._by_step("warnings", _warning)
@@ -155,12 +157,6 @@ class _Steps:
             return inline
         return self._librarian.text(stored)
 
-    def _fact(self, row: Row) -> Fact:
-        s, p, o = row["s"], row["p"], row["o"]
-        assert isinstance(s, NamedNode) and isinstance(p, NamedNode)  # noqa: S101, PT018
-        assert isinstance(o, NamedNode | Literal)  # noqa: S101
-        return Fact(s, p, o, *(label_of(term, self._labels) for term in (s, p, o)))
-
     def _seed(self, row: Row) -> Seed:
         return Seed(
             entity=rows.must(row, "entity"),
@@ -196,7 +192,11 @@ class _Steps:
             direction=rows.text(row, "direction"),
             edge_id=rows.text(row, "edge_id"),
             selected=fact in chosen,
+            removed=self._removed_since(fact),
         )
+
+    def _removed_since(self, fact: Fact | None) -> DecisionNote | None:
+        return self._removed.get((fact.s, fact.p, fact.o)) if fact else None
 
     def _decisions(self) -> defaultdict[str, tuple[Decision, ...]]:
         found = self._select("decisions")
@@ -225,6 +225,7 @@ class _Steps:
         return Selection(
             iri=item,
             fact=self._facts.get(item),
+            removed=self._removed_since(self._facts.get(item)),
             chunk=rows.text(row, "chunk"),
             sentence=rows.text(row, "sentence"),
             score=_score(row),

@@ -8,14 +8,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import DecisionNote, decided_against
-from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.model import Fact, Source, iso
+from graphrag_rdf.trace.fact_rows import fact_of
+from graphrag_rdf.trace.items import Fact, Source, iso
+from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.named_facts import facts_called
 from graphrag_rdf.trace.reader import read_source
 
@@ -205,7 +206,7 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
     removed = decided_against(store, edges)
     return [
         FactSource(
-            _fact(row, labels),
+            fact_of(row, labels),
             read_source(row),
             rows.number(row, "confidence"),
             removed.get((row["s"], row["p"], row["o"])),
@@ -244,7 +245,7 @@ def _document_facts(store: Store, document: NamedNode) -> dict[str, tuple[Fact, 
     labels = read_labels(store, [row[name] for row in found for name in "spo"])
     facts: dict[str, dict[Fact, None]] = defaultdict(dict)
     for row in found:
-        facts[rows.must(row, "chunk")][_fact(row, labels)] = None
+        facts[rows.must(row, "chunk")][fact_of(row, labels)] = None
     return {chunk: tuple(known) for chunk, known in facts.items()}
 
 
@@ -273,12 +274,3 @@ def _page(row: Row, by_page: dict[int | None, list[ChunkNode]]) -> PageNode:
         char_length=rows.whole(row, "length") or 0,
         chunks=tuple(by_page[number]),
     )
-
-
-# --- facts -----------------------------------------------------------------------------------------
-
-
-def _fact(row: Row, labels: dict[str, str]) -> Fact:
-    s, p, o = rows.node(row, "s"), rows.node(row, "p"), row["o"]
-    assert isinstance(o, NamedNode | Literal)  # noqa: S101
-    return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))

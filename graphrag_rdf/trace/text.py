@@ -14,9 +14,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.catalogue import TraceSummary
+from graphrag_rdf.trace.items import Call, Fact, Score, Selection, Source
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.model import Call, Fact, Score, Selection, Source, Trace, TraceStep
+from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
@@ -233,6 +234,8 @@ def _filter(page: Lines, step: TraceStep, full: bool) -> None:
 
 
 def _why(page: Lines, selection: Selection) -> None:
+    if selection.removed:
+        page.paragraph(f"{selection.removed}", "        ", "Holds no more: ")
     if selection.reasoning:
         page.paragraph(selection.reasoning, "        ", "Reason: ")
     if selection.concept:

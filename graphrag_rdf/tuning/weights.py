@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import GraphRagError, UsageError
-from graphrag_rdf.evaluation.metrics import confidence95, mean, recall
+from graphrag_rdf.evaluation.metrics import compared, recall
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
 from graphrag_rdf.steps.passage_scores import PPR, SIGNALS
 from graphrag_rdf.tuning.placing import Example, Grades, Progress, placing, search
@@ -195,17 +195,9 @@ def _measures(
     out: dict[str, Any] = {}
     for name, way in ways.items():
         old, new = ([way(ranking[q], graded[q]) for q in questions] for ranking in (before, after))
-        out[name] = {
-            **_figure("before", old),
-            **_figure("after", new),
-            **_figure("gain", [b - a for a, b in zip(old, new, strict=True)]),
-        }
+        out[name] = compared(old, new)
     return out
 
 
 def _recall(k: int, ranked: Sequence[str], grades: Grades) -> float:
     return recall(ranked, [passage for passage, grade in grades.items() if grade > 0], k)
-
-
-def _figure(name: str, values: Sequence[float]) -> dict[str, Any]:
-    return {name: round(mean(values), 4), f"{name}_ci95": [round(end, 4) for end in confidence95(values)]}

@@ -16,7 +16,8 @@ INSERT {
   }
 } WHERE {
   {
-    SELECT ?one ?other (COUNT(*) AS ?count) (xsd:double(SUM(?idf)) AS ?weight) WHERE {
+    # 0.0, since Virtuoso sums no decimals as they come from VALUES
+    SELECT ?one ?other (COUNT(*) AS ?count) (xsd:double(SUM(0.0 + ?idf)) AS ?weight) WHERE {
       {
         SELECT DISTINCT ?one ?other ?entity ?chunks WHERE {
           {{ values("?chunk", chunks) }}

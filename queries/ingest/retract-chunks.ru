@@ -1,6 +1,6 @@
 # name: ingest/retract-chunks
 # kind: update
-# summary: Take out chunks with their sentences, failures, everything extracted from them, and their relations to other chunks.
+# summary: Take out chunks with their sentences, failures, everything extracted from them, their relations to other chunks, and prompts that nothing else asked with.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE {
@@ -44,5 +44,14 @@ DELETE { GRAPH <urn:graph:source> { ?chunk ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?chunk", chunks) }}
     ?chunk ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?prompt ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    ?prompt a rag:Prompt ;
+      ?p ?o .
+    FILTER NOT EXISTS { ?activity rag:usedPrompt ?prompt }
+    FILTER NOT EXISTS { ?prompt prov:wasGeneratedBy ?tuning }
+    FILTER NOT EXISTS { ?revision prov:wasRevisionOf ?prompt }
   }
 }

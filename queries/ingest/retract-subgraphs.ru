@@ -1,6 +1,6 @@
 # name: ingest/retract-subgraphs
 # kind: update
-# summary: Take out subgraphs with their evidence, rejected candidates and activities.
+# summary: Take out subgraphs with their evidence, rejected candidates and activities, and prompts that nothing else asked with.
 # params:
 #   subgraphs: {type: "iri[]", sample: ["https://trustgraph.ai/subgraph/1"]}
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {
@@ -21,5 +21,14 @@ DELETE { GRAPH <urn:graph:source> { ?subgraph ?p ?o } } WHERE {
   GRAPH <urn:graph:source> {
     {{ values("?subgraph", subgraphs) }}
     ?subgraph ?p ?o .
+  }
+} ;
+DELETE { GRAPH <urn:graph:source> { ?prompt ?p ?o } } WHERE {
+  GRAPH <urn:graph:source> {
+    ?prompt a rag:Prompt ;
+      ?p ?o .
+    FILTER NOT EXISTS { ?activity rag:usedPrompt ?prompt }
+    FILTER NOT EXISTS { ?prompt prov:wasGeneratedBy ?tuning }
+    FILTER NOT EXISTS { ?revision prov:wasRevisionOf ?prompt }
   }
 }

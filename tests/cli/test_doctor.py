@@ -105,6 +105,20 @@ def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:
     assert "index_missing" in run("doctor").err
 
 
+def test_a_prompt_that_was_told_of_the_documents(
+    run: Run, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_PIPELINES", "pipelines")
+    path = folder / "pipelines" / "ingest" / "extract.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("domain: ships\n")
+    assert run("doctor", "--format", "json").json["feature_flags"]["prompt_tuned"] is True
+    path.write_text("subject: ships\n")
+    found = run("doctor", "--format", "json").json
+    assert found["feature_flags"]["prompt_tuned"] is False
+    assert "prompt_unread" in [warning["type"] for warning in found["warnings"]]
+
+
 @pytest.fixture
 def models(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/scripted")

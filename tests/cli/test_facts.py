@@ -101,3 +101,19 @@ def test_a_trace_takes_the_decision_with_it(run: Run, store: Path) -> None:
     trig = run("trace", "export", "last").out
     assert "rag:assertsInstead" in trig
     assert "the register" in trig
+
+
+def test_labels_that_look_like_terms(run: Run, store: Path, folder: Path) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    (folder / "more.nt").write_text(
+        f'<urn:a> {label} "<unknown>" .\n<urn:b> {label} "\\"Skell\\" yard" .\n<urn:c> {label} "\\"Q\\"" .\n'
+        f'<urn:built> {label} "built" .\n<urn:a> <urn:built> <urn:b> .\n<urn:c> <urn:built> <urn:c> .\n'
+    )
+    run("import", "more.nt")
+    for fact in (["<unknown>", "built", '"Skell" yard'], ['"Q"', "built", '"Q"']):
+        assert run("facts", "remove", *fact, "--dry-run").code == 0
+    corrected = run("facts", "correct", '"Q"', "built", '"Q"', "--object", '"Skell" yard', "--dry-run")
+    assert 'holds: ("Q", built, "Skell" yard)' in corrected.out
+    nothing = run("facts", "remove", "<http://nowhere", "built", "x")
+    assert (nothing.code, "N-Triples" in nothing.err or "<http://…>" in nothing.err) == (2, True)
+    assert run("facts", "correct", '"Q"', "built", '"Q"', "--object", "<http://no where>").code == 2

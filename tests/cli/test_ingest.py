@@ -69,6 +69,20 @@ def test_what_fails_is_listed_while_the_rest_goes_on(run: Run, folder: Path) -> 
     assert "broken.pdf" in again.out
 
 
+def test_a_document_beyond_measure_fails_alone(run: Run, folder: Path) -> None:
+    documents = documents_in(folder)
+    (documents / "deep.html").write_bytes(b"<div>" * 60_000 + b"Ann lives in Rome.")
+    (documents / "open.csv").write_bytes(b'a,b\n1,"' + b"2,some text\n" * 100_000 + b'"\n')
+    found = run("ingest", documents, "--format", "json")
+    assert found.code == 3
+    assert found.json["documents"]["added"] == 2
+    reasons = {Path(failure["path"]).name: failure["reason"] for failure in found.json["failures"]}
+    assert reasons.keys() == {"deep.html", "open.csv"}
+    assert "nested too deeply" in reasons["deep.html"]
+    assert "begins in line 2" in reasons["open.csv"]
+    assert "deep" not in run("source", "documents", "--format", "json").out
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
 def test_unreadable_file(run: Run, folder: Path) -> None:
     documents = documents_in(folder)
@@ -190,3 +204,12 @@ def test_wrong_usage(run: Run, folder: Path, arguments: list[str], told: str) ->
     found = run("ingest", *arguments, *([] if not arguments else ["x"]))
     assert found.code == 2
     assert told.lower() in found.err.lower()
+
+
+def test_stores_beside_the_documents_are_left_out(run: Run, folder: Path) -> None:
+    (folder / "a.txt").write_text("Ada Venn built Orrin Bridge.\n")
+    assert run("--store", "first", "ingest", "a.txt").code == 0
+    done = run("-v", "--store", "second", "ingest", ".")
+    assert "1 added" in done.out, done.out
+    itself = run("--store", "second", "ingest", "first")
+    assert (itself.code, "first is a store of graphrag-rdf" in itself.err) == (2, True)

@@ -106,6 +106,68 @@ def test_a_session_goes_on_over_http(run: Run, folder: Path, served: Endpoint, t
     assert run("ask", "Where was he born?", "--session", "last", *there).code == 2
 
 
+# --- decisions about facts, and questions asked again ---------------------------------------------------
+
+BORN = ("Andrew Orr", "was born in", "Arnhythe")
+
+
+@pytest.fixture
+def there(folder: Path, served: Endpoint) -> tuple[str, ...]:
+    """The options of a server that lets us write."""
+    (folder / "write").write_text(f"write {WRITE}\n")
+    return ("--server", served.url, "--token-file", str(folder / "write"))
+
+
+def test_facts_are_decided_about_on_a_server_as_here(run: Run, store: Path, there: tuple[str, ...]) -> None:
+    def both(*arguments: str) -> None:
+        local, remote = (run("facts", *arguments, *more) for more in ((), there))
+        assert (local.code, local.err) == (remote.code, remote.err)
+        assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "T", local.out) == re.sub(
+            r"\d{4}-\d\d-\d\d \d\d:\d\d", "T", remote.out
+        )
+
+    both("remove", *BORN, "--dry-run", "--reason", "misread")
+    both("remove", *BORN, "--reason", "misread", "--by", "R. T.")
+    both("remove", *BORN)
+    both("list")
+    both("remove", "--undo", *BORN)
+    both("correct", *BORN, "--object", "Tarnay", "--with-sentences")
+    assert "Tarnay" in run("ask", "Where was Andrew Orr born?", *there).out
+    [decision] = run("facts", "list", *there, "--format", "json").json
+    assert "Arnhythe" in run("facts", "undo", decision["iri"], *there).out
+    assert run("facts", "list", *there).out == "nothing was decided\n"
+    unknown = run("facts", "remove", "Nobody", "was born in", "Arnhythe", *there)
+    assert (unknown.code, "nothing is called 'Nobody'" in unknown.err) == (2, True)
+
+
+def test_traces_are_asked_again_on_a_server(run: Run, served: Endpoint, there: tuple[str, ...]) -> None:
+    first = run("ask", "Where was Andrew Orr born?", *there, "--format", "json").json
+    trace = first["question_iri"]
+    same = run("trace", "replay", trace, *there)
+    assert (same.code, same.out) == (0, "the same was found and answered\n"), same.err
+    without = ("trace", "ask-without", trace, "--fact", *BORN, "--with-sentences", *there)
+    found = run(*without, "--format", "json").json
+    assert (found["changed"], found["answer"]) == (True, first["answer"])
+    assert "Arnhythe" not in found["answer_without"]
+    assert "the answer is another one" in run(*without).out
+    assert (
+        run("ask", "Where was Andrew Orr born?", *there, "--format", "json").json["answer"] == first["answer"]
+    )
+    assert not [*served.store.glob("snapshots/copy-*")]
+    for option in (("--model", "none"), ("--trace",)):
+        refused = run("trace", "replay", trace, *option, *there)
+        assert (refused.code, option[0] in refused.err) == (2, True)
+    assert run("trace", "replay", trace[:-4] + "0000", *there).code == 2
+    assert run("trace", "ask-without", trace, *there).code == 2
+
+
+def test_what_holds_a_store_says_where_the_command_reaches_it(process: Run, served: Endpoint) -> None:
+    for command in (("facts", "list"), ("trace", "replay", "last")):
+        found = process("--store", served.store, *command)
+        assert found.code == 1
+        assert f"--server {served.url}" in found.err
+
+
 # --- documents ----------------------------------------------------------------------------------------
 
 

@@ -17,8 +17,6 @@ from tests.docs.markdown import REPOSITORY, blocks, pages, without_code
 
 PACKAGE = REPOSITORY / "graphrag_rdf"
 PAGE = (REPOSITORY / "docs" / "architecture.md").read_text("utf-8")
-TYPES_ONLY = {(room, "engine") for room in ("ingest", "editing", "replay")}
-"""Imports that exist for type checkers only."""
 ENTRY = {"__init__", "__main__", "__version__"}
 _ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)
 
@@ -33,22 +31,16 @@ def table() -> dict[str, set[str]]:
     return found
 
 
-def imports() -> Iterator[tuple[str, str, bool, Path]]:
-    """(importing room, imported room, for type checkers only, file), relative imports resolved."""
+def imports() -> Iterator[tuple[str, str, Path]]:
+    """(importing room, imported room, file), for type checkers too, relative imports resolved."""
     for path in sorted(PACKAGE.rglob("*.py")):
         package = ["graphrag_rdf", *path.relative_to(PACKAGE).parent.parts]
         room = package[1] if len(package) > 1 else path.stem
         tree = ast.parse(path.read_text("utf-8"))
-        guarded = {
-            id(node)
-            for block in ast.walk(tree)
-            if isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"
-            for node in ast.walk(block)
-        }
         for node in ast.walk(tree):
             for module in _modules(node, package):
                 if module[0] == "graphrag_rdf" and len(module) > 1 and module[1] != room:
-                    yield room, module[1], id(node) in guarded, path
+                    yield room, module[1], path
 
 
 def _modules(node: ast.AST, package: list[str]) -> Iterator[list[str]]:
@@ -74,11 +66,8 @@ def test_rooms_know_only_what_the_table_allows() -> None:
     allowed = table()
     wrong = {
         f"{path.relative_to(REPOSITORY)} imports {imported}"
-        for room, imported, types_only, path in imports()
-        if room not in ENTRY
-        and imported not in ENTRY
-        and imported not in allowed[room]
-        and not (types_only and (room, imported) in TYPES_ONLY)
+        for room, imported, path in imports()
+        if room not in ENTRY and imported not in ENTRY and imported not in allowed[room]
     }
     assert wrong == set()
 

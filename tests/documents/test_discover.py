@@ -79,6 +79,26 @@ def test_the_store_is_excluded(docs: Path) -> None:
     assert discover(["docs/b.md"], exclude=[docs]).errors == (("docs/b.md", "belongs to the store"),)
 
 
+def test_stores_and_what_tools_installed_are_no_documents(docs: Path) -> None:
+    for name in ("other/index/state.json", "node_modules/x/README.md"):
+        file = docs / name
+        file.parent.mkdir(parents=True)
+        file.write_text("{}")
+
+    def store(folder: Path) -> bool:
+        return folder.name == "other"
+
+    left_out = {docs / "node_modules": "what tools have installed", docs / "other": "a store of graphrag-rdf"}
+    for argument in ("docs", "docs/**/*"):
+        found = discover([argument], is_store=store)
+        assert not {"other", "node_modules"} & {part for s in found.sources for part in s.path.parts}
+        assert {Path.cwd() / folder: why for folder, why in found.left_out} == left_out
+    named = discover(["docs/node_modules", "docs/**/node_modules/**/*.md"], is_store=store)
+    assert [source.path.name for source in named.sources] == ["README.md"]
+    itself = discover(["docs/other", "docs/b.md"], is_store=store)
+    assert ([source.path.name for source in itself.sources], itself.errors) == (["b.md"], ())
+
+
 def test_errors_do_not_stop_the_rest(docs: Path) -> None:
     os.mkfifo(docs / "pipe.txt")
     (docs / "dangling.md").symlink_to("nowhere")

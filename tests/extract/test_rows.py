@@ -255,3 +255,31 @@ def test_no_text_breaks_the_reading(body: str, head: str) -> None:
     text = f"name,{head}\nAda Keller,{body}\n"
     with suppress(DocumentError):  # as binary data
         extractions(text.encode("utf-8", "replace").decode(), size=120)
+
+
+def test_names_with_an_article_are_those_of_sentences() -> None:
+    text = "name,home\nThe Lantern Society,The Hague\nThe Who,Las Palmas\nthe old mill,Orrin\n"
+    assert facts(text) == {
+        ("Lantern Society", "home", "Hague", "entity"),
+        ("The Who", "home", "Las Palmas", "entity"),
+        ("the old mill", "home", "Orrin", "entity"),
+    }
+    [(_, found)] = extractions(text)
+    [society] = [entity for entity in found.entities if entity.name == "Lantern Society"]
+    assert society.aliases == ("The Lantern Society",)
+
+
+def test_each_value_of_a_list_in_a_record_is_a_fact() -> None:
+    text = (
+        '[{"name": "Ada Venn", "clubs": ["Tidal Club", "The \\"Lantern\\" Society"], "years": [1901, 1905]},'
+    )
+    text += ' {"name": "Mona Kell", "clubs": [], "years": [1907], "kin": [["x"]]}]'
+    assert facts(text, ".json") == {
+        ("Ada Venn", "clubs", "Tidal Club", "entity"),
+        ("Ada Venn", "clubs", 'The "Lantern" Society', "entity"),
+        ("Ada Venn", "years", "1901", "gYear"),
+        ("Ada Venn", "years", "1905", "gYear"),
+        ("Mona Kell", "years", "1907", "gYear"),
+    }
+    [(chunk, found)] = extractions(text, ".json")
+    assert {chunk[m.offset : m.offset + m.length] for m in found.mentions} >= {"Ada Venn", "Tidal Club"}

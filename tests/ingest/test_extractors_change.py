@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from graphrag_rdf import Engine
+from graphrag_rdf.rdf.namespaces import PROV, RAG
 from graphrag_rdf.resources import folder
 from tests.ingest.conftest import (
     MakeEngine,
@@ -15,7 +17,7 @@ from tests.ingest.conftest import (
     facts,
     index_matches_store,
 )
-from tests.support.scripted_server import ScriptedServer
+from tests.support.scripted_server import Reply, ScriptedServer
 
 TEXT = "Ada Lovelace met Charles Babbage. Charles Babbage knew Mary Somerville of Jedburgh."
 
@@ -106,3 +108,39 @@ def test_refresh_asks_the_model_again(
     fresh = engine_of(**by_model(scripted_server))
     fresh.ingest([docs])
     assert_same(content(engine), content(fresh))
+
+
+def test_a_prompt_is_described_as_long_as_something_asked_with_it(
+    docs: Path, tmp_path: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """Also when the first passage fails, and when what asked with it is replaced or edited away."""
+
+    def prompts(engine: Engine) -> tuple[set[str], set[str]]:
+        quads = everything(engine)
+        described = {str(quad.subject) for quad in quads if quad.object == RAG.Prompt}
+        return described, {str(quad.object) for quad in quads if quad.predicate == RAG.usedPrompt}
+
+    (docs / "a.txt").write_text(TEXT)
+    (docs / "b.txt").write_text("Mona Kell built the Petrel.")
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        engine.ingest([docs])
+        described, used = prompts(engine)
+        assert described == used
+        assert len(used) == 1
+    (docs / "b.txt").write_text("Mona Kell sold the Petrel.")
+    (docs / "a.txt").write_text("Ada Moor met Mona Kell.")
+    own = tmp_path / "pipelines" / "ingest"
+    own.mkdir(parents=True)
+    (own / "extract.yaml").write_text("domain: ships\ntuned_by: urn:tuning:1\n")
+    scripted_server.script(Reply(status=400, text="no"))
+    with engine_of("store", **by_model(scripted_server, pipelines=own.parent)) as engine:
+        assert len(engine.ingest([docs]).failures) == 1
+        described, used = prompts(engine)
+        assert described == used
+        assert len(used) == 1
+        influences = [q for q in everything(engine) if q.predicate == PROV.wasInfluencedBy]
+        assert [str(q.subject) for q in influences] == list(used)
+        engine.ingest([docs])  # the one that failed
+        described, used = prompts(engine)
+        assert described == used
+        assert len(used) == 1

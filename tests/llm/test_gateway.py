@@ -213,6 +213,7 @@ def test_no_way_to_the_server(make_gateway, settings, kind, words):
 
 def test_no_key_in_any_message(make_gateway, scripted_server, monkeypatch, caplog, capfd):
     """Servers repeat keys in their errors; neither errors nor logs nor prints pass them on."""
+    make_gateway().chat(HELLO, purpose="warm")  # what litellm says of its own import is not what is looked at
     monkeypatch.setenv("OTHER_SERVICE_API_KEY", "planted-in-environment")
     records = []
     said = (
@@ -230,6 +231,15 @@ def test_no_key_in_any_message(make_gateway, scripted_server, monkeypatch, caplo
     )
     assert KEY not in out + err + ours
     assert out + err == ""
+
+
+def test_no_password_of_an_address_that_the_server_repeats(make_gateway, scripted_server):
+    place = scripted_server.base_url.replace("://", "://me:planted-pw@")
+    scripted_server.script(Reply("the login me with planted-pw is wrong", status=401))
+    with pytest.raises(LlmError) as caught:
+        make_gateway(max_retries=0, api_base=place).chat(HELLO, purpose="test")
+    assert "is wrong" in caught.value.message
+    assert "planted-pw" not in f"{caught.value.message} {caught.value.hint}"
 
 
 def test_no_credentials_of_an_address_in_any_message(make_gateway):

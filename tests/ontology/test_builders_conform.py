@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import NamedNode, Quad, Store, Triple
 from rdflib import Graph
 
-from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf import iris, prompts, prov
 
 pyshacl = pytest.importorskip("pyshacl")
 
@@ -54,9 +54,39 @@ def _ingested() -> Iterator[Quad]:
     yield from prov.evidence(subgraph, fact, "saw", None, None)
 
 
+def _tuned() -> Iterator[Quad]:
+    """A tuned prompt, and an extraction that asked with it."""
+    chunk = iris.chunk(iris.document("report.txt"), iris.digest(TEXT), 0)
+    after, before = iris.digest("after"), iris.digest("before")
+    yield from prov.agent("tuning", "1")
+    yield from prompts.tuning(
+        prompts.TuningFacts(
+            prompt=after,
+            former=before,
+            text=NamedNode(f"urn:sha256:{iris.digest('text')}"),
+            component="tuning",
+            model="openai/test-model",
+            started=WHEN,
+            ended=WHEN,
+            sampled=[chunk],
+            held_out=[chunk],
+            examples=[chunk.value],
+            parameters={"seed": 0},
+            calls=3,
+            in_tokens=10,
+            out_tokens=5,
+            facts=(2, 3),
+            verified=(1, 3),
+        )
+    )
+    yield from prov.extraction(
+        prov.ExtractionFacts(chunk=chunk, component="tuning", extractor="llm/1", started=WHEN, asks=after)
+    )
+
+
 def test_what_the_builders_write_conforms(shapes: Graph) -> None:
     store = Store()
-    store.extend(_ingested())
+    store.extend([*_ingested(), *_tuned()])
     lines = [f"{q.subject} {q.predicate} {q.object} ." for q in store if not isinstance(q.object, Triple)]
     data = Graph().parse(data="\n".join(lines), format="nt")
     conforms, _, text = pyshacl.validate(data, shacl_graph=shapes)

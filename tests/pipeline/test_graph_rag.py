@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -242,3 +243,27 @@ def test_a_line_that_ends_with_a_comma_becomes_a_sentence(tmp_path: Path) -> Non
         engine.ingest([tmp_path])
         answer = final(engine, "Who is Miriam Reyl?")["answer"]
     assert "Dear Miriam Reyl. [" in answer
+
+
+def test_the_first_message_comes_before_anything_is_looked_for(
+    samples: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long its trace takes to be stored: who waits sees that something is under way."""
+    store, ran = samples.store, list[str]()
+    run_template, commit = store.run, store.commit
+
+    def noted(template: str, /, **values: Any) -> Any:
+        ran.append(template)
+        return run_template(template, **values)
+
+    def slow(changes: Any) -> int:
+        time.sleep(0.1)
+        return commit(changes)
+
+    monkeypatch.setattr(store, "run", noted)
+    monkeypatch.setattr(store, "commit", slow)
+    messages = samples.ask("When did the Petrel sink?")
+    assert next(messages).kind == "session"
+    assert not [name for name in ran if name.startswith("retrieval/")]
+    assert list(messages)[-1].answer
+    assert [name for name in ran if name.startswith("retrieval/")]

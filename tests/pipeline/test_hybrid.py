@@ -218,7 +218,7 @@ def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
     shown = render_trace(trace)
     assert "Relation: " in shown
     assert "words 0." in shown
-    assert "<th>Relation</th>" in render_page(engine.store, trace)
+    assert '<th scope="col">Relation</th>' in render_page(engine.store, trace)
 
 
 def test_without_relations_it_ranks_by_what_search_says(samples: Engine) -> None:

@@ -15,6 +15,8 @@ from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.page import render_page
+from tests.support.pages import Page
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 
@@ -92,6 +94,23 @@ def test_tokens_and_models_are_on_the_steps_that_used_them(
             assert {TG.inToken, TG.outToken, TG.llmModel, RAG.call} <= said
             assert message.in_token
             assert message.model
+
+
+def test_the_page_keeps_apart_what_is_cited_and_what_was_offered(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(model())
+    run(engine)
+    page = Page(render_page(engine.store, engine.traces["last"]))
+    assert [name for name in page.ids if name.startswith("cite-")] == ["cite-1", "cite-2"]
+    cited, _, others = page.text.partition("Evidence of the answer")[2].partition(
+        "selected without being cited"
+    )
+    assert "[2]" in cited
+    assert "[3]" not in cited
+    assert "[3]" in others
+    for told in ("Tokens in", "test-model", "prompts and what the model said"):
+        assert told in page.text
 
 
 def test_unknown_token_counts_are_absent_not_zero(engine: Engine, scripted_server: ScriptedServer) -> None:

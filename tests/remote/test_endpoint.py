@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import socket
 from collections.abc import Callable
@@ -9,9 +10,10 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from graphrag_rdf.errors import GraphRagError, StoreError, UsageError
+from graphrag_rdf.errors import EndpointError, GraphRagError, MalformedError, StoreError, UsageError
 from graphrag_rdf.store.answers import read_results
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
+from graphrag_rdf.store.wrapper import _opener
 from tests.support.gateway import Gateway, Passed, Said, in_turn
 
 JSON = {"Content-Type": "application/sparql-results+json"}
@@ -163,14 +165,14 @@ def test_an_answer_that_does_not_come_is_told_and_not_waited_for_again() -> None
 @pytest.mark.parametrize(
     ("status", "update", "kind", "said"),
     [
-        (400, False, UsageError, "finds the query malformed: why it does"),
-        (401, False, StoreError, "wants to know who asks"),
-        (403, False, StoreError, "refuses this client"),
-        (403, True, StoreError, "takes no updates from this client"),
-        (405, True, StoreError, "takes no updates from this client"),
-        (404, False, StoreError, "takes no SPARQL"),
-        (413, True, StoreError, "takes no update of this size"),
-        (500, False, StoreError, "failed to run the query"),
+        (400, False, MalformedError, "finds the query malformed: why it does"),
+        (401, False, EndpointError, "wants to know who asks"),
+        (403, False, EndpointError, "refuses this client"),
+        (403, True, EndpointError, "takes no updates from this client"),
+        (405, True, EndpointError, "takes no updates from this client"),
+        (404, False, EndpointError, "takes no SPARQL"),
+        (413, True, EndpointError, "takes no update of this size"),
+        (500, False, EndpointError, "failed to run the query"),
     ],
 )
 def test_refusals_say_what_to_do(status: int, update: bool, kind: type[GraphRagError], said: str) -> None:
@@ -237,3 +239,81 @@ def test_a_yes_that_comes_as_a_row_is_a_yes(value: str, said: bool) -> None:
     gateway, endpoint = talk(in_turn(Said(200, json.dumps(answer).encode(), JSON)))
     with gateway:
         assert read_results(endpoint.query("ASK {}")).boolean is said
+
+
+def test_who_was_gone_is_asked_once_until_it_answers() -> None:
+    """Whoever waits for a server in front of an endpoint is not kept waiting for what is known."""
+    gateway, endpoint = talk(in_turn(Said(0)), retries=1)
+    with gateway:
+        for tries in (2, 3, 4):
+            with pytest.raises(EndpointError, match="cannot be reached"):
+                endpoint.query("ASK {}")
+            assert len(gateway.passed) == tries
+        gateway.judge = in_turn(YES, Said(0), YES)
+        assert read_results(endpoint.query("ASK {}")).boolean
+        assert read_results(endpoint.query("ASK {}")).boolean  # tried again, as before
+    assert len(gateway.passed) == 7
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (Said(200, YES.body, {**JSON, "X-SPARQL-MaxRows": "10000"}), "no more than 10000 rows"),
+        (Said(200, YES.body, {**JSON, "X-SQL-State": "S1TAT"}), "a part of the answer only"),
+        (Said(206, YES.body, JSON), "a part of the answer only"),
+    ],
+)
+def test_a_part_of_an_answer_is_told(answer: Said, said: str) -> None:
+    gateway, endpoint = talk(in_turn(answer))
+    with gateway, pytest.raises(EndpointError, match=said) as caught:
+        endpoint.query("SELECT * {}")
+    assert "virtuoso.ini" in (caught.value.hint or "")
+
+
+def test_an_answer_that_ends_early_is_asked_for_again() -> None:
+    """The connection is closed before as much came as was promised."""
+    cut = Said(200, YES.body, {**JSON, "Content-Length": str(len(YES.body) + 5)})
+    gateway, endpoint = talk(in_turn(cut, YES), retries=1)
+    with gateway:
+        assert read_results(endpoint.query("ASK {}")).boolean
+    assert len(gateway.passed) == 2
+    gateway, endpoint = talk(in_turn(cut))
+    with gateway, pytest.raises(EndpointError, match="cannot be reached: IncompleteRead"):
+        endpoint.query("ASK {}")
+
+
+def test_compressed_answers_are_unpacked() -> None:
+    packed = {**JSON, "Content-Encoding": "gzip"}
+    gateway, endpoint = talk(in_turn(Said(200, gzip.compress(YES.body), packed)))
+    with gateway:
+        assert read_results(endpoint.query("ASK {}")).boolean
+    assert gateway.passed[0].headers["accept-encoding"] == "identity"  # on one computer it only takes time
+    gateway, endpoint = talk(in_turn(Said(200, gzip.compress(YES.body)[:-9], packed)))
+    with gateway, pytest.raises(EndpointError, match="compressed answer is damaged"):
+        endpoint.query("ASK {}")
+
+
+def test_no_proxy_is_between_programs_of_one_computer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor does it get to know who asks."""
+    with Gateway(judge=in_turn(YES)) as proxy:
+        for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+            monkeypatch.setenv(name, proxy.url)
+        _opener.cache_clear()
+        gateway, endpoint = talk(in_turn(YES), token="secret")
+        with gateway:
+            assert read_results(endpoint.query("ASK {}")).boolean
+        assert proxy.passed == []
+    _opener.cache_clear()
+
+
+def test_other_computers_are_reached_through_the_proxy_and_asked_to_compress(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with Gateway(judge=in_turn(YES)) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        _opener.cache_clear()
+        endpoint = Endpoint(Addresses.of("http://store.invalid/sparql"), RemoteSettings(retries=0))
+        assert read_results(endpoint.query("ASK {}")).boolean
+        assert proxy.passed[0].path == "http://store.invalid/sparql"
+        assert proxy.passed[0].headers["accept-encoding"] == "gzip"
+    _opener.cache_clear()

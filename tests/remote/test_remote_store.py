@@ -87,6 +87,16 @@ def test_an_engine_without_triple_terms_gets_statements(
         assert opened(between.url, create=False).capabilities.dialect == dialect
 
 
+def test_what_has_no_form_without_triple_terms_is_told(server: Server) -> None:
+    with Gateway(server.url, refusing("<<").judge) as between:
+        store = opened(between.url)
+        nested = Quad(A, TG.contains, Triple(A, B, FACT), Graphs.SOURCE)
+        with pytest.raises(StoreError, match="nested triple terms have no classic form"):
+            store.commit(Changes(add=[nested]))
+        with pytest.raises(StoreError, match="nested triple terms have no classic form"):
+            store.bulk_add([nested])
+
+
 def test_the_dialect_of_a_store_stays_what_it_was_written_in(server: Server) -> None:
     with Gateway(server.url, refusing("<<").judge) as between:
         opened(between.url)
@@ -146,6 +156,52 @@ def test_results_are_written_as_the_endpoint_writes_them(store: RemoteStore) -> 
     assert out.getvalue() == b"one\r\n1\r\n"
     with pytest.raises((UsageError, StoreError)):
         store.write_results("SELECT (1 AS ?one) {}", out, "text/turtle")
+
+
+def test_a_graph_of_which_a_part_came_is_told(server: Server, store: RemoteStore) -> None:
+    """Virtuoso cuts a graph off without a word; it is seen by counting."""
+    store.commit(Changes(add=[Quad(NamedNode(f"urn:{n}"), B, A, Graphs.SOURCE) for n in range(30)]))
+
+    def judge(request: Passed) -> Said | None:
+        wanted = "CONSTRUCT" in request.body
+        some = b"".join(b"<urn:%d> <urn:b> <urn:a> .\n" % n for n in range(20))
+        return Said(200, some, {"Content-Type": "application/n-triples"}) if wanted else None
+
+    with Gateway(server.url, judge) as between:
+        found = opened(between.url, create=False)
+        with pytest.raises(StoreError, match=r"gave 20 of the 30 triples of <urn:graph:source>"):
+            list(found.quads(Graphs.SOURCE))
+
+
+def test_more_rows_than_a_graph_has_are_seen_to_be_given(server: Server, store: RemoteStore) -> None:
+    """Or else a graph may have been cut off where rows are, which is told of rows only."""
+    store.commit(Changes(add=[Quad(NamedNode(f"urn:{n}"), B, A, Graphs.SOURCE) for n in range(30)]))
+    text = "CONSTRUCT { ?s ?p ?o } { GRAPH <urn:graph:source> { ?s ?p ?o } } LIMIT 20"
+
+    def judge(request: Passed) -> Said | None:
+        many = "SELECT" in request.body and "LIMIT 21" in request.body
+        return Said(200, b"{}", {"X-SPARQL-MaxRows": "20"}) if many else None
+
+    with Gateway(server.url, judge) as between:
+        with pytest.raises(StoreError, match="no more than 20 rows"):
+            opened(between.url, create=False).query(text)
+        between.judge = lambda request: None
+        found = opened(between.url, create=False)
+        between.passed.clear()
+        for _ in range(2):
+            assert len(found.query(text).triples or ()) == 20
+        assert len(between.passed) == 3  # it is asked once
+
+
+def test_a_change_that_is_refused_leaves_the_numbers(server: Server, store: RemoteStore) -> None:
+    """The new numbers are there before the old ones go, also where a request is not atomic."""
+    with Gateway(server.url) as between:
+        again = opened(between.url, create=False)
+        between.passed.clear()
+        again.commit(Changes(add=[fact(1)], remove=[fact(0)]))
+        sent = between.updates[0]
+    old, new = f'"{store.commit_number()}"', f'"{store.commit_number() + 1}"'
+    assert sent.index(new) < sent.index(old)
 
 
 def test_a_malformed_query_is_the_users(store: RemoteStore) -> None:

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from tests.support.commands import documents_in
-from tests.support.endpoint import TOKENS, Endpoint
+from tests.support.endpoint import TOKENS, WRITE, Endpoint
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +74,30 @@ def answering(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -
     shutil.copytree(documents_store, place)
     with Endpoint.start(place) as endpoint:
         yield endpoint
+
+
+def copy_of(store: Path, place: Path) -> Path:
+    """A store of a test's own."""
+    shutil.copytree(store, place / "store", ignore=shutil.ignore_patterns("snapshots", "holder.json"))
+    return place / "store"
+
+
+@pytest.fixture(scope="module")
+def server(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """A server over two documents, with tokens."""
+    with Endpoint.start(copy_of(documents_store, tmp_path_factory.mktemp("tokens")), **TOKENS) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture
+def stranger(server: Endpoint) -> Iterator[httpx.Client]:
+    """A client of `server` without a token."""
+    with server.client() as client:
+        yield client
+
+
+@pytest.fixture
+def writer(server: Endpoint) -> Iterator[httpx.Client]:
+    """A client of `server` that may write."""
+    with server.client(WRITE) as client:
+        yield client

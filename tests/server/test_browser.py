@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -36,6 +37,12 @@ PAGES = (
     "/resource?iri=http%3A%2F%2Ftrustgraph.ai%2Fr%2Ffounded",
     "/sparql-editor?query=SELECT%20*%20%7B%20%3Fs%20rdfs%3Alabel%20%3Fo%20%7D%20LIMIT%2030",
     "/ontology",
+    "/facts",
+    "/facts?subject=Walter+Pennock&predicate=founded&object=Tarnay+Electric+Light+Company",
+    "/dataset",
+    "/queries",
+    "/queries/entities/list",
+    "/entities",
 )
 
 
@@ -88,7 +95,7 @@ def tab(browser: Browser, answering: Endpoint, request: pytest.FixtureRequest) -
     assert watched.faults == []
 
 
-@pytest.mark.parametrize("tab", [(360, True), (1280, True)], indirect=True, ids=["360px", "1280px"])
+@pytest.mark.parametrize("tab", [(360, True), (768, True), (1280, True)], indirect=True, ids=str)
 def test_every_page_fits_its_window(tab: Watched) -> None:
     for path in PAGES:
         page = tab.open(path)
@@ -141,6 +148,9 @@ def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
     ]
     assert "Tarnay" in steps[2]
     assert "Walter Pennock" in page.locator("#live-answer").inner_text()
+    assert "no_llm" in page.locator("#live-warnings").inner_text()
+    assert page.locator("#live-answer a").first.get_attribute("href").endswith("#cite-1")
+    assert page.locator("#live-answer").get_attribute("aria-busy") is None
     link.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/traces/*")
@@ -153,6 +163,12 @@ def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash").startswith("#cite-")
     page.locator(":target a[href^='#chunk-']").first.click()
+    assert "Walter Pennock founded" in page.locator(":target mark").first.inner_text()
+    page.get_by_role("link", name="back to the answer").first.focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("location.hash") == "#answer"
+    page.locator("article h3 a").first.click()
+    page.wait_for_url("**/documents/**")
     assert "Walter Pennock founded" in page.locator(":target mark").first.inner_text()
 
 
@@ -173,6 +189,34 @@ def test_a_drawing_that_moves_and_grows(tab: Watched) -> None:
     page.emulate_media(media="screen")
     page.get_by_role("button", name="As drawn").click()
     assert page.locator("svg.drawing").is_visible()
+
+
+def test_what_is_folded_is_printed(tab: Watched) -> None:
+    page = tab.open("/traces/last")
+    folded = page.locator("details table").first
+    assert not folded.is_visible()
+    page.emulate_media(media="print")
+    assert folded.is_visible()
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 28, 28)"
+
+
+def test_the_answer_of_a_query_is_where_the_page_begins(tab: Watched) -> None:
+    page = tab.open("/sparql-editor")
+    page.get_by_label("Query").fill("SELECT *\nWHERE { ?s ?p")
+    with expected_failure(tab):
+        page.get_by_role("button", name="Run").click()
+        page.get_by_role("heading", name="This cannot be run").wait_for()
+    assert page.evaluate("location.hash") == "#result"
+    assert "line 2" in page.locator("#problem").inner_text()
+    assert page.get_by_label("Query").get_attribute("aria-invalid") == "true"
+
+
+@contextlib.contextmanager
+def expected_failure(tab: Watched) -> Iterator[None]:
+    """The console tells of a status of 400, which is right here."""
+    yield
+    tab.faults[:] = [fault for fault in tab.faults if "status of 400" not in fault]
 
 
 def test_a_query_by_keyboard(tab: Watched) -> None:

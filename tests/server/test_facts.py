@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.server.test_feedback import copy_of
+from tests.server.conftest import copy_of
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
 
 BORN = {"subject": "andrew orr", "predicate": "was born in", "object": "Arnhythe"}
@@ -17,25 +16,6 @@ HOLDS = (
     "ASK { <http://trustgraph.ai/e/andrew-orr> <http://trustgraph.ai/r/was-born-in> "
     "<http://trustgraph.ai/e/arnhythe> }"
 )
-
-
-@pytest.fixture(scope="module")
-def server(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A server over two documents, with tokens."""
-    with Endpoint.start(copy_of(documents_store, tmp_path_factory.mktemp("facts")), **TOKENS) as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
-def stranger(server: Endpoint) -> Iterator[httpx.Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def writer(server: Endpoint) -> Iterator[httpx.Client]:
-    with server.client(WRITE) as client:
-        yield client
 
 
 def holds(client: httpx.Client) -> bool:
@@ -58,6 +38,19 @@ def test_remove_list_and_take_back(writer: httpx.Client, stranger: httpx.Client)
     assert stranger.get("/facts").json()["items"] == []
     assert len(stranger.get("/facts", params={"all": "true"}).json()["items"]) == 1
     assert writer.request("DELETE", "/facts", params={"decision": listed["iri"]}).status_code == 400
+
+
+def test_what_was_decided_about_a_fact_is_taken_back(writer: httpx.Client) -> None:
+    writer.post("/facts", json=BORN).raise_for_status()
+    dry = writer.request("DELETE", "/facts", params={**BORN, "dry_run": "true"}).raise_for_status().json()
+    [fact] = dry["asserted"]
+    assert [fact[f"{name}_label"] for name in "spo"] == ["Andrew Orr", "was born in", "Arnhythe"]
+    assert not holds(writer)
+    assert writer.request("DELETE", "/facts", params=BORN).json()["asserted"] == [fact]
+    assert holds(writer)
+    assert writer.request("DELETE", "/facts", params=BORN).status_code == 400
+    for unfit in ({**BORN, "decision": "urn:x"}, {**BORN, "dry_run": "x"}, {"subject": "Andrew Orr"}):
+        assert writer.request("DELETE", "/facts", params=unfit).status_code == 400
 
 
 def test_a_correction_answers_at_once(writer: httpx.Client) -> None:

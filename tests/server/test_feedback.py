@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.server.conftest import copy_of
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
 from tests.support.scripted_server import Request, ScriptedServer
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 HTML = {"Accept": "text/html"}
-
-
-def copy_of(store: Path, place: Path) -> Path:
-    shutil.copytree(store, place / "store", ignore=shutil.ignore_patterns("snapshots", "holder.json"))
-    return place / "store"
-
-
-@pytest.fixture(scope="module")
-def server(documents_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
-    """A server over two documents, with tokens."""
-    with Endpoint.start(copy_of(documents_store, tmp_path_factory.mktemp("marked")), **TOKENS) as endpoint:
-        yield endpoint
-
-
-@pytest.fixture
-def stranger(server: Endpoint) -> Iterator[httpx.Client]:
-    with server.client() as client:
-        yield client
-
-
-@pytest.fixture
-def writer(server: Endpoint) -> Iterator[httpx.Client]:
-    with server.client(WRITE) as client:
-        yield client
 
 
 @pytest.fixture

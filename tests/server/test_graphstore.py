@@ -112,6 +112,22 @@ def test_multipart_files_are_merged(client: httpx.Client) -> None:
     )
 
 
+@pytest.mark.parametrize("kind", ["application/octet-stream", None])
+@pytest.mark.parametrize("name", ["one.nt", "ONE.TTL", "one.trig", "one.rdf"])
+def test_the_name_of_a_file_tells_what_its_type_does_not(
+    name: str, kind: str | None, client: httpx.Client
+) -> None:
+    """curl -F and browsers send RDF as a heap of bytes."""
+    body = ONE if name != "one.rdf" else ox.serialize(turtle(ONE), format=ox.RdfFormat.RDF_XML).decode()
+    parts = f'--b\r\nContent-Disposition: form-data; name="f"; filename="{name}"\r\n'
+    parts += f"Content-Type: {kind}\r\n" if kind else ""
+    form = {"Content-Type": "multipart/form-data; boundary=b"}
+    assert client.post(G, content=f"{parts}\r\n{body}\r\n--b--\r\n", headers=form).status_code == 201
+    assert triples(client.get(G)) == turtle(ONE)
+    strange = {"f": ("one.pdf", b"%PDF", "application/octet-stream")}
+    assert client.post(G, files=strange).status_code == 415
+
+
 @pytest.mark.parametrize(
     ("media_type", "body"),
     [

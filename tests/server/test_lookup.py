@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pyoxigraph as ox
 import pytest
 
 from graphrag_rdf.server.lookup import FAN_OUT, MOST, lookup_of
-from tests.support.endpoint import READ, TOKENS, Endpoint
+from tests.support.endpoint import READ, TOKENS, Endpoint, wire_answers, wire_request
 
 P = "PREFIX e: <urn:e:> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
 LOOKUPS = [
@@ -179,53 +178,26 @@ def test_the_short_way_refuses_as_the_long_way_does(filled: httpx.Client) -> Non
 LOOKUP = "SELECT ?o { <urn:s> <urn:p> ?o } LIMIT 9"
 
 
-def spelt(endpoint: Endpoint, query: str, *lines: str) -> bytes:
-    """A request as it stands on the wire."""
-    host = endpoint.url.removeprefix("http://")
-    head = ["POST /sparql HTTP/1.1", f"Host: {host}", "Content-Type: application/sparql-query", *lines]
-    return "\r\n".join([*head, f"Content-Length: {len(query)}", "", query]).encode()
-
-
-def answers(connection: socket.socket, count: int) -> list[tuple[int, dict[str, str], bytes]]:
-    """Responses with a length, one after the other."""
-    data, found = b"", []
-    while len(found) < count:
-        head, end, rest = data.partition(b"\r\n\r\n")
-        lines = head.decode().split("\r\n")
-        headers = {
-            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
-        }
-        length = int(headers.get("content-length", 0)) if end else 0
-        if not end or len(rest) < length:
-            piece = connection.recv(1 << 16)
-            assert piece, "the connection was closed"
-            data += piece
-            continue
-        found.append((int(lines[0].split()[1]), headers, rest[:length]))
-        data = rest[length:]
-    return found
-
-
 def test_requests_in_one_packet_are_answered_in_their_order(endpoint: Endpoint, filled: httpx.Client) -> None:
     long = f"{LOOKUP} # the long way"
     requests = [LOOKUP, long, LOOKUP, "nonsense", LOOKUP]
     with endpoint.connect() as connection:
         for _ in range(2):
-            connection.sendall(b"".join(spelt(endpoint, query) for query in requests))
-            found = answers(connection, len(requests))
+            connection.sendall(b"".join(wire_request(endpoint, query) for query in requests))
+            found = wire_answers(connection, len(requests))
             assert [status for status, _, _ in found] == [200, 200, 200, 400, 200]
             bodies = {body for status, _, body in found if status == 200}
             assert len(bodies) == 1
 
 
 def test_a_request_in_pieces(endpoint: Endpoint, filled: httpx.Client) -> None:
-    whole = spelt(endpoint, LOOKUP, "X-Request-Id: mine")
+    whole = wire_request(endpoint, LOOKUP, "X-Request-Id: mine")
     with endpoint.connect() as connection:
         for cut in (1, 40, len(whole) - len(LOOKUP) - 1, len(whole) - 3):
             connection.sendall(whole[:cut])
             time.sleep(0.05)
             connection.sendall(whole[cut:])
-            ((status, headers, body),) = answers(connection, 1)
+            ((status, headers, body),) = wire_answers(connection, 1)
             assert status == 200
             assert headers["x-request-id"] == "mine"
             assert len(json.loads(body)["results"]["bindings"]) == 4
@@ -233,8 +205,10 @@ def test_a_request_in_pieces(endpoint: Endpoint, filled: httpx.Client) -> None:
 
 def test_both_ways_have_the_same_headers(endpoint: Endpoint, filled: httpx.Client) -> None:
     with endpoint.connect() as connection:
-        connection.sendall(spelt(endpoint, LOOKUP) + spelt(endpoint, f"{LOOKUP} # the long way"))
-        (_, short, _), (_, long, _) = answers(connection, 2)
+        connection.sendall(
+            wire_request(endpoint, LOOKUP) + wire_request(endpoint, f"{LOOKUP} # the long way")
+        )
+        (_, short, _), (_, long, _) = wire_answers(connection, 2)
     for headers in (short, long):
         for varying in ("x-request-id", "date", "last-modified"):
             headers.pop(varying, None)
@@ -242,7 +216,7 @@ def test_both_ways_have_the_same_headers(endpoint: Endpoint, filled: httpx.Clien
 
 
 def test_the_last_request_of_a_connection(endpoint: Endpoint, filled: httpx.Client) -> None:
-    status, headers, body = endpoint.raw(spelt(endpoint, LOOKUP, "Connection: close"))
+    status, headers, body = endpoint.raw(wire_request(endpoint, LOOKUP, "Connection: close"))
     assert status == 200
     assert headers["connection"] == "close"
     assert json.loads(body)["results"]["bindings"]

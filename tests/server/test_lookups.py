@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -143,6 +145,8 @@ def test_what_is_not_written(client: httpx.Client) -> None:
 
 def test_the_description_names_every_route(client: httpx.Client) -> None:
     found = client.get("/openapi.json").json()
+    references = set(re.findall(r'"\$ref": "([^"]*)"', json.dumps(found)))
+    assert references == {"#/components/schemas/Problem"}  # and no other, which would have to be looked for
     assert found == description()
     described = {(path, method.upper()) for path, item in found["paths"].items() for method in item}
     served = {

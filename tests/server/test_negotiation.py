@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.server.formats import DATASETS, GRAPHS, RESULTS
-from graphrag_rdf.server.negotiation import content_type, negotiate, parse_accept
+from graphrag_rdf.server.negotiation import content_type, negotiate, parse_accept, takes_gzip
 
 RANGES = st.sampled_from(
     [name for f in (*RESULTS, *GRAPHS) for name in f.accepted] + ["*/*", "text/*", "a/b"]
@@ -78,3 +78,20 @@ def test_nothing_is_chosen_that_was_refused_or_never_named(ranges: list[tuple[st
 def test_content_types() -> None:
     assert content_type('Text/Turtle; Charset="UTF-8"') == ("text/turtle", {"charset": "UTF-8"})
     assert content_type(None) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [
+        ("gzip", True),
+        ("br, GZIP;q=0.5", True),
+        ("x-gzip", True),
+        ("gzip;q=0", False),
+        ("gzip; q=0.000, br", False),
+        ("gzip;q=nonsense", False),
+        ("br, deflate", False),
+        ("", False),
+    ],
+)
+def test_gzip_is_for_who_takes_it(header: str, expected: bool) -> None:
+    assert takes_gzip(header) is expected

@@ -26,6 +26,7 @@ NOTHING = "INSERT DATA {}"
         ),
         ("LOAD SILENT <urn:x>", NOTHING),
         ("LOAD SILENT <urn:x> INTO GRAPH <urn:g> ;\nCLEAR ALL", f"{NOTHING} ;\nCLEAR ALL"),
+        ("PREFIX e: <urn:e:> LOAD SILENT e:x INTO GRAPH e:g", f"PREFIX e: <urn:e:> {NOTHING}"),
         ("BASE <urn:b> CLEAR ALL ; load silent <urn:x>", f"BASE <urn:b> CLEAR ALL ; {NOTHING}"),
     ],
 )
@@ -43,6 +44,7 @@ def test_what_has_nothing_to_do_becomes_silent(update: str, becomes: str) -> Non
         "LOAD SILENT <urn:x> <urn:y>",
         "LOAD SILENT <urn:x> INTO GRAPH",
         "LOAD SILENT <urn:allowed>",
+        "PREFIX e: <urn:> LOAD SILENT e:allowed",
         "INSERT DATA { <urn:s> <urn:p> 'CLEAR GRAPH <urn:g> ; LOAD SILENT <urn:x>' } # CLEAR GRAPH <urn:g>",
         "PREFIX clear: <urn:c> INSERT DATA { clear:graph clear:load clear:silent }",
     ],
@@ -88,3 +90,19 @@ def test_no_load_gets_through(noise: list[str], load: str) -> None:
         return
     if masked is None:
         assert "load" not in left.lower()
+
+
+@pytest.mark.parametrize(
+    ("update", "rest"),
+    [
+        ("CLEAR GRAPH <urn:g> ; INSERT DATA { <urn:s> <urn:p> ] }", "] }"),
+        ("DELETE { ?s ?p ?o } WHERE { GRAPH ?g { ?s ?p ?o } ] }", "}"),
+        ("CLEAR GRAPH <urn:g> ; INSERT DATA { <urn:s> <urn:p> 'LOAD' ] }", "}"),
+    ],
+)
+def test_complaints_are_of_what_was_sent(update: str, rest: str, client: httpx.Client) -> None:
+    found = client.post("/update", data={"update": update})
+    assert found.status_code == 400
+    _, line, mark = found.json()["detail"].split("\n")[:3]
+    assert line.strip() == update
+    assert line[mark.index("^") :] == rest

@@ -73,6 +73,30 @@ def test_entity(client: httpx.Client) -> None:
     assert "There are none of this name" in get(client, "/entities?match=zzz").text
 
 
+def test_a_fact(client: httpx.Client) -> None:
+    """From an entity to where a fact is said, and on to the passage in its document."""
+    (fact,) = [
+        address
+        for address in get(client, "/entities/walter-pennock").addresses("a")
+        if address.startswith("/facts?") and "founded%3E" in address
+    ]
+    page = get(client, fact)
+    assert "Walter Pennock founded the Tarnay Electric Light Company in 1897." in page.text
+    (place, *_) = [a for a in page.addresses("a") if a.startswith("/documents/")]
+    assert place.partition("#")[2] in get(client, place.partition("#")[0]).ids
+    sources = client.get(fact, headers={"Accept": "application/json"}).json()["items"]
+    assert sources[0]["verified"]
+    unknown = {"subject": "<urn:a>", "predicate": "<urn:b>", "object": "1"}
+    assert client.get("/facts", params=unknown).status_code == 404
+    assert client.get("/facts", params={"subject": "<urn:a>"}).status_code == 400
+    assert "Nothing was decided" in get(client, "/facts").text
+
+
+def test_the_texts_of_calls_can_be_read(client: httpx.Client, asked: str) -> None:
+    texts = [a for a in get(client, asked).addresses("a") if "urn%3Asha256%3A" in a]
+    assert any("SELECT" in get(client, address).text for address in texts[:3])
+
+
 def test_lists_turn(client: httpx.Client) -> None:
     for path in ("/documents", "/entities"):
         first = get(client, f"{path}?limit=1")
@@ -93,6 +117,13 @@ def test_every_link_leads_somewhere(client: httpx.Client, asked: str) -> None:
     pages = crawl(client, asked)
     assert "/" in pages
     assert len(pages) > 50
+
+
+def test_an_answer_that_is_nested_too_deeply_for_a_page(client: httpx.Client) -> None:
+    term = "<<( <urn:a> <urn:b> " * 300 + "1" + " )>>" * 300
+    page = client.post("/sparql-editor", data={"query": f"SELECT ({term} AS ?x) {{}}"})
+    assert page.status_code == 422
+    assert "download it" in page.text
 
 
 def test_queries(client: httpx.Client) -> None:
@@ -116,7 +147,7 @@ def test_queries(client: httpx.Client) -> None:
         ("SELECT ?x { VALUES ?x { UNDEF 'a\\tb\\n<c>'@en 12 } }", "Rows: 3"),
         ("SELECT ?x { VALUES ?x { 1 } FILTER(false) }", "Rows: 0"),
         ("SELECT * { ?a ?b ?c . ?d ?e ?f }", "Rows: 500, and there are more"),
-        ("SELECT nothing", "Bad Request"),
+        ("SELECT nothing", "This cannot be run"),
         ("SELECT * { SERVICE <http://localhost/> { ?s ?p ?o } }", "SERVICE is refused"),
     ],
 )
@@ -147,6 +178,7 @@ def test_the_query_of_a_step_runs_again(client: httpx.Client, asked: str) -> Non
     assert "Rows: " in get(client, again[0]).text
     assert client.get("/sparql-editor?call=urn:nothing").status_code == 404
     assert client.get("/sparql-editor?template=..%2Fsecret").status_code == 404
+    assert client.get("/sparql-editor?template=..%2Fsecret&query=%0A").status_code == 404
     assert client.get("/sparql-editor?template=forget%2Fdocuments").status_code == 404
 
 

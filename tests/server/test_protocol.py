@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable
 from urllib.parse import quote, urlencode
 
+import httpx
 import pyoxigraph as ox
 import pytest
 
@@ -137,6 +138,17 @@ def test_the_answer_is_of_a_kind_with_the_query(
         assert body or "DESCRIBE" in query
     mixed = f"Accept: {','.join(types)}"
     assert send(endpoint, "GET", target, "", b"", mixed)[1]["content-type"].partition(";")[0] in types
+
+
+def test_lines_of_an_accept_header_are_one_list(endpoint: Endpoint) -> None:
+    """RFC 9110 §5.3, on the short way for look-ups too."""
+    for query in ("SELECT ?x { VALUES ?x { 1 } }", "SELECT ?o { <urn:s> <urn:p> ?o } LIMIT 1"):
+        target = f"/sparql?{parameters(query=query)}"
+        for lines in (("image/png", "text/csv"), ("text/csv", "application/sparql-results+json;q=0.5")):
+            accept = [f"Accept: {line}" for line in lines]
+            status, headers, _ = send(endpoint, "GET", target, "", b"", *accept, "Accept-Encoding: identity")
+            assert status == 200
+            assert headers["content-type"].startswith("text/csv")
 
 
 # --- updates ------------------------------------------------------------------------------------------
@@ -442,3 +454,12 @@ def test_every_kind_of_term_in_every_format(endpoint: Endpoint) -> None:
     assert names == ["iri", "text", "lang", "dir", "number", "typed", "nothing", "triple"]
     assert values[:2] == ["http://example.org/a", 'a "quote", a comma,\n a line']
     assert values[2:] == ["chat", "שלום", "1.5", "x", "", '<<( urn:s urn:p "o, ""o""" )>>']
+
+
+def test_paths_and_methods_that_are_not_there_are_told_of(client: httpx.Client) -> None:
+    nowhere, never = client.get("/nowhere"), client.put("/ask")
+    assert nowhere.status_code == 404
+    assert nowhere.json()["hint"] == "/openapi.json names all paths"
+    assert never.status_code == 405
+    assert never.headers["allow"] == "POST"
+    assert "hint" not in never.json()

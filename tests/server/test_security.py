@@ -24,7 +24,7 @@ from graphrag_rdf.server.access import Access, read_tokens
 from graphrag_rdf.server.guard import host_name, known_hosts
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.throttle import Concurrency, Rate
-from tests.support.endpoint import ADMIN, READ, WRITE, Endpoint, bearer
+from tests.support.endpoint import ADMIN, READ, WRITE, Endpoint, bearer, eventually
 
 PATHS = ("/sparql", "/query", "/store?default", "/health", "/metrics", "/diagnostics", "/nowhere", "/ask")
 UPDATE = {"update": "INSERT DATA { <urn:s> <urn:p> 1 }"}
@@ -308,6 +308,18 @@ def test_heads_have_limits(answering: Endpoint) -> None:
     assert answering.raw(long)[0] == 431
     many = b"".join(b"X-%d: y\r\n" % n for n in range(9000))
     assert answering.raw(b"GET /health HTTP/1.1\r\nHost: HOST\r\n" + many + b"\r\n")[0] == 431
+
+
+def test_a_request_about_no_path_is_answered(answering: Endpoint) -> None:
+    asked = b"OPTIONS * HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n"
+    status, headers, _ = answering.raw(asked)
+    assert status == 404
+    assert headers["connection"] == "close"
+    after = {"X-Request-Id": "after-it"}
+    with answering.client() as client:
+        client.get("/health", headers=after).raise_for_status()
+    eventually(lambda: any("after-it" in line for line in answering.log))
+    assert not any("Traceback" in line for line in answering.log)
 
 
 def test_bodies_say_how_long_they_are(answering: Endpoint) -> None:

@@ -140,6 +140,18 @@ def slow(tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Endpoint]:
         yield it
 
 
+def gate_of(model: ScriptedServer) -> threading.Semaphore:
+    """Has a model answer one call, as a diligent one would, each further one when the gate is released."""
+    gate = threading.Semaphore(1)
+
+    def answer(request: Request) -> Reply | None:
+        gate.acquire()
+        return None
+
+    model.answer_with(answer)
+    return gate
+
+
 def texts(count: int) -> dict[str, str]:
     """Documents of one chunk each."""
     return {f"n{number}": f"Mona Kell wrote Almanac {number} in Tarnay." for number in range(count)}
@@ -147,13 +159,7 @@ def texts(count: int) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_other_writes_do_not_wait_for_its_end(slow: Endpoint, scripted_server: ScriptedServer) -> None:
-    gate = threading.Semaphore(1)
-
-    def answer(request: Request) -> Reply | None:
-        gate.acquire()
-        return None  # what a diligent model finds
-
-    scripted_server.answer_with(answer)
+    gate = gate_of(scripted_server)
     reports: list[Any] = []
     with slow.client() as sender, slow.client() as other:
         sending = threading.Thread(
@@ -178,13 +184,7 @@ def test_other_writes_do_not_wait_for_its_end(slow: Endpoint, scripted_server: S
 def test_a_document_is_forgotten_whole_while_it_is_read(
     slow: Endpoint, scripted_server: ScriptedServer
 ) -> None:
-    gate = threading.Semaphore(1)
-
-    def answer(request: Request) -> Reply | None:
-        gate.acquire()
-        return None  # what a diligent model finds
-
-    scripted_server.answer_with(answer)
+    gate = gate_of(scripted_server)
     long = "\n\n".join(f"Mona Kell wrote Almanac {number} in Tarnay." for number in range(200))
     with (
         slow.client() as sender,
@@ -209,13 +209,7 @@ def test_a_document_is_forgotten_whole_while_it_is_read(
 def test_what_others_take_out_meanwhile_leaves_nothing_behind(
     slow: Endpoint, scripted_server: ScriptedServer
 ) -> None:
-    gate = threading.Semaphore(1)
-
-    def answer(request: Request) -> Reply | None:
-        gate.acquire()
-        return None  # what a diligent model finds
-
-    scripted_server.answer_with(answer)
+    gate = gate_of(scripted_server)
     reports: list[Any] = []
     with slow.client() as sender, slow.client() as other:
         sending = threading.Thread(
@@ -276,8 +270,13 @@ def test_a_stop_of_the_server_keeps_what_was_done(slow: Endpoint, scripted_serve
     eventually(lambda: len(scripted_server.requests) >= 2, seconds=60)
     assert slow.stop(signal.SIGTERM) == 0
     sending.join(20)
+    assert len(scripted_server.requests) < 30
+    report = json.loads(next(line for line in reversed(found) if line.startswith("data:"))[5:])
+    assert report["stopped"] is not None
     with Engine.open(config=Settings(store=str(slow.store))) as engine:
-        assert run_checks(engine.store, engine.librarian) == []
+        assert {problem.check for problem in run_checks(engine.store, engine.librarian)} <= {
+            "document-finished"
+        }
         assert len(engine.store.select("ingest/documents")) >= 1
 
 

@@ -43,9 +43,10 @@ class Endpoint:
     log: list[str] = field(default_factory=list)
 
     @classmethod
-    def start(cls, store: Path | str, *options: str, **env: str) -> Self:
-        """Start one and wait until it takes requests."""
-        command = program("--store", str(store), "serve", "--port", "0", "-v", *options)
+    def start(cls, store: Path | str, *options: str, verbose: bool = True, **env: str) -> Self:
+        """Start one and wait until it takes requests; with a line for each in its log, if it is verbose."""
+        told = ("-v",) if verbose else ()
+        command = program("--store", str(store), "serve", "--port", "0", *told, *options)
         process = subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment(**env)
         )
@@ -134,6 +135,33 @@ class Endpoint:
         for task in path.iterdir():
             found += map(int, (task / "children").read_text().split())
         return found
+
+
+def wire_request(endpoint: Endpoint, query: str, *lines: str) -> bytes:
+    """A request as it stands on the wire."""
+    host = endpoint.url.removeprefix("http://")
+    head = ["POST /sparql HTTP/1.1", f"Host: {host}", "Content-Type: application/sparql-query", *lines]
+    return "\r\n".join([*head, f"Content-Length: {len(query)}", "", query]).encode()
+
+
+def wire_answers(connection: socket.socket, count: int) -> list[tuple[int, dict[str, str], bytes]]:
+    """Responses with a length, one after the other."""
+    data, found = b"", []
+    while len(found) < count:
+        head, end, rest = data.partition(b"\r\n\r\n")
+        lines = head.decode().split("\r\n")
+        headers = {
+            name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines[1:])
+        }
+        length = int(headers.get("content-length", 0)) if end else 0
+        if not end or len(rest) < length:
+            piece = connection.recv(1 << 16)
+            assert piece, "the connection was closed"
+            data += piece
+            continue
+        found.append((int(lines[0].split()[1]), headers, rest[:length]))
+        data = rest[length:]
+    return found
 
 
 def alive(pid: int) -> bool:

@@ -184,7 +184,7 @@ MaxDirtyBuffers = 6000
 ServerPort = {http}
 ServerRoot = .
 [SPARQL]
-ResultSetMaxRows = 1000000
+ResultSetMaxRows = {rows}
 """
 
 
@@ -226,12 +226,16 @@ _GRAPHS = (
 )
 
 
-def virtuoso() -> Server:
-    """Virtuoso 7, which knows no triple terms and whose default graph is a union."""
+def virtuoso(rows: int = 1_000_000) -> Server:
+    """Virtuoso 7, which knows no triple terms and whose default graph is a union.
+
+    Args:
+        rows: what it gives at most.
+    """
     if shutil.which("virtuoso-t") is None or shutil.which("isql-vt") is None:
         pytest.skip("Virtuoso is not installed: apt install virtuoso-opensource-7-bin")
     sql, http, folder = _free_port(), _free_port(), _folder()
-    (folder / "virtuoso.ini").write_text(_VIRTUOSO.format(sql=sql, http=http))
+    (folder / "virtuoso.ini").write_text(_VIRTUOSO.format(sql=sql, http=http, rows=rows))
     url = f"http://127.0.0.1:{http}/sparql"
     command = ["virtuoso-t", "+foreground", "+configfile", "virtuoso.ini"]
     small = {"batch_quads": 200}  # it compiles an update, and gives up on a long one

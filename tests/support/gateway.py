@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -83,10 +84,11 @@ class Gateway:
                     self.connection.close()
                     return
                 self.send_response(answer.status)
-                for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+                for name, value in {"Content-Length": str(len(answer.body)), **answer.headers}.items():
                     self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer.body)
+                with suppress(ConnectionError):  # whoever asked does not wait any more
+                    self.end_headers()
+                    self.wfile.write(answer.body)
 
             def log_message(self, *_: object) -> None:
                 """Say nothing."""

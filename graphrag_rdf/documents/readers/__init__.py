@@ -6,12 +6,13 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path, PurePath
 
-from graphrag_rdf.documents.language import detect_language, normalise_tag
-from graphrag_rdf.documents.model import Page, ParsedDocument
+from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
+from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.content import LANGUAGE, Content, Reader, UnreadableError
 from graphrag_rdf.documents.readers.docx import read_docx
 from graphrag_rdf.documents.readers.html import read_html
@@ -22,6 +23,7 @@ from graphrag_rdf.documents.readers.plain import read_plain
 from graphrag_rdf.documents.readers.pptx import read_pptx
 from graphrag_rdf.documents.readers.table import read_table
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
+from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
 from graphrag_rdf.errors import DocumentError
 
 MAX_BYTES = 200 * 1024 * 1024
@@ -49,6 +51,8 @@ SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
 
 _MAX_TITLE = 300
 _MAX_VALUE = 10_000
+_ROWS_LOOKED_AT = 200
+_WORDS_OF_PROSE = 5
 # what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
 _UNCARRIED = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -142,6 +146,18 @@ def _check_size(data: bytes, name: str, max_bytes: int) -> None:
         raise DocumentError(name, f"larger than {max_bytes:,} bytes", "split it, or raise the limit")
 
 
+def _check_rows(text: str, content: Content, name: str) -> None:
+    for start, end in row_spans(content.tables):
+        if end - start > LONGEST_ROW:
+            line = text.count("\n", 0, start) + 1
+            raise DocumentError(
+                name,
+                f"the row of a table that begins in line {line:,} has {end - start:,} characters, more than "
+                f"{LONGEST_ROW:,}",
+                "is a quotation mark not closed? Close it; or save the file as .txt, to be read as text",
+            )
+
+
 def _media_type(name: str, media_type: str | None) -> str:
     if media_type is not None:
         kind = media_type.partition(";")[0].strip().lower()
@@ -159,6 +175,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     text = _carried(content.text)
     if not text.strip():
         raise DocumentError(name, "no text found")
+    _check_rows(text, content, name)
     pages = tuple(Page(page.number, _carried(page.text), page.offset, page.label) for page in content.pages)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
@@ -168,12 +185,33 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         pages=pages,
         media_type=media_type,
         title=(title or _readable(name))[:_MAX_TITLE],
-        language=language or detect_language(text),
+        language=language or _language(text, content),
         encoding=content.encoding,
         metadata=_tidy(content.metadata),
         titled=bool(title),
         tables=tuple(replace(table, names=tuple(map(_carried, table.names))) for table in content.tables),
+        unsaid=content.unsaid,
     )
+
+
+def _language(text: str, content: Content) -> str | None:
+    """The language of a text. Names and numbers in tables are of none, though their script may tell; longer
+    cells are of it.
+    """
+    apart = sorted([*row_spans(content.tables), *content.unsaid])
+    if not apart:
+        return detect_language(text)
+    return detect_script(text) or detect_language(_prose(text, content, apart))
+
+
+def _prose(text: str, content: Content, apart: Sequence[Span]) -> str:
+    between = pairwise([(0, 0), *apart, (len(text), len(text))])
+    parts = [text[start:end] for (_, start), (end, _) in between if start < end]
+    for table in content.tables:
+        for start, end in table.rows[:_ROWS_LOOKED_AT]:
+            cells = read_row(text[start:end], table.separator, table.names) or ()
+            parts += [cell.text for cell in cells if cell.text.count(" ") >= _WORDS_OF_PROSE]
+    return "\n".join(part for part in parts if not part.isspace())
 
 
 def _tidy(metadata: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

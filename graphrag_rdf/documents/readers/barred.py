@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from graphrag_rdf.documents.model import Span, Table
-from graphrag_rdf.documents.tables import BARRED, read_row
+from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS, read_row
 
 _LINE = re.compile(r"[^\r\n]+")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
@@ -40,7 +40,11 @@ def _table(text: str, lines: list[Span], *, dashes: bool) -> Table | None:
     rows = lines[2 if dashes else 1 :]
     head, end = lines[0], lines[1 if dashes else 0][1]
     names = tuple(cell.text for cell in read_row(text[slice(*head)], BARRED, ()) or ())
-    return Table(names, BARRED, tuple(rows), (head[0], end)) if rows and any(names) else None
+    return (
+        Table(names, BARRED, tuple(rows), (head[0], end))
+        if rows and any(names) and len(names) <= MOST_COLUMNS
+        else None
+    )
 
 
 def _blocks(text: str, *, fences: bool) -> Iterator[list[Span]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from graphrag_rdf.documents.model import Page, Table
+from graphrag_rdf.documents.model import Page, Span, Table
 
 DCTERMS = "http://purl.org/dc/terms/"
 SCHEMA = "https://schema.org/"
@@ -47,7 +47,7 @@ class Content:
         language: the language that the file declares, unchecked.
         encoding: for text formats.
         metadata: (property IRI, value) pairs, unchecked.
-        tables: as in ParsedDocument; their rows are found before characters are replaced, one for one.
+        tables, unsaid: as in ParsedDocument; found before characters are replaced, one for one.
     """
 
     text: str
@@ -58,6 +58,7 @@ class Content:
     encoding: str | None = None
     metadata: tuple[tuple[str, str], ...] = ()
     tables: tuple[Table, ...] = ()
+    unsaid: tuple[Span, ...] = ()
 
 
 Reader = Callable[[bytes], Content]

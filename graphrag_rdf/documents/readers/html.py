@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.barred import barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.readers.nesting import check_nesting
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -80,12 +81,13 @@ def read_html(data: bytes) -> c.Content:
     a browser does, except in `<pre>`; no-break spaces become spaces and soft hyphens vanish.
 
     Raises:
-        UnreadableError: it is not text.
+        UnreadableError: it is not text, or nested beyond all measure (`nesting`).
     """
     from selectolax.lexbor import LexborHTMLParser
 
     declared = _CHARSET.search(data[:4096])
     text, encoding = decode(data, declared[1].decode("ascii") if declared else None)
+    check_nesting(text)
     tree = LexborHTMLParser(text)
     heads: dict[str, bool] = {}
     blocks = list(_blocks(tree.body, heads)) if tree.body is not None else []

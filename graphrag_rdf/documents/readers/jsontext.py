@@ -1,44 +1,97 @@
-"""JSON and JSON Lines: kept as they are, but checked."""
+"""JSON and JSON Lines: kept as they are, but checked; lists of plain records are tables.
+
+A record is a row where its values are short. One that holds running text is a document rather than a row, so
+such files stay text, of which sentences are read.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
+from graphrag_rdf.documents.json_rows import members, record_lists
+from graphrag_rdf.documents.model import Span, Table
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.tables import MOST_COLUMNS, RECORDS
 
 _TITLE_KEYS = ("title", "name", "headline")
+_NAME_KEYS = frozenset({"title", "name", "label"})
+_LONGEST_RECORD = 50_000
+"""Characters beyond which a record is a document: each passage of it reads all of its lists."""
+_LONGEST_VALUE = 200
+"""Characters beyond which a value is running text."""
 
 
 def read_json(data: bytes) -> Content:
-    """Decode a JSON file; a top-level title or name is its title.
+    """Decode a JSON file; a top-level title or name is its title. Lists of records are tables, and so is
+    a record by itself that has a name.
 
     Raises:
         UnreadableError: it is not text, or not JSON.
     """
     text, encoding = decode(data)
     value = _parse(text, "not valid JSON") if text.strip() else None
-    titles = (
-        [value[key] for key in _TITLE_KEYS if isinstance(value.get(key), str)]
-        if isinstance(value, dict)
-        else []
-    )
-    return Content(text, title=titles[0] if titles else "", encoding=encoding)
+    if not isinstance(value, dict):
+        return _content(text, encoding, record_lists(text) if value is not None else [])
+    titles = [value[key] for key in _TITLE_KEYS if isinstance(value.get(key), str)]
+    lists = record_lists(text)
+    if not lists and any(isinstance(value.get(key), str) for key in _NAME_KEYS):
+        start = text.index("{")
+        lists = [[(start, text.rindex("}") + 1)]]
+    return _content(text, encoding, lists, titles[0] if titles else "")
 
 
 def read_json_lines(data: bytes) -> Content:
-    """Decode a JSON Lines file.
+    """Decode a JSON Lines file; its objects are the rows of a table.
 
     Raises:
         UnreadableError: it is not text, or one of its lines is not JSON.
     """
     text, encoding = decode(data)
+    spans: list[Span] = []
+    start = 0
     # not splitlines: a JSON string may hold U+2028 and its like
     for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            _parse(line, f"line {number} is not valid JSON")
-    return Content(text, encoding=encoding)
+        if record := line.strip():
+            value = _parse(line, f"line {number} is not valid JSON")
+            if isinstance(value, dict):
+                begin = start + line.index(record)
+                spans.append((begin, begin + len(record)))
+        start += len(line) + 1
+    return _content(text, encoding, [spans] if spans else [])
+
+
+def _content(text: str, encoding: str | None, lists: Iterable[list[Span]], title: str = "") -> Content:
+    tables = tuple(table for spans in lists if (table := _table(text, spans)) is not None)
+    rows = [span for table in tables for span in table.rows]
+    return Content(text, title=title, encoding=encoding, tables=tables, unsaid=tuple(_brackets(text, rows)))
+
+
+def _table(text: str, spans: Sequence[Span]) -> Table | None:
+    """The table of records, or None where they are not plain ones."""
+    names: dict[str, None] = {}
+    prose = 0
+    for start, end in spans:
+        if end - start > _LONGEST_RECORD:
+            return None
+        found = members(text[start:end])
+        names.update((member.name, None) for member in found)
+        prose += any(len(member.value) > _LONGEST_VALUE for member in found)
+        if len(names) > MOST_COLUMNS:
+            return None
+    if len(names) < 2 or 2 * prose >= len(spans):
+        return None
+    return Table(tuple(names), RECORDS, tuple(spans))
+
+
+def _brackets(text: str, rows: Sequence[Span]) -> Iterable[Span]:
+    """What stands around records and has no word in it."""
+    for (_, start), (end, _) in pairwise([(0, 0), *rows, (len(text), len(text))] if rows else []):
+        if start < end and not any(map(str.isalnum, text[start:end])):
+            yield start, end
 
 
 def _parse(text: str, complaint: str) -> Any:

@@ -1,22 +1,31 @@
-"""Markdown: the source text is kept as it is; YAML front matter gives metadata."""
+"""Markdown: the source text is kept as it is; YAML front matter gives metadata, and is no sentence of it."""
 
 from __future__ import annotations
 
 import re
 from datetime import date, datetime
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.barred import barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
 
+if TYPE_CHECKING:
+    from yaml import SafeLoader
+
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
+_LIKE_YAML = re.compile(r"[\w-]+:(?:\s|$)|\s|- |#")
+_PAIR = re.compile(r"([\w-]+):\s+(\S.*)")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(?:=+|-{2,})[ \t]*$")
 _NO_SETEXT = re.compile(r"[-*+>|]|\d+[.)]")
 _LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
 _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+_LONGEST_HEADING = 4096  # characters of a line that are looked at for a title
+_MOST_ALIASES = 10  # merged into each other, they multiply what they stand for ("billion laughs")
+_DEEPEST = 50  # collections within each other
 _PROPERTIES = {
     "author": c.CREATOR,
     "authors": c.CREATOR,
@@ -64,6 +73,7 @@ def read_markdown(data: bytes) -> c.Content:
         encoding=encoding,
         metadata=tuple(metadata),
         tables=barred_tables(text),
+        unsaid=((0, len(text) - len(body)),) if front else (),
     )
 
 
@@ -71,6 +81,7 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     """The front matter's mapping, keys in lower case, and the text where headings may stand.
 
     A file may well begin with a horizontal rule: what is no YAML mapping gives no metadata, and is no error.
+    Lines that all look like those of a mapping are one, although a colon in a title is no YAML.
     """
     match = _FRONT_MATTER.match(text)
     if not match:
@@ -78,12 +89,49 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
     import yaml
 
     try:
-        loaded = yaml.safe_load(match[1])
+        loaded = yaml.load(match[1], _front_loader())  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError):
-        return {}, text[match.end() :]
+        loaded = _line_by_line(match[1])
+        if loaded is None:
+            return {}, text[match.end() :]
     if not isinstance(loaded, dict):
         return {}, text
     return {str(key).lower(): value for key, value in loaded.items()}, text[match.end() :]
+
+
+@lru_cache(maxsize=1)
+def _front_loader() -> type[SafeLoader]:
+    """A safe loader that gives up on what would multiply, and on nesting that it is slow at."""
+    import yaml
+
+    class FrontLoader(yaml.SafeLoader):
+        aliases = 0
+
+        def fetch_alias(self) -> None:
+            self.aliases += 1
+            if self.aliases > _MOST_ALIASES:
+                raise yaml.YAMLError("too many aliases")
+            super().fetch_alias()
+
+        def fetch_flow_collection_start(self, token_class: Any) -> None:
+            if self.flow_level >= _DEEPEST:
+                raise yaml.YAMLError("nested too deeply")
+            super().fetch_flow_collection_start(token_class)
+
+        def add_indent(self, column: int) -> bool:
+            if len(self.indents) >= _DEEPEST:
+                raise yaml.YAMLError("nested too deeply")
+            return super().add_indent(column)
+
+    return FrontLoader
+
+
+def _line_by_line(front: str) -> dict[str, str] | None:
+    lines = [line for line in front.splitlines() if line.strip()]
+    if not all(map(_LIKE_YAML.match, lines)):
+        return None
+    pairs = [found for line in lines if (found := _PAIR.match(line))]
+    return {pair[1]: pair[2].strip().strip("\"'") for pair in pairs}
 
 
 def _values(value: Any) -> list[str]:
@@ -99,7 +147,8 @@ def _values(value: Any) -> list[str]:
 def _first_heading(body: str) -> str:
     fence = ""
     previous = ""
-    for line in body.splitlines():
+    for whole in body.splitlines():
+        line = whole[:_LONGEST_HEADING]
         mark = _FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence):

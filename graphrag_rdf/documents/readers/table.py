@@ -10,12 +10,11 @@ from itertools import islice
 from graphrag_rdf.documents.model import Table
 from graphrag_rdf.documents.readers.content import VARIABLE_MEASURED, Content
 from graphrag_rdf.documents.readers.encoding import decode
-from graphrag_rdf.documents.tables import count_cells, read_row, records
+from graphrag_rdf.documents.tables import MOST_COLUMNS, count_cells, read_row, records
 
 _SEPARATORS = "\t;,|"
 _SAMPLE = 200  # records that tell the separator and whether the first one names the columns
 _ALIKE = 0.8  # share of records with the same number of cells
-_MAX_COLUMNS = 1000
 _LONGEST_NAME = 80
 _MOSTLY = 0.8
 
@@ -63,13 +62,16 @@ def find_table(text: str) -> Table | None:
     separator = _separator(text)
     if separator is None:
         return None
-    spans = [span for span in records(text, separator) if count_cells(text[slice(*span)], separator) > 1]
+    counted = [(count_cells(text[slice(*span)], separator), span) for span in records(text, separator)]
+    if any(count > MOST_COLUMNS for count, _ in counted):
+        return None
+    spans = [span for count, span in counted if count > 1]
     sample = [
         [cell.text for cell in read_row(text[start:end], separator, ()) or ()]
         for start, end in spans[: _SAMPLE + 1]
     ]
     head = sample[0]
-    if not 1 < len(head) <= _MAX_COLUMNS:
+    if len(head) < 2:
         return None
     if len(sample) == 1 or not names_columns(head, sample[1:]):
         return Table((), separator, tuple(spans))

@@ -11,7 +11,7 @@ from typing import Any
 from graphrag_rdf.documents.model import Page, Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.package import metadata, open_package
-from graphrag_rdf.documents.tables import LABELLED
+from graphrag_rdf.documents.tables import LABELLED, MOST_COLUMNS
 
 # a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
 MAX_ROWS = 1 << 20
@@ -83,7 +83,7 @@ def _table(page: Page, names: tuple[str, ...]) -> Table | None:
     for line in page.text.split("\n"):
         rows.append((position, position + len(line)))
         position += len(line) + 1
-    return Table(names, LABELLED, tuple(rows)) if names else None
+    return Table(names, LABELLED, tuple(rows)) if 0 < len(names) <= MOST_COLUMNS else None
 
 
 def _rows(sheet: Any, budget: list[int]) -> Iterator[Sequence[Any]]:

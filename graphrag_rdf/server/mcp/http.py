@@ -32,6 +32,9 @@ _SESSION = b"mcp-session-id"
 _IDLE = 600.0
 """Seconds after which a session that nobody uses is forgotten."""
 
+_ENDING = 2.0
+"""Seconds that a stop waits for the end of sessions."""
+
 
 class McpEndpoint:
     """The route, as an ASGI app: it hands on to the app's own `McpTools`."""
@@ -84,7 +87,7 @@ class McpTools:
         """Cancel what is under way, forget all sessions."""
         self._end.set()
         if self._keeper is not None:
-            await asyncio.wait([self._keeper])
+            await asyncio.wait([self._keeper], timeout=_ENDING)
 
     async def _started(self) -> StreamableHTTPSessionManager:
         if self._manager is None:

@@ -56,7 +56,7 @@ def build(service: Service, caller_of: Callable[[Any], Caller]) -> Server[Any]:
     async def list_tools(context: ServerRequestContext[Any], params: Any) -> types.ListToolsResult:
         del params
         found = tools_for(service, caller_of(context.request))
-        return types.ListToolsResult(tools=[_described(tool) for tool in found])
+        return types.ListToolsResult(tools=[_described(tool, service) for tool in found])
 
     async def call_tool(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
@@ -68,7 +68,8 @@ def build(service: Service, caller_of: Callable[[Any], Caller]) -> Server[Any]:
         except Problem as problem:
             return _failure(problem.detail, problem.more.get("hint"))
         except GraphRagError as error:
-            return _failure(problem_of(error).detail, error.hint)
+            said = problem_of(error)
+            return _failure(said.detail, said.more.get("hint"))
         except Exception:
             log.exception("the tool %s failed", params.name)
             return _failure("the server failed; its log tells more", None)
@@ -98,13 +99,13 @@ async def _run(call: Call, name: str, arguments: dict[str, Any]) -> Any:
         return await tool.work(call, asked)
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described(tool: Tool, service: Service) -> types.Tool:
     import mcp_types as types
 
     return types.Tool(
         name=tool.name,
         title=tool.title,
-        description=tool.about,
+        description=tool.about_in(service),
         input_schema=tool.arguments.model_json_schema(),
         output_schema=tool.result_schema,
         annotations=types.ToolAnnotations(

@@ -21,6 +21,7 @@ from graphrag_rdf.server.mcp.calls import Call, Caller, Outcome
 from graphrag_rdf.server.problems import Problem, TransferAborted
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.service import Service
+from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.reader import read_trace
@@ -29,6 +30,12 @@ from graphrag_rdf.trace.sources import source_fact
 ROWS = 1000
 """Rows, or statements, of an answer to SPARQL: a model has to read them."""
 _BYTES = 1 << 20
+
+_SPELLINGS: dict[Dialect, str] = {
+    "rdf12": "RDF 1.2: triple terms are <<( s p o )>>",
+    "rdf-star": "RDF-star: triple terms are << s p o >>",
+    "classic": "RDF 1.1: statements are reified by rdf:subject, rdf:predicate and rdf:object",
+}
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=2000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
@@ -77,7 +84,7 @@ class Tool:
     """A tool.
 
     Attributes:
-        about: what it does and when to use it, for a model.
+        about: what it does and when to use it, for a model; see `about_in`.
         arguments: what it takes.
         keys: of its result, with their JSON types; more may come.
         work: does it.
@@ -95,6 +102,14 @@ class Tool:
     role: Role = "read"
     writes: bool = False
     offered: Callable[[Service], bool] = lambda service: True  # noqa: ARG005
+
+    def about_in(self, service: Service) -> str:
+        """`about` with how the store spells triple terms, and where its facts are."""
+        renderer = service.engine.store.renderer
+        graph = renderer.facts_graph
+        return self.about.replace("{spelling}", _SPELLINGS[renderer.dialect]).replace(
+            "{facts}", "the default graph" if graph is None else f"GRAPH {graph}"
+        )
 
     @property
     def result_schema(self) -> dict[str, Any]:
@@ -218,9 +233,9 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "sparql",
         "Query the graph",
-        "Run a reading SPARQL query (RDF 1.2: triple terms are <<( s p o )>>). Facts and labels are in the "
-        "default graph; documents, chunks and evidence in GRAPH <urn:graph:source>; traces in GRAPH "
-        f"<urn:graph:retrieval>. At most {ROWS} rows: use LIMIT.",
+        "Run a reading SPARQL query ({spelling}). Facts and labels are in {facts}; documents, chunks and "
+        "evidence in GRAPH <urn:graph:source>; traces in GRAPH <urn:graph:retrieval>. "
+        f"At most {ROWS} rows: use LIMIT.",
         SparqlArguments,
         {"head?": "object", "results?": "object", "boolean?": "boolean", "turtle?": "string"},
         _sparql,

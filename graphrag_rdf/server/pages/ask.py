@@ -62,13 +62,16 @@ def lacks(connection: HTTPConnection, needed: Role) -> bool:
 def _page(
     request: Request, question: str = "", answer: dict[str, Any] | None = None, session: str | None = None
 ) -> Response:
+    service = service_of(request)
     page = render(
         "ask",
         "/ask",
         token=needs_token(request),
+        model=service.engine.settings.llm.model,
+        documents=service.counter.things()["documents"],
         question=question,
         answer=answer,
-        earlier=_earlier(service_of(request), session) if session else None,
+        earlier=_earlier(service, session) if session else None,
     )
     return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
 

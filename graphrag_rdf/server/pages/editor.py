@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from urllib.parse import urlencode
 
 import pyoxigraph as ox
 from starlette.requests import Request
@@ -113,6 +114,8 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
     """
     query, call, template = (fields.one(name) for name in ("query", "call", "template"))
     engine = service.engine
+    if template and template not in _readable(engine.store):
+        raise Problem(404, "there is no such template")
     if query is not None:
         return query.replace("\r\n", "\n"), bool(query.strip())
     if call is not None:
@@ -122,8 +125,6 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
             raise Problem(404, "the query of this call was not kept")
         return text, True
     if template:
-        if template not in _readable(engine.store):
-            raise Problem(404, "there is no such template")
         try:
             known = engine.store.templates[template]
             return engine.store.render(template, **known.samples()), False
@@ -159,7 +160,7 @@ def _job(request: Request, service: Service, text: str, results: Wanted | None, 
 async def _download(request: Request, service: Service, text: str, form: Download) -> Response:
     wanted = Wanted(form.format.media_type, form.format.content_type, form.format.rdf12)
     job = _job(request, service, text, *((None, wanted) if form.graph else (wanted, None)))
-    response = await protocol.run(request, service, job, service.min_commit(request), validated=False)
+    response = await protocol.run(request, service, job, service.min_commit(request), validated=None)
     response.headers["Content-Disposition"] = f'attachment; filename="{form.file}"'
     return response
 
@@ -178,7 +179,20 @@ async def _run(request: Request, service: Service, text: str) -> Table:
                     break
         finally:
             await parts.aclose()  # type: ignore[attr-defined]
-    return await asyncio.to_thread(_table, service, bytes(data), answer.content_type)
+    return await asyncio.to_thread(_shown, service, bytes(data), answer.content_type)
+
+
+def _shown(service: Service, data: bytes, content_type: str) -> Table:
+    """The table.
+
+    Raises:
+        Problem: 422 when the answer has terms that are nested more deeply than our own parser goes.
+    """
+    try:
+        return _table(service, data, content_type)
+    except (SyntaxError, RecursionError) as error:
+        error.with_traceback(None)  # its frames hold what is of this thread alone
+    raise Problem(422, "the answer has triple terms that are nested too deeply for a page: download it")
 
 
 def _table(service: Service, data: bytes, content_type: str) -> Table:
@@ -234,6 +248,7 @@ def _page(
         downloads={key: form for key, form in DOWNLOADS.items() if table and form.graph == table.graph},
         prefixes=PREFIXES,
         most=ROWS,
+        again=f"/sparql-editor?{urlencode({'query': text})}",
     )
     status = problem.status if problem else 200
     headers = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import text_of
@@ -16,27 +17,37 @@ from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.drawing import Edge, Node, draw
+from graphrag_rdf.trace.fact_rows import fact_of
+from graphrag_rdf.trace.items import Fact
 from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.model import Fact
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-_FACTS, _MENTIONS, _DRAWN = 500, 50, 12
-"""Facts, sentences, and neighbours in the drawing; a hub has more (ask SPARQL)."""
+_FACTS, _MENTIONS, _DRAWN = 200, 50, 12
+"""Facts and sentences on a page, and neighbours in the drawing."""
 
 
-def entity_page(service: Service, iri: NamedNode) -> str:
-    """An entity, together with those that are one with it."""
+def entity_page(service: Service, iri: NamedNode, *, facts_from: int = 0, mentions_from: int = 0) -> str:
+    """An entity, together with those that are one with it.
+
+    Args:
+        facts_from, mentions_from: facts and sentences to pass over.
+    """
     store, links = service.engine.store, links_of(service)
     found = store.select("server/members", entity=iri)
     members = [rows.node(row, "member") for row in found] or [iri]
     canonical = rows.node(found[0], "canonical") if found else iri
     names = store.select("server/entity-names", members=members)
-    facts = store.select("server/entity-facts", members=members, limit=_FACTS)
+    facts = store.select("server/entity-facts", members=members, limit=_FACTS, offset=facts_from)
+    (count,) = store.select("server/entity-fact-count", members=members)
+    many = {name: rows.whole(count, name) or 0 for name in ("out", "into")}
+    mentions = store.select(
+        "server/entity-mentions", members=members, limit=_MENTIONS + 1, offset=mentions_from
+    )
     labels = read_labels(store, [*members, *(row[name] for row in facts for name in "spo"), *_types(names)])
-    out = [_fact(row, labels) for row in facts if rows.truth(row, "out")]
-    into = [_fact(row, labels) for row in facts if not rows.truth(row, "out")]
+    out = [fact_of(row, labels) for row in facts if rows.truth(row, "out")]
+    into = [fact_of(row, labels) for row in facts if not rows.truth(row, "out")]
     label = label_of(canonical, labels)
     called = {text_of(row["value"]) for row in names if row["property"] != RDF.type}
     return render(
@@ -49,23 +60,33 @@ def entity_page(service: Service, iri: NamedNode) -> str:
         types=[(text_of(kind), label_of(kind, labels)) for kind in _types(names)],
         out=sorted(out, key=_by_relation),
         into=sorted(into, key=_by_relation),
-        cut=_FACTS if len(facts) == _FACTS else None,
-        mentions=store.select("server/entity-mentions", members=members, limit=_MENTIONS),
-        text=rows.must,
-        drawing=_drawing(label, canonical, members, out, into, links),
+        many=many,
+        first=facts_from + 1,
+        last=facts_from + len(facts),
+        mentions=mentions[:_MENTIONS],
+        text=rows.text,
+        drawing=None if facts_from else _drawing(label, canonical, members, out, into, links),
         href=links,
-        href_document=links.document,
+        turns=_turns(links.entity(iri.value), facts_from, mentions_from, sum(many.values()), len(mentions)),
     )
+
+
+def _turns(address: str, facts: int, mentions: int, all_facts: int, mentioned: int) -> dict[str, str | None]:
+    """The pages before and after, of facts and of mentions; the other of both stays where it is."""
+
+    def at(facts: int, mentions: int, anchor: str) -> str:
+        return f"{address}?{urlencode({'facts': facts, 'mentions': mentions})}#{anchor}"
+
+    return {
+        "facts_before": at(max(0, facts - _FACTS), mentions, "facts") if facts else None,
+        "facts_after": at(facts + _FACTS, mentions, "facts") if facts + _FACTS < all_facts else None,
+        "mentions_before": at(facts, max(0, mentions - _MENTIONS), "mentions") if mentions else None,
+        "mentions_after": at(facts, mentions + _MENTIONS, "mentions") if mentioned > _MENTIONS else None,
+    }
 
 
 def _types(names: Sequence[Row]) -> list[NamedNode]:
     return [rows.node(row, "value") for row in names if row["property"] == RDF.type]
-
-
-def _fact(row: Row, labels: dict[str, str]) -> Fact:
-    s, p, o = rows.node(row, "s"), rows.node(row, "p"), row["o"]
-    assert isinstance(o, NamedNode | Literal)  # noqa: S101 - facts have no other objects
-    return Fact(s, p, o, *(label_of(term, labels) for term in (s, p, o)))
 
 
 def _by_relation(fact: Fact) -> tuple[str, str, str]:

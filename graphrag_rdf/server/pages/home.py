@@ -19,7 +19,7 @@ async def home(request: Request) -> Response:
     """The page; as JSON, the counts."""
 
     def forms(service: Service) -> Forms:
-        store = service.store
+        store = service.engine.store
         counts = service.counter.things()
         return Forms(
             json=lambda: {"counts": counts},

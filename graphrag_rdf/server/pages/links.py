@@ -5,6 +5,8 @@ from __future__ import annotations
 from urllib.parse import quote, urlencode
 
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
+from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.page import anchor_of
 
 _SESSION = "urn:trustgraph:session:"
 _DOCUMENT = f"{PROVENANCE_BASE}doc/"
@@ -31,6 +33,15 @@ class Links:
     def document(self, iri: str) -> str:
         """The page of a document."""
         return f"/documents/{_local(iri, _DOCUMENT)}"
+
+    def chunk(self, document: str, chunk: str) -> str:
+        """A chunk on the page of its document."""
+        return f"{self.document(document)}?{urlencode({'chunk': chunk})}#{anchor_of(chunk)}"
+
+    def fact(self, fact: Fact) -> str:
+        """Where a fact is said."""
+        terms = dict(zip(("subject", "predicate", "object"), map(str, (fact.s, fact.p, fact.o)), strict=True))
+        return f"/facts?{urlencode(terms)}"
 
     def entity(self, iri: str) -> str:
         """The page of an entity."""

@@ -20,13 +20,19 @@ NAVIGATION = (
     ("/ontology", "Ontology"),
 )
 
+FURTHER = (
+    ("/facts", "Decisions about facts"),
+    ("/dataset", "What the store holds"),
+    ("/queries", "What it is asked"),
+)
+
 
 def render(template: str, here: str = "", /, **values: Any) -> str:
     """A page.
 
     Args:
         template: name of a file in `templates/`, without its ending.
-        here: the address in `NAVIGATION` that it stands under.
+        here: the address in `NAVIGATION` or `FURTHER` that it stands under.
     """
     return _environment().get_template(f"{template}.html.j2").render(here=here, **values)
 
@@ -45,5 +51,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
-    environment.globals["navigation"] = NAVIGATION
+    environment.globals.update(navigation=NAVIGATION, further=FURTHER)
     return environment

@@ -13,6 +13,9 @@ from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.labels import read_labels
 
+_SHOWN = 200_000
+"""Characters of a stored text that the page shows."""
+
 
 def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
     """What is said of a thing, what points to it, and where it is a relation."""
@@ -33,6 +36,7 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
         "thing",
         "",
         iri=iri.value,
+        stored=_stored(service, iri),
         label=label or prefixed(iri) or iri.value,
         better=better if better != resource(iri.value) else None,
         out=[(view(t.predicate), view(t.object)) for t in own],
@@ -48,3 +52,13 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
             if t.predicate == iri and iri not in (t.subject, t.object)
         ],
     )
+
+
+def _stored(service: Service, iri: NamedNode) -> str | None:
+    """The text that an IRI is the hash of - a query, a prompt, what a model said - where it is kept."""
+    data = service.engine.librarian.get(iri) if iri.value.startswith("urn:sha256:") else None
+    try:
+        text = None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError:  # an original that is no text
+        return None
+    return text if text is None or len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

@@ -5,11 +5,13 @@
   const live = document.getElementById("live");
   const steps = document.getElementById("steps");
   const answer = document.getElementById("live-answer");
+  const warnings = document.getElementById("live-warnings");
   const status = document.getElementById("status");
+  let run = null;
   const names = {
     session: "Started", question: "Question", grounding: "Grounding: what the question is about",
     exploration: "Exploration: what the graph knows of it", focus: "Focus: what an answer may rest on",
-    synthesis: "Synthesis: the answer and its citations",
+    synthesis: "Synthesis: the answer and its citations", error: "Error",
   };
   const ends = (triples, term) => triples.filter((t) => t.p.value.endsWith(term)).map((t) => t.o);
   const details = {
@@ -20,6 +22,7 @@
 
   function add(message) {
     if (message.message_type === "explain") {
+      if (message.kind === "session") run = message.explain_id.split(":").pop();
       const item = document.createElement("li");
       const detail = (details[message.kind] || (() => ""))(message.explain_triples);
       item.textContent = (names[message.kind] || message.kind) + (detail ? ` – ${detail}` : "");
@@ -35,17 +38,42 @@
     if (message.error) fail(message.error.message);
   }
 
+  // The answer with its citations as links to what they rest on.
+  function link(text, cited, address) {
+    answer.textContent = "";
+    for (const piece of text.split(/(\[\d{1,4}\])/)) {
+      if (!cited.has(piece)) {
+        answer.append(piece);
+        continue;
+      }
+      const lead = document.createElement("a");
+      lead.href = `${address}#cite-${piece.slice(1, -1)}`;
+      lead.textContent = piece;
+      answer.append(lead);
+    }
+  }
+
   function finish(found) {
-    status.textContent = "Done. ";
+    status.textContent = `Done in ${found.seconds.toFixed(2)} s. `;
+    for (const { type, detail } of found.warnings) {
+      const told = document.createElement("p");
+      const kind = document.createElement("b");
+      told.className = "warning";
+      kind.textContent = type;
+      told.append(kind, ` ${detail}`);
+      warnings.append(told);
+    }
     const stored = !found.warnings.some((w) => w.type === "trace_not_stored");
     if (stored) {
-      const link = document.createElement("a");
-      link.href = `/traces/${encodeURIComponent(found.question_iri.split(":").pop())}`;
-      link.textContent = "See what it rests on";
+      const address = `/traces/${encodeURIComponent(found.question_iri.split(":").pop())}`;
+      link(found.answer, new Set(found.citations.map((c) => c.marker)), address);
+      const lead = document.createElement("a");
+      lead.href = address;
+      lead.textContent = "See what it rests on";
       const next = document.createElement("a");
       next.href = `/ask?session=${encodeURIComponent(found.question_iri.split(":").pop())}`;
       next.textContent = "Ask a follow-up";
-      status.append(link, " · ", next);
+      status.append(lead, " · ", next);
       const list = document.createElement("ul");
       list.id = "live-suggestions";
       for (const suggestion of found.suggestions) {
@@ -61,7 +89,12 @@
   }
 
   function fail(text) {
-    status.textContent = `It failed: ${text}`;
+    status.textContent = `It failed: ${text} `;
+    if (!run) return;
+    const lead = document.createElement("a");
+    lead.href = `/traces/${encodeURIComponent(run)}`;
+    lead.textContent = "See how far it came";
+    status.append(lead);
   }
 
   async function read(response) {
@@ -91,8 +124,11 @@
     live.hidden = false;
     answer.hidden = true;
     answer.textContent = "";
+    answer.setAttribute("aria-busy", "true");  // read aloud when it is whole, not bit by bit
     document.getElementById("live-suggestions")?.remove();
     steps.textContent = "";
+    run = null;
+    warnings.textContent = "";
     status.textContent = "Asking …";
     button.disabled = true;
     try {
@@ -106,6 +142,7 @@
       fail(error.message);
     } finally {
       button.disabled = false;
+      answer.removeAttribute("aria-busy");
     }
   });
 })();

@@ -43,7 +43,7 @@
       return {
         group: "edges",
         data: { id: JSON.stringify([source, label, target]), source, target, label },
-        classes: group.classList.contains("strong") ? "strong" : "",
+        classes: ["strong", "gone"].filter((name) => group.classList.contains(name)).join(" "),
       };
     });
     return [...nodes, ...edges];
@@ -76,6 +76,13 @@
       {
         selector: "edge.strong",
         style: { width: 2, "line-color": colour("link"), "target-arrow-color": colour("link") },
+      },
+      {
+        selector: "edge.gone",  // it holds no more: told by more than its colour
+        style: {
+          "line-style": "dashed", label: (edge) => `✗ ${edge.data("label")}`,
+          "line-color": colour("warn"), "target-arrow-color": colour("warn"),
+        },
       },
       { selector: ".faint", style: { opacity: 0.25 } },
     ];

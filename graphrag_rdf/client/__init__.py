@@ -1,0 +1,174 @@
+"""Questions, documents and decisions to a server over HTTP; what comes back is as of a store of one's own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from graphrag_rdf.client.connection import Connection, ServerError
+from graphrag_rdf.client.formats import events, form_of, read_token
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+NUMBERS: Mapping[str, str] = {
+    "exploration.entity_limit": "entity_limit",
+    "exploration.triple_limit": "triple_limit",
+    "exploration.max_path_length": "max_path_length",
+    "exploration.edge_limit": "edge_limit",
+    "synthesis.max_sentences": "max_sentences",
+    "synthesis.suggestions": "suggestions",
+}
+"""Parameter of a step → what a question over HTTP calls it: all that a client may set."""
+
+
+_TERMS = ("subject", "predicate", "object")
+_PATIENCE = 1800.0
+"""Seconds to wait for questions that are asked again, of which nothing is heard meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a question over HTTP may say.
+
+    Attributes:
+        numbers: of `NUMBERS`, by the name that HTTP has for them.
+        session: the earlier session that this question goes on with.
+    """
+
+    question: str
+    pipeline: str = "graph_rag"
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    session: str | None = None
+    numbers: Mapping[str, int] | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The body of `POST /ask`."""
+        out: dict[str, Any] = {"question": self.question, "pipeline": self.pipeline, **(self.numbers or {})}
+        given = {"include": list(self.include), "exclude": list(self.exclude), "session": self.session}
+        return out | {name: value for name, value in given.items() if value}
+
+
+class Client(Connection):
+    """A server by its address; see `Connection`."""
+
+    def ask(self, question: Question) -> Generator[GraphRagResponse, None, None]:
+        """The messages of a run. Closing the iterator hangs up, which cancels the run.
+
+        Raises:
+            ServerError: when the server cannot be reached, is none of ours, refuses, or breaks off.
+        """
+        body = json.dumps(question.as_json(), ensure_ascii=False).encode("utf-8", "replace")
+        headers = {"Accept": "text/event-stream", "Content-Type": "application/json"}
+        connection, response = self._request("POST", "/ask", headers, body)
+        ended, seen = False, 0
+        try:
+            self._require(response, "text/event-stream")
+            for data in self._events(response):
+                message = self._message(data)
+                seen, ended = seen + 1, message.end_of_session
+                yield message
+            if not ended:
+                raise self._cut(seen)
+        finally:
+            connection.close()
+
+    def ingest(
+        self, documents: Sequence[tuple[str, bytes]], progress: Callable[[int, int, str], None]
+    ) -> dict[str, Any]:
+        """Send documents; the report of the run, as `ingest --format json`. Hanging up stops the run.
+
+        Args:
+            documents: (identity, content).
+            progress: hears of each finished chunk.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        kind, body = form_of(documents)
+        headers = {"Accept": "text/event-stream", "Content-Type": kind}
+        connection, response = self._request("POST", "/documents", headers, body)
+        try:
+            self._require(response, "text/event-stream")
+            for data in self._events(response):
+                found = self._object(data)
+                if "done" not in found:
+                    return found
+                progress(found["done"], found["total"], found["path"])
+            raise ServerError(
+                f"{self.url} broke off: the ingest may not be whole", hint="send the same again: it goes on"
+            )
+        finally:
+            connection.close()
+
+    # --- decisions about facts ---------------------------------------------------------------------
+
+    def decisions(self, *, every: bool = False) -> list[dict[str, Any]]:
+        """What was decided about facts, as `facts list --format json`; arguments are as of `Engine.facts`.
+
+        Raises:
+            UsageError: (these methods) when the server says that the request is wrong.
+            ServerError: (these methods) as `ask`.
+        """
+        found: list[dict[str, Any]] = self._json("GET", f"/facts?all={_truth(every)}")["items"]
+        return found
+
+    def decide(
+        self, fact: tuple[str, str, str], instead: Mapping[str, str | None] | None = None, **how: Any
+    ) -> dict[str, Any]:
+        """Remove a fact or correct it, as `facts remove|correct --format json`.
+
+        Args:
+            fact: three terms or labels.
+            instead: what holds in its place: subject, predicate, object.
+            how: by, reason, with_sentences, dry_run.
+        """
+        body = {**dict(zip(_TERMS, fact, strict=True)), "instead": instead, **how}
+        return self._json("POST", "/facts", body)
+
+    def undo(self, decisions: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
+        """Take decisions back, as `facts undo --format json`."""
+        named = [("decision", name) for name in decisions]
+        return self._json("DELETE", f"/facts?{urlencode([*named, ('dry_run', _truth(dry_run))])}")
+
+    def undo_about(self, fact: tuple[str, str, str], *, dry_run: bool = False) -> dict[str, Any]:
+        """Take back what was decided about a fact."""
+        named = zip(_TERMS, fact, strict=True)
+        return self._json("DELETE", f"/facts?{urlencode([*named, ('dry_run', _truth(dry_run))])}")
+
+    # --- traces ------------------------------------------------------------------------------------
+
+    def replay(self, trace: str) -> dict[str, Any]:
+        """Ask the question of a trace again, as `trace replay --format json`."""
+        return self._json("POST", f"/traces/{quote(trace, safe='')}/replay", {}, patience=_PATIENCE)
+
+    def ask_without(self, trace: str, **what: Any) -> dict[str, Any]:
+        """Ask the question of a trace as if something were not there, as `trace ask-without --format json`.
+
+        Args:
+            what: facts, documents, sources, with_sentences.
+        """
+        return self._json("POST", f"/traces/{quote(trace, safe='')}/ask-without", what, patience=_PATIENCE)
+
+    def trace_text(self, trace: str) -> str:
+        """A trace for people, as `trace show`.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        address = f"/traces/{quote(trace, safe='')}"
+        connection, response = self._request("GET", address, {"Accept": "text/plain"})
+        try:
+            self._require(response, "text/plain")
+            return self._all(response).decode("utf-8", "replace")
+        finally:
+            connection.close()
+
+
+def _truth(value: bool) -> str:
+    return "true" if value else "false"
+
+
+__all__ = ["NUMBERS", "Client", "Question", "ServerError", "events", "form_of", "read_token"]

@@ -1,0 +1,157 @@
+"""Records of JSON as rows: where they stand in the text, and what stands in each, at its characters.
+
+A record is an object; its columns are its keys, those of an object within it with the outer key before them
+(`{"born": {"place": …}}` is "born place"). A list of plain values is one cell; one of anything else is none.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from graphrag_rdf.documents.model import Span
+
+_DEEPEST = 8
+_DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
+_BLANK = re.compile(r"[ \t\r\n]*")
+
+
+class Member(NamedTuple):
+    """A plain value of a record.
+
+    Args:
+        name: its keys, from the outermost on.
+        value: as text; "" for null.
+        start, end: its characters, without the quotation marks of a string.
+        whole: the end of all that belongs to it.
+    """
+
+    name: str
+    value: str
+    start: int
+    end: int
+    whole: int
+
+
+def members(text: str, start: int = 0) -> list[Member]:
+    """The plain values of the object that begins at a place.
+
+    Raises:
+        ValueError: when there is none, or it is cut off.
+    """
+    found: list[Member] = []
+    _record(text, start, "", 0, found)
+    return found
+
+
+def items(text: str, start: int) -> list[tuple[str, int, int]]:
+    """The plain values of the list that begins at a place, and where the characters of each are.
+
+    Raises:
+        ValueError: when there is none, or it is cut off.
+    """
+    found: list[tuple[str, int, int]] = []
+    position = _after_blanks(text, start + 1)
+    while text[position : position + 1] not in ("]", ""):
+        value, end = _value(text, position)
+        quoted = text[position] == '"'
+        if plain := _plain(value):
+            found.append((plain, position + quoted, end - quoted))
+        position = _after_blanks(text, end)
+        if text[position : position + 1] == ",":
+            position = _after_blanks(text, position + 1)
+    return found
+
+
+def record_lists(text: str) -> list[list[Span]]:
+    """Lists of objects in a JSON document, each as the places of its objects; not those within such objects.
+
+    Raises:
+        ValueError: when it is no JSON.
+    """
+    found: list[list[Span]] = []
+    _lists(text, _after_blanks(text, 0), 0, found)
+    return found
+
+
+def _record(text: str, position: int, outer: str, depth: int, found: list[Member]) -> int:
+    """Note the plain values of an object; where it ends."""
+
+    def member(key: str, start: int) -> int:
+        name = f"{outer} {key}".strip()
+        if text[start] == "{" and depth < _DEEPEST:
+            return _record(text, start, name, depth + 1, found)
+        value, end = _value(text, start)
+        quoted = text[start] == '"'
+        if (plain := _plain(value)) is not None:
+            found.append(Member(name, plain, start + quoted, end - quoted, end))
+        return end
+
+    return _object(text, position, member)
+
+
+def _plain(value: Any) -> str | None:
+    """A plain value, or a list of them, as text; None for anything else."""
+    if isinstance(value, list):
+        items = [None if isinstance(item, list) else _plain(item) for item in value]
+        return "; ".join(item for item in items if item) if None not in items else None
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else value if isinstance(value, str) else None
+
+
+def _lists(text: str, position: int, depth: int, found: list[list[Span]]) -> int:
+    """Note the lists of objects in the value that begins at a place; where it ends."""
+    if text[position : position + 1] == "{" and depth < _DEEPEST:
+        return _object(text, position, lambda _, start: _lists(text, start, depth + 1, found))
+    inside = _after_blanks(text, position + 1)
+    if text[position : position + 1] != "[" or text[inside : inside + 1] != "{":
+        return _value(text, position)[1]
+    spans: list[Span] = []
+    while text[inside : inside + 1] == "{":
+        end = _value(text, inside)[1]
+        spans.append((inside, end))
+        inside = _after_blanks(text, end)
+        if text[inside : inside + 1] == ",":
+            inside = _after_blanks(text, inside + 1)
+    if text[inside : inside + 1] != "]":  # something else stands among them
+        return _value(text, position)[1]
+    found.append(spans)
+    return inside + 1
+
+
+def _object(text: str, position: int, member: Callable[[str, int], int]) -> int:
+    """Go through the members of an object; where it ends.
+
+    Args:
+        member: takes a key, and where its value begins; where that ends.
+    """
+    if text[position : position + 1] != "{":
+        raise ValueError("no object")
+    position = _after_blanks(text, position + 1)
+    while text[position : position + 1] == '"':
+        key, position = _value(text, position)
+        position = _after_blanks(text, position)
+        start = _after_blanks(text, position + 1)
+        if text[position : position + 1] != ":" or start == len(text):
+            raise ValueError("no value")
+        position = _after_blanks(text, member(key, start))
+        if text[position : position + 1] == ",":
+            position = _after_blanks(text, position + 1)
+    if text[position : position + 1] != "}":
+        raise ValueError("the object is cut off")
+    return position + 1
+
+
+def _value(text: str, position: int) -> tuple[Any, int]:
+    try:
+        return _DECODER.raw_decode(text, position)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANK.match(text, position)
+    return match.end() if match else position

@@ -1,0 +1,236 @@
+"""What the extraction prompt is told of the documents: `extract.yaml`, beside the template `extract.j2`.
+
+`tune prompts` writes it, and people may. The template reads it as `tuned`; its texts are values there, so
+that nothing in them is taken for a template. Worked examples are held to what is asked of a model: one whose
+quote is not in its passage would teach to make quotes up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+
+from graphrag_rdf.errors import ConfigError, LlmError
+from graphrag_rdf.extract.normalise import match_key
+from graphrag_rdf.extract.reading import Found
+from graphrag_rdf.llm.fencing import fenced
+from graphrag_rdf.llm.model import encodable
+
+FILE = "extract.yaml"
+"""Its name, beside the template."""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]")
+_IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
+
+
+def _one_line(value: object) -> object:
+    return " ".join(_CONTROL.sub(" ", encodable(value)).split()) if isinstance(value, str) else value
+
+
+def _whole(value: str) -> str:
+    if _CONTROL.search(value) or encodable(value) != value:
+        raise ValueError("it holds control characters")
+    return value
+
+
+Line = Annotated[str, BeforeValidator(_one_line)]
+"""Text on one line."""
+Name = Annotated[Line, StringConstraints(min_length=1, max_length=60)]
+Meaning = Annotated[Line, StringConstraints(max_length=200)]
+Sentence = Annotated[Line, StringConstraints(min_length=1, max_length=400)]
+Verbatim = Annotated[str, AfterValidator(_whole), StringConstraints(min_length=1, max_length=4000)]
+Iri = Annotated[str, StringConstraints(pattern=_IRI)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Kind(_Part):
+    """A type of entities, or a relation, with what it means."""
+
+    name: Name
+    meaning: Meaning = ""
+
+
+class ExampleEntity(_Part):
+    """An entity of an example, as a model is asked for it."""
+
+    name: Line
+    type: Line | None = None
+    definition: Line | None = None
+    aliases: tuple[Line, ...] = ()
+
+
+class ExampleRelation(_Part):
+    """A relation of an example, as a model is asked for it."""
+
+    subject: Line
+    predicate: Line
+    object: Line
+    object_is_entity: bool = True
+    datatype: Literal["string", "date", "year", "integer", "decimal", "boolean"] | None = None
+    evidence: Verbatim
+    confidence: float = Field(default=1.0, ge=0, le=1)
+
+
+class WorkedExample(_Part):
+    """A passage with what should be found in it.
+
+    Attributes:
+        source: the chunk that it was taken from.
+    """
+
+    text: Verbatim
+    source: Iri | None = None
+    entities: tuple[ExampleEntity, ...] = Field(min_length=1)
+    relations: tuple[ExampleRelation, ...] = Field(min_length=1)
+
+    def answer(self) -> str:
+        """The JSON that a model should answer, an item a line."""
+        entities, relations = (
+            ",\n ".join(json.dumps(item.model_dump(), ensure_ascii=False) for item in items)
+            for items in (self.entities, self.relations)
+        )
+        return f'{{"entities": [\n {entities}],\n"relations": [\n {relations}]}}'
+
+    @model_validator(mode="after")
+    def _holds(self) -> WorkedExample:
+        if faults := list(self._faults()):
+            raise ValueError("; ".join(faults))
+        return self
+
+    def _faults(self) -> Iterator[str]:
+        """What is wrong with it, by the validator that reads models' answers."""
+        found = Found()
+        try:
+            found.read(self.answer())
+        except LlmError as error:
+            yield error.message
+            return
+        for rejected in found.rejected:
+            yield f"{rejected.reason}: {rejected.item}"
+        if found.size != len(self.entities) + len(self.relations) and not found.rejected:
+            yield "an entity or a relation is in it twice"
+        for relation in self.relations:
+            if relation.evidence not in self.text:
+                yield f"the passage does not say {relation.evidence!r}"
+            ends = [relation.subject, *([relation.object] if relation.object_is_entity else [])]
+            for name in ends:
+                if match_key(name) not in found.entities:
+                    yield f"{name!r} is none of its entities"
+
+
+class PromptData(_Part):
+    """The data of the extraction prompt.
+
+    Attributes:
+        domain: what the documents are about.
+        persona: who the model is to be.
+        language: that predicates, types and definitions are written in; None for the passage's own.
+        entity_types, relation_types: preferred ones; others are taken too.
+        examples: they stand in place of the built-in one.
+        tuned_by: the activity that made it, as recorded in a store.
+    """
+
+    domain: Sentence | None = None
+    persona: Sentence | None = None
+    language: Name | None = None
+    entity_types: tuple[Kind, ...] = ()
+    relation_types: tuple[Kind, ...] = ()
+    examples: tuple[WorkedExample, ...] = ()
+    tuned_by: Iri | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the prompt is the same as without it."""
+        return self.model_copy(update={"tuned_by": None}) == NO_DATA
+
+    def values(self) -> dict[str, Any]:
+        """What the template sees as `tuned`; tags that could end the passage lose their first bracket."""
+        return {
+            **{name: _fenced(getattr(self, name)) for name in ("domain", "persona", "language")},
+            **{
+                name: [
+                    {"name": fenced(kind.name), "meaning": fenced(kind.meaning)}
+                    for kind in getattr(self, name)
+                ]
+                for name in ("entity_types", "relation_types")
+            },
+            "examples": [
+                {"text": fenced(example.text), "answer": fenced(example.answer())}
+                for example in self.examples
+            ],
+        }
+
+    def canonical(self) -> str:
+        """All that the prompt depends on, as one text: equal texts are equal prompts."""
+        return json.dumps(self.values(), sort_keys=True, ensure_ascii=False)
+
+
+NO_DATA = PromptData()
+
+
+def _fenced(text: str | None) -> str | None:
+    return None if text is None else fenced(text)
+
+
+# --- the file --------------------------------------------------------------------------------------
+
+_HEADER = """\
+# What the extraction prompt (extract.j2) is told of the documents. Written by `graphrag-rdf tune prompts`,
+# for you to edit; a change makes the next ingest extract anew. A quote (evidence) must stand in its passage.
+"""
+
+
+def as_yaml(data: PromptData) -> str:
+    """The file's text."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Passages of several lines as they are."""
+
+    def text(dumper: Any, value: str) -> Any:
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)
+
+    Dumper.add_representer(str, text)
+    whole = data.model_dump(mode="json")
+    return _HEADER + yaml.dump(whole, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=100)
+
+
+def read_prompt_data(path: Path) -> PromptData:
+    """Read the file.
+
+    Raises:
+        ConfigError: it cannot be read, or says what cannot be.
+    """
+    import yaml
+
+    try:
+        found = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+    try:
+        return PromptData.model_validate({} if found is None else found)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}"
+            for fault in error.errors()[:3]
+        )
+        raise ConfigError(f"{path}: {faults}", hint="correct it, or take the file away") from error

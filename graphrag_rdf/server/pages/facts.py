@@ -1,0 +1,82 @@
+"""The pages of a fact - where it is said, and whether it holds - and of what people decided about facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from starlette.requests import HTTPConnection
+
+from graphrag_rdf.rdf.fact_decisions import FactDecision
+from graphrag_rdf.server.pages.ask import lacks
+from graphrag_rdf.server.pages.lists import links_of
+from graphrag_rdf.server.pages.rendering import render
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.labels import label_of, read_labels
+from graphrag_rdf.trace.named_facts import Edge
+from graphrag_rdf.trace.sources import FactSource
+
+_ANSWERS = 50
+"""Answers that a fact's page names."""
+
+
+def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every: bool) -> str:
+    """Decisions about facts, the newest first.
+
+    Args:
+        every: whether those that were taken back are among them.
+    """
+    said = [fact for one in decisions for fact in (one.fact, one.instead) if fact]
+    labels = read_labels(service.engine.store, [term for fact in said for term in fact])
+
+    def shown(decision: FactDecision) -> dict[str, object]:
+        return {
+            "decision": decision,
+            "fact": Fact(*decision.fact, *(label_of(term, labels) for term in decision.fact)),
+            "instead": decision.instead
+            and Fact(*decision.instead, *(label_of(term, labels) for term in decision.instead)),
+        }
+
+    return render(
+        "facts", "/facts", decisions=[*map(shown, reversed(decisions))], every=every, links=links_of(service)
+    )
+
+
+def fact_page(
+    service: Service, connection: HTTPConnection, edges: Sequence[Edge], sources: Sequence[FactSource]
+) -> str:
+    """A fact - or all that are called so - with the places that say it; there may be none."""
+    labels = read_labels(service.engine.store, [term for edge in edges for term in edge])
+    found: dict[Fact, list[FactSource]] = {}
+    for edge in edges:
+        found[Fact(*edge, *(label_of(term, labels) for term in edge))] = []
+    for source in sources:
+        found.setdefault(source.fact, []).append(source)
+    answers = {fact: _answers(service, fact) for fact in found}
+    return render(
+        "fact",
+        "/facts",
+        facts=found,
+        answers=answers,
+        most=_ANSWERS,
+        links=links_of(service),
+        deciding=not service.read_only and len(found) == 1,
+        token=lacks(connection, "write"),
+    )
+
+
+def _answers(service: Service, fact: Fact) -> list[dict[str, object]]:
+    """The newest answers for which a fact was selected."""
+    found = service.engine.store.select(
+        "server/answers-of-fact", s=fact.s, p=fact.p, o=fact.o, limit=_ANSWERS
+    )
+    return [
+        {
+            "session": rows.must(row, "session"),
+            "time": rows.moment(row, "time"),
+            "question": rows.text(row, "question"),
+            "marker": rows.whole(row, "marker"),
+        }
+        for row in found
+    ]

@@ -1,0 +1,76 @@
+"""Look-ups answered here and now: what the server itself and its outposts do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import unquote_plus
+
+import pyoxigraph as ox
+
+from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted, evaluate_whole
+from graphrag_rdf.server.formats import RESULTS
+from graphrag_rdf.server.lookup import MOST, Lookup
+
+PATHS = frozenset({"/sparql", "/query"})
+_TYPES = frozenset({b"application/sparql-query", b"application/sparql-query; charset=utf-8"})
+_LONGEST = 4096
+"""Bytes of a query that may be a look-up."""
+
+_FEW, _MOST_BYTES = 50, 1 << 22
+"""Rows that may be written in one call, and bytes of any other answer: long texts are for readers."""
+
+_JSON = RESULTS[0].media_type
+
+
+def text_of(method: str, query: bytes, headers: Mapping[bytes, bytes], body: bytes) -> str | None:
+    """The SPARQL of a request that has nothing else; None of any other.
+
+    Args:
+        query: what stands after the question mark of its address.
+    """
+    try:
+        if method == "POST" and not query and headers.get(b"content-type") in _TYPES:
+            return body.decode("utf-8") if 0 < len(body) <= _LONGEST else None
+        if method != "GET" or body or not query.startswith(b"query=") or b"&" in query:
+            return None
+        return unquote_plus(query[6:].decode("ascii"), errors="strict") if len(query) <= _LONGEST else None
+    except UnicodeDecodeError:
+        return None
+
+
+def answer(store: ox.Store, job: Job, lookup: Lookup) -> tuple[str, bytes] | None:
+    """(content type, body) of the answer to a look-up; None when it turns out long, or over the job's limits.
+
+    Raises:
+        QueryFailed: see `evaluate`.
+    """
+    if not lookup.is_small(store):
+        return None
+    wanted, limit = job.results, lookup.limit
+    if limit is None:
+        job = replace(job, text=f"{job.text}\nLIMIT {MOST + 1}", max_rows=min(MOST, job.max_rows))
+    elif limit <= min(_FEW, job.max_rows) and wanted is not None and job.base is None and _is_plain(wanted):
+        data = _json(store, job.text)
+        return (wanted.content_type, data) if len(data) <= job.max_bytes else None
+    try:
+        return evaluate_whole(store, replace(job, max_bytes=min(job.max_bytes, _MOST_BYTES)))
+    except QueryFailed as failure:
+        if failure.status == 503:
+            return None
+        raise
+
+
+def _is_plain(wanted: Wanted) -> bool:
+    """Whether an answer needs not be looked through."""
+    return wanted.media_type == _JSON and wanted.triple_terms
+
+
+def _json(store: ox.Store, text: str) -> bytes:
+    """The same in one call: no row needs to be counted or looked through."""
+    try:
+        found = store.query(text)
+    except (SyntaxError, ValueError) as error:
+        raise QueryFailed(400, str(error)) from error.with_traceback(None)
+    assert isinstance(found, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101 - the shape says so
+    return found.serialize(format=ox.QueryResultsFormat.JSON) or b""

@@ -1,0 +1,108 @@
+"""Answers of an endpoint, whole: what is missing in one is asked for again, or told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from pyoxigraph import Triple
+
+from graphrag_rdf.errors import EndpointError, MalformedError
+from graphrag_rdf.sparql.dialect import Dialect
+from graphrag_rdf.store.answers import read_graph, read_results
+from graphrag_rdf.store.base import Answer
+from graphrag_rdf.store.digits import TURTLE, Digits, holds_doubles, with_digits
+from graphrag_rdf.store.endpoint import GRAPH, Endpoint
+
+log = logging.getLogger(__name__)
+
+_READS = 3
+"""How often a query is asked whose results are read in two formats, until both say the same."""
+
+
+class Reader:
+    """Reads from an endpoint.
+
+    Args:
+        endpoint: where it is.
+        dialect: the spelling of triple terms.
+        digits: whether it prints all digits of a double (see `digits`).
+        rows: a query that has at least so many rows, if the store has.
+    """
+
+    def __init__(
+        self, endpoint: Endpoint, dialect: Dialect, *, digits: bool, rows: Callable[[int], str]
+    ) -> None:
+        self._endpoint = endpoint
+        self._dialect = dialect
+        self._digits = digits
+        self._rows = rows
+        self._rows_given = 0
+
+    def results(self, sparql: str) -> Answer:
+        """The answer to a SELECT or ASK.
+
+        Raises:
+            UsageError: when the endpoint finds it malformed.
+            EndpointError: when there is no answer, or not all of it.
+        """
+        for _ in range(_READS):
+            answer = read_results(self._endpoint.query(sparql))
+            if answer.rows is None:
+                return answer
+            self._rows_given = max(self._rows_given, len(answer.rows))
+            if self._digits or not holds_doubles(answer.rows):
+                return answer
+            try:
+                rows = with_digits(answer.rows, self._endpoint.query(sparql, TURTLE))
+            except (MalformedError, EndpointError) as error:
+                _tell(error)
+                return answer
+            if rows is not None:
+                return replace(answer, rows=rows)
+        url = self._endpoint.addresses.query
+        raise EndpointError(
+            f"{url} gives other results each time",
+            "conflict",
+            hint="wait until other programs have written what they write",
+            address=url,
+        )
+
+    def triples(self, sparql: str) -> Iterator[Triple]:
+        """The triples of a CONSTRUCT or DESCRIBE as they are read; see that they are all there.
+
+        Raises:
+            UsageError: when the endpoint finds it malformed.
+            EndpointError: when there is no answer, or one that is seen to be cut off.
+        """
+        found = read_graph(self._endpoint.query(sparql, GRAPH), self._dialect)
+        if self._digits:
+            return found
+        try:
+            digits = Digits(self._endpoint.query(sparql, TURTLE))
+        except (MalformedError, EndpointError) as error:
+            _tell(error)
+            return found
+        return map(digits.of, found)
+
+    def graph(self, sparql: str) -> list[Triple]:
+        """All triples of a CONSTRUCT or DESCRIBE.
+
+        Virtuoso tells where it cuts rows off, but not where it cuts a graph off. So it must have given as
+        many rows, or be seen to.
+
+        Raises:
+            UsageError, EndpointError: as `triples`, and when it does not.
+        """
+        found = list(self.triples(sparql))
+        if len(found) > self._rows_given:
+            self.results(self._rows(len(found) + 1))
+        return found
+
+
+def _tell(error: MalformedError | EndpointError) -> None:
+    """Say that an answer keeps the digits that it has: Virtuoso 7 fails to give some answers in Turtle."""
+    if isinstance(error, EndpointError) and error.kind != "refused":
+        raise error
+    log.warning("numbers have six digits in the answer to a query (%s)", error.message[:200])

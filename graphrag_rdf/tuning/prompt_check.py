@@ -1,0 +1,166 @@
+"""The prompt in force and a tuned one on held-out passages: what each finds, and how much of that is there.
+
+A fact is verified when its quote is found in the passage, as the ingest looks for it. Whether it is *right*
+is not measured: nobody wrote down what should be found.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.errors import LlmError
+from graphrag_rdf.evaluation.metrics import compared
+from graphrag_rdf.extract.evidence import locate
+from graphrag_rdf.extract.model import Extraction
+from graphrag_rdf.extract.normalise import fold, match_key
+from graphrag_rdf.ingest.fit import Sieve
+from graphrag_rdf.tuning.sample import Passage
+
+if TYPE_CHECKING:
+    from graphrag_rdf.extract.llm import LlmExtractor
+    from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.tuning.asking import Asking
+
+BEFORE, AFTER = "before", "after"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a prompt gave for a passage.
+
+    Attributes:
+        facts: statements; verified: those whose quote stands in the passage.
+        left_out: what the answer held and could not be taken.
+        in_tokens: of the prompt, as the server told; None if it did not.
+        types, predicates: how often each was used.
+    """
+
+    facts: int
+    verified: int
+    entities: int
+    left_out: int
+    in_tokens: int | None
+    types: Mapping[str, int]
+    predicates: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """The comparison.
+
+    Attributes:
+        readings: of passages that both prompts gave an answer for, (before, after).
+        failures: where one gave none: chunk, prompt, reason.
+    """
+
+    readings: Sequence[tuple[Reading, Reading]] = ()
+    failures: Sequence[Mapping[str, str]] = field(default_factory=list)
+
+    def total(self, name: str) -> tuple[int, int]:
+        """The sums of a number, before and after."""
+        before, after = (sum(getattr(pair[side], name) for pair in self.readings) for side in (0, 1))
+        return before, after
+
+    @property
+    def worse(self) -> bool:
+        """Whether fewer facts are verified than before, or nothing could be compared though it should be."""
+        before, after = self.total("verified")
+        return after < before or (not self.readings and bool(self.failures))
+
+    def as_json(self) -> dict[str, Any]:
+        """The key `check` of `tune prompts --format json`."""
+        facts, verified = self.total("facts"), self.total("verified")
+        measures = {
+            name: compared(*([float(getattr(pair[side], name)) for pair in self.readings] for side in (0, 1)))
+            for name in ("facts", "verified", "entities", "left_out")
+        }
+        told = [pair for pair in self.readings if pair[0].in_tokens and pair[1].in_tokens]
+        if told:
+            measures["in_tokens"] = compared(
+                *([float(pair[side].in_tokens or 0) for pair in told] for side in (0, 1))
+            )
+        return {
+            "passages": len(self.readings),
+            "measures": measures,
+            "verified_share": {
+                side: round(verified[n] / facts[n], 4) if facts[n] else None
+                for n, side in enumerate((BEFORE, AFTER))
+            },
+            "types": self._used("types"),
+            "predicates": self._used("predicates"),
+            "failures": list(self.failures),
+            "worse": self.worse,
+        }
+
+    def _used(self, name: str) -> dict[str, dict[str, int]]:
+        out = {}
+        for place, side in enumerate((BEFORE, AFTER)):
+            counts: Counter[str] = Counter()
+            for pair in self.readings:
+                counts.update(getattr(pair[place], name))
+            out[side] = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        return out
+
+
+def check(
+    before: LlmExtractor,
+    after: LlmExtractor,
+    passages: Sequence[Passage],
+    sieve: Sieve,
+    gateway: LlmGateway,
+    asking: Asking,
+) -> Check:
+    """Have both prompts read the passages.
+
+    Raises:
+        LlmError: when the model cannot be used at all, or the budget is spent.
+        KeyboardInterrupt: when it should end.
+    """
+
+    def ask(task: tuple[Passage, LlmExtractor]) -> Reading:
+        passage, extractor = task
+        found, answers = extractor.extract(
+            passage.text, language=passage.language, title=passage.title, gateway=gateway
+        )
+        tokens = [answer.in_tokens for answer in answers]
+        known = [number for number in tokens if number is not None]
+        return reading(found, passage.text, sieve, sum(known) if len(known) == len(tokens) else None)
+
+    tasks = [(passage, extractor) for passage in passages for extractor in (before, after)]
+    outcomes = [outcome for _, outcome in asking.many("check", ask, tasks)]
+    readings: list[tuple[Reading, Reading]] = []
+    failures = []
+    for passage, old, new in zip(passages, outcomes[::2], outcomes[1::2], strict=True):
+        for side, outcome in ((BEFORE, old), (AFTER, new)):
+            if isinstance(outcome, LlmError):
+                failures.append({"chunk": passage.chunk.value, "prompt": side, "reason": outcome.message})
+        if not isinstance(old, LlmError) and not isinstance(new, LlmError):
+            readings.append((old, new))
+    return Check(readings, failures)
+
+
+def reading(found: Extraction, text: str, sieve: Sieve, in_tokens: int | None) -> Reading:
+    """Count what an extraction gave, after what the ingest would leave out."""
+    fit = sieve.fit(found)
+    facts: dict[tuple[str, str, str], bool] = {}
+    predicates: Counter[str] = Counter()
+    for relation in fit.relations:
+        target = match_key(relation.object) if relation.object_is_entity else relation.object
+        fact = (match_key(relation.subject), relation.predicate, target)
+        if fact not in facts:
+            predicates[relation.predicate] += 1
+        verified = bool(relation.quote) and locate(relation.quote or "", text) is not None
+        facts[fact] = facts.get(fact, False) or verified
+    types = Counter(fold(entity.type) for entity in fit.entities if entity.type)
+    return Reading(
+        facts=len(facts),
+        verified=sum(facts.values()),
+        entities=len(fit.entities),
+        left_out=len(fit.rejected),
+        in_tokens=in_tokens,
+        types=types,
+        predicates=predicates,
+    )

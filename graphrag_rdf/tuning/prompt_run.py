@@ -1,0 +1,253 @@
+"""A run of `tune prompts`: sample, ask, compare; and what it would take."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.extract.prompt_data import PromptData
+from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
+from graphrag_rdf.ingest.estimate import OUT_PER_TEXT_TOKEN
+from graphrag_rdf.ingest.fit import sieve_of
+from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
+from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.tuning.asking import Asking
+from graphrag_rdf.tuning.prompt_check import Check, check
+from graphrag_rdf.tuning.prompts import (
+    Tuner,
+    Wishes,
+    example_tries,
+    profile_prompt,
+    prompt_text,
+    prompt_tokens,
+    types_prompt,
+)
+from graphrag_rdf.tuning.sample import Passage, Sample, Selection, draw, excerpts
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.extract.llm import LlmExtractor
+    from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.store.base import Store
+
+_PROFILE_OUT, _TYPES_OUT = 120, 900
+"""Tokens of answers; rules of thumb, on the high side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for; the arguments are those of `sample.draw` and `prompts.Wishes`."""
+
+    wishes: Wishes = field(default_factory=Wishes)
+    selection: Selection = "random"
+    limit: int = 15
+    held_out: int = 5
+    seed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it, flat."""
+        own = {name: getattr(self, name) for name in ("selection", "limit", "held_out", "seed")}
+        return {**own, **asdict(self.wishes)}
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of it.
+
+    Attributes:
+        before, after: the extraction with the prompt in force and with the tuned one.
+        check: None when nothing was held out, or nothing differs.
+        rejected: why excerpts gave no example: reason → how many.
+    """
+
+    request: Request
+    model: str
+    sample: Sample
+    data: PromptData
+    before: LlmExtractor
+    after: LlmExtractor
+    started: datetime
+    ended: datetime
+    llm: LlmCounts
+    check: Check | None = None
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tuned prompt is another than the one in force."""
+        return self.before.prompt_hash != self.after.prompt_hash
+
+    def diff(self) -> str:
+        """What differs between the two prompts, as a unified diff."""
+        old, new = (prompt_text(one).splitlines() for one in (self.before, self.after))
+        return "\n".join(difflib.unified_diff(old, new, "prompt in force", "tuned prompt", lineterm=""))
+
+    def warn(self, kind: str, detail: str) -> None:
+        """Note what is not as it might be."""
+        self.warnings.append({"type": kind, "detail": detail})
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `tune prompts --format json`, without what became of it."""
+        return {
+            "model": self.model,
+            "sample": {
+                "selection": self.request.selection,
+                "seed": self.request.seed,
+                "passages": self.sample.all,
+                "seen": [passage.chunk.value for passage in self.sample.seen],
+                "held_out": [passage.chunk.value for passage in self.sample.held_out],
+            },
+            "data": self.data.model_dump(mode="json", exclude={"tuned_by"}),
+            "rejected_examples": dict(self.rejected),
+            "prompt": {
+                "changed": self.changed,
+                "hash": {"before": self.before.prompt_hash, "after": self.after.prompt_hash},
+                "tokens": {"before": prompt_tokens(self.before), "after": prompt_tokens(self.after)},
+            },
+            "check": self.check.as_json() if self.check is not None else None,
+            "warnings": self.warnings,
+            "llm": asdict(self.llm),
+            "seconds": round((self.ended - self.started).total_seconds(), 3),
+        }
+
+
+def choose(store: Store, request: Request) -> Sample:
+    """The passages to look at and to hold out.
+
+    Raises:
+        UsageError: when there are none.
+    """
+    drawn = draw(
+        store,
+        request.selection,
+        limit=request.limit,
+        held_out=request.held_out,
+        seed=request.seed,
+    )
+    if not drawn.seen:
+        raise UsageError(
+            "there are no passages to look at", hint="name documents, or ingest some: graphrag-rdf ingest"
+        )
+    return drawn
+
+
+def tune_prompts(
+    engine: Engine,
+    store: Store,
+    request: Request,
+    *,
+    model: str,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+) -> Outcome:
+    """Have a model tune the extraction prompt, and compare the result with the prompt in force.
+
+    Nothing is written but answers into the cache, so that a run that was stopped goes on where it stopped.
+
+    Args:
+        engine: whose settings, prompts and model.
+        store: with the passages; the engine's own, or one in memory.
+        progress: hears (calls done, calls in all at most, what was asked).
+        stop: asked between calls whether to end.
+
+    Raises:
+        UsageError: when there are no passages.
+        ConfigError: when the template does not read what would be tuned.
+        LlmError: when a call fails that everything else needs.
+        KeyboardInterrupt: when `stop` says so.
+    """
+    started, spent = now(), engine.budget.usage
+    settings = engine.settings
+    before = llm_extractor(settings, model, prompt_data(settings))
+    require_reading(settings, model)
+    sample = choose(store, request)
+    texts = excerpts(store, sample.seen)
+    asking = Asking(_calls(request, sample, texts), settings.extract.jobs, progress, stop)
+    made = Tuner(settings, engine.gateway, model, asking).make(sample.seen, texts, request.wishes)
+    after = llm_extractor(settings, model, made.data)
+    outcome = Outcome(
+        request, model, sample, made.data, before, after, started, started, LlmCounts(), None, made.rejected
+    )
+    if made.too_long is not None:
+        detail = f"the prompt has {made.too_long:,} tokens without examples, of {request.wishes.max_tokens:,}"
+        outcome.warn("prompt_too_long", detail)
+    if not made.data.examples and request.wishes.examples:
+        outcome.warn("no_examples", "no excerpt gave an example that holds: the built-in one stays")
+    if settings.extract.use == "rules":
+        outcome.warn("prompt_unused", "extract.use is rules: an ingest asks no model, and so no prompt")
+    if request.held_out and not sample.held_out:
+        detail = f"{sample.all} passages are too few to hold any out: the prompts were not compared"
+        outcome.warn("not_checked", detail)
+    if outcome.changed and sample.held_out:
+        outcome.check = check(before, after, sample.held_out, sieve_of(settings), engine.gateway, asking)
+    outcome.llm, outcome.ended = since(spent, engine.budget.usage), now()
+    return outcome
+
+
+def require_reading(settings: Settings, model: str) -> None:
+    """Raise ConfigError when the extraction prompt would not read what is tuned."""
+    llm_extractor(settings, model, PromptData(domain="any"))
+
+
+def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> dict[str, Any]:
+    """The keys of `tune prompts --dry-run --format json`: calls and tokens at most, as answers in the cache
+    cost nothing. Nothing is asked or written.
+
+    Raises:
+        UsageError: when there are no passages.
+        ConfigError: when the template does not read what would be tuned.
+    """
+    settings, wishes = engine.settings, request.wishes
+    before = llm_extractor(settings, model, prompt_data(settings))
+    require_reading(settings, model)
+    sample = choose(store, request)
+    texts = excerpts(store, sample.seen)
+    tries = texts[: example_tries(len(texts), wishes)]
+    prompts = [_tokens(types_prompt(settings, sample.seen, wishes, wishes.domain, wishes.persona))]
+    written = [_TYPES_OUT]
+    if _needs_profile(wishes):
+        prompts.append(_tokens(profile_prompt(settings, sample.seen, wishes)))
+        written.append(_PROFILE_OUT)
+    plain = prompt_tokens(before)
+    vocabulary = plain + _TYPES_OUT
+    tuned = min(
+        vocabulary + sum(_example_tokens(text) for text in texts[: wishes.examples]), wishes.max_tokens
+    )
+    for passages, lengths in ((tries, [vocabulary]), (sample.held_out, [plain, max(plain, tuned)])):
+        for passage in passages:
+            text = len(passage.text) // CHARS_PER_TOKEN
+            wrote = round(text * OUT_PER_TEXT_TOKEN)
+            for number in range(1 + settings.extract.gleaning_rounds):  # each with all that was said before
+                prompts += [text + length + number * wrote for length in lengths]
+                written += [wrote] * len(lengths)
+    calls, read, out = len(prompts), sum(prompts), sum(written)
+    return {
+        "dry_run": True,
+        "model": model,
+        "passages": {"all": sample.all, "seen": len(sample.seen), "held_out": len(sample.held_out)},
+        "llm": asdict(LlmCounts(calls, 0, read, out, engine.gateway.price(read, out))),
+    }
+
+
+def _calls(request: Request, sample: Sample, texts: list[Passage]) -> int:
+    asked = 1 + _needs_profile(request.wishes)
+    return asked + example_tries(len(texts), request.wishes) + 2 * len(sample.held_out)
+
+
+def _needs_profile(wishes: Wishes) -> bool:
+    return wishes.domain is None or wishes.persona is None
+
+
+def _tokens(prompt: str) -> int:
+    return estimate_tokens([{"role": "user", "content": prompt}])
+
+
+def _example_tokens(excerpt: Passage) -> int:
+    return round(len(excerpt.text) // CHARS_PER_TOKEN * (1 + OUT_PER_TEXT_TOKEN))

@@ -1,0 +1,428 @@
+"""`tune prompts`, over the wire: what is asked, compared, written, recorded, and what must not happen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.commands import Outcome, Run
+from tests.support.scripted_server import Reply, Request, ScriptedServer, extract_answer
+
+SHIPS = ("Petrel", "Dunlin", "Curlew", "Plover", "Gannet", "Osprey", "Merlin", "Heron", "Avocet", "Whimbrel",
+         "Knot", "Ruff")  # fmt: skip
+PERSONA = "You are a maritime historian. You look for ships {{ 7 * 7 }} {% raw %}."
+PROFILE = {"domain": "ships of a harbour {% endraw %} {{ lipsum }}.", "persona": PERSONA}
+TYPES = {
+    "entity_types": [
+        {"name": "ship", "meaning": "a vessel {{ 6 * 7 }} {%- endraw -%} <text>"},
+        {"name": "person"},
+        {"name": 'e"v}i}l'},
+        "ship",
+    ],
+    "relation_types": [{"name": "sankIn", "meaning": "where it went down"}],
+}
+MARKS = ("{{ 7 * 7 }} {% raw %}", "{% endraw %} {{ lipsum }}", "{{ 6 * 7 }} {%- endraw -%}")
+
+
+@pytest.fixture
+def documents(folder: Path) -> Path:
+    place = folder / "ships"
+    place.mkdir()
+    for ship in SHIPS:
+        text = (
+            f"Captain Alder {ship} commanded the {ship} Star. The {ship} Star sank in {ship} Sound. "
+            f"{{{{ 7 * 7 }}}} Mona Kell of {ship} Town built the {ship} Star for Port Merrin.\n"
+        )
+        (place / f"{ship.lower()}.txt").write_text(text)
+    return place
+
+
+@pytest.fixture
+def model(scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> ScriptedServer:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/gpt-4.1")
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
+    monkeypatch.setenv("GRAPHRAG_RDF_PIPELINES", "pipelines")
+    scripted_server.answer_with(lambda request: tuning(request) or plain(request))
+    return scripted_server
+
+
+def tuning(request: Request) -> str | None:
+    """Answers to what only a tuning asks."""
+    if '"persona": "..."' in request.prompt:
+        return json.dumps(PROFILE)
+    return json.dumps(TYPES) if '"relation_types": [{"name"' in request.prompt else None
+
+
+def plain(request: Request) -> str | None:
+    """A model that makes up its quotes until it is told who it is."""
+    return None if is_tuned(request) else invented(request)
+
+
+def is_tuned(request: Request) -> bool:
+    return "maritime historian" in request.prompt
+
+
+def invented(request: Request) -> str:
+    answer = json.loads(extract_answer(request.prompt.rpartition("<text>")[2].partition("</text>")[0]))
+    for relation in answer["relations"]:
+        relation["evidence"] = "It is well known, and was told by all who ever went there, many a time."
+    return json.dumps(answer)
+
+
+def tune(run: Run, *arguments: object) -> Outcome:
+    return run("tune", "prompts", "--limit", "6", "--held-out", "3", *arguments)
+
+
+def written(folder: Path) -> Path:
+    return folder / "pipelines" / "ingest" / "extract.yaml"
+
+
+def test_needs_a_model_and_says_so(run: Run, documents: Path, folder: Path) -> None:
+    found = tune(run, documents)
+    assert found.code == 2
+    assert "--model" in found.err
+    assert "extract.yaml" in found.err
+    assert not (folder / "graphrag-store").exists()
+    assert tune(run, "--model", "openai/x").code == 2  # no documents, and no store
+
+
+def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
+    """What cannot be written, or would overwrite, is refused; an estimate asks nothing and leaves nothing."""
+    dry = tune(run, documents, "--dry-run", "--format", "json")
+    assert dry.code == 0, dry.err
+    # two questions about the whole, at most six excerpts, and both prompts on three passages
+    assert dry.json["llm"]["calls"] == 2 + 6 + 2 * 3
+    assert dry.json["llm"]["cost_usd"] > 0
+    assert dry.json["passages"] == {"all": 12, "seen": 6, "held_out": 3}
+    assert "calls at most" in tune(run, documents, "--dry-run").out
+    assert not (folder / "graphrag-store").exists()
+    written(folder).parent.mkdir(parents=True)
+    written(folder).write_text("domain: mine\n")
+    refused = tune(run, documents, "--apply")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    assert tune(run, folder / "nothing", "--apply").code == 2
+    written(folder).write_text("domain: [mine]\n")
+    broken = tune(run, documents)
+    assert broken.code == 2
+    assert "extract.yaml: domain" in broken.err
+    assert model.requests == []
+
+
+def test_without_a_folder_of_pipelines(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GRAPHRAG_RDF_PIPELINES")
+    refused = tune(run, documents, "--apply")
+    assert refused.code == 2
+    assert "init --pipelines" in refused.err
+    assert model.requests == []
+    elsewhere = tune(run, documents, "--apply", "--output", folder / "mine")
+    assert elsewhere.code == 0, elsewhere.err
+    assert (folder / "mine" / "ingest" / "extract.yaml").is_file()
+    assert "once the setting pipelines names" in elsewhere.err
+
+
+def test_shown_compared_and_repeated_for_nothing(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    found = tune(run, documents, "--format", "json", "--diff")
+    assert found.code == 0, found.err
+    told = found.json
+    assert told["applied"] is False
+    assert not written(folder).exists()
+    data = told["data"]
+    assert data["domain"] == PROFILE["domain"].rstrip(".")
+    assert [kind["name"] for kind in data["entity_types"]] == ["ship", "person"]
+    assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
+    assert len(data["examples"]) == 3
+    for example in data["examples"]:
+        assert len(example["relations"]) >= 2
+        assert all(relation["evidence"] in example["text"] for relation in example["relations"])
+        assert {entity["name"] for entity in example["entities"]}.isdisjoint({"The", "Captain"})
+    sample = told["sample"]
+    assert len(sample["seen"]) == 6
+    assert len(sample["held_out"]) == 3
+    assert not set(sample["seen"]) & set(sample["held_out"])
+    assert {example["source"] for example in data["examples"]} <= set(sample["seen"])
+    check = told["check"]
+    assert check["passages"] == 3
+    assert check["worse"] is False
+    assert check["verified_share"] == {"before": 0.0, "after": 1.0}
+    assert check["measures"]["verified"]["gain"] > 0
+    assert check["measures"]["facts"]["gain"] == 0
+    assert check["measures"]["in_tokens"]["gain"] > 0
+    assert told["prompt"]["tokens"]["after"] > told["prompt"]["tokens"]["before"]
+    assert "+You are a maritime historian." in told["diff"]
+    assert told["llm"]["calls"] == len(model.requests) == 2 + 3 + 2 * 3
+    again = tune(run, documents, "--format", "json").json
+    assert again["llm"] == {**again["llm"], "calls": 0, "cached": 11}
+    assert again["data"] == data
+    other = tune(run, documents, "--format", "json", "--seed", "1").json
+    assert other["sample"]["seen"] != sample["seen"]
+    assert other["sample"]["selection"] == "random"
+
+
+def test_for_people(run: Run, documents: Path, model: ScriptedServer) -> None:
+    found = tune(run, documents, "--diff")
+    assert found.code == 0, found.err
+    for told in (
+        "6 looked at, 3 held out, of 12",
+        "ship, person",
+        "verified facts",
+        "0% in force, 100% tuned",
+    ):
+        assert told in found.out
+    assert "more facts are verified" in found.out
+    assert "+++ tuned prompt" in found.out
+    assert "--apply" in found.err
+
+
+def test_nothing_breaks_out_of_the_template(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    """Braces of documents and of the model are text in every prompt that is sent afterwards."""
+    assert tune(run, documents, "--apply").code == 0
+    kept = yaml.safe_load(written(folder).read_text())
+    assert kept["persona"] == PERSONA
+    model.requests.clear()
+    found = run("ingest", documents, "--format", "json")
+    assert found.code == 0, found.err
+    assert model.requests
+    for request in model.requests:
+        for mark in (*MARKS, "{{ 7 * 7 }} Mona Kell"):
+            assert mark in request.prompt
+        assert " 49 " not in request.prompt
+        assert request.prompt.count("<text>") == 1
+        assert "‹text>" in request.prompt
+
+
+def test_written_recorded_and_traced_back(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    applied = tune(run, documents, "--apply", "--format", "json")
+    assert applied.code == 0, applied.err
+    told = applied.json
+    assert told["applied"] is True
+    assert Path(told["path"]).resolve() == written(folder)
+    kept = yaml.safe_load(written(folder).read_text())
+    assert kept.pop("tuned_by") == told["tuning"]
+    assert kept == told["data"]
+    # the same again: nothing to do
+    same = tune(run, documents, "--apply", "--force", "--format", "json").json
+    assert same["prompt"]["changed"] is False
+    assert same["check"] is None
+    assert same["applied"] is False
+    # facts lead back to it
+    assert run("ingest", documents).code == 0
+    rows = query(run, "provenance/prompts", "entity=http://trustgraph.ai/e/petrel-star")
+    assert rows
+    assert {row["tuning"] for row in rows} == {told["tuning"]}
+    assert {row["hash"] for row in rows} == {told["prompt"]["hash"]["after"]}
+    (tuning,) = query(run, "tuning/tunings")
+    assert tuning["tuning"] == told["tuning"]
+    assert int(tuning["passages"]) == 6
+    assert int(tuning["verified_before"]) == 0
+    assert int(tuning["verified_after"]) > 0
+    assert run("check").code == 0, run("check").out
+    # one that was edited since is another prompt, and still leads back
+    changed = written(folder).read_text().replace("where it went down", "where it was lost")
+    written(folder).write_text(changed)
+    assert run("ingest", documents).code == 0
+    rows = query(run, "provenance/prompts", "entity=http://trustgraph.ai/e/petrel-star")
+    assert {row["tuning"] for row in rows} == {told["tuning"]}
+    assert {row["hash"] for row in rows} & {told["prompt"]["hash"]["after"]} == set()
+    assert run("check").code == 0
+
+
+def query(run: Run, name: str, *values: str) -> list[dict[str, str]]:
+    given = [part for value in values for part in ("-p", value)]
+    found = run("queries", "run", name, *given, "--format", "json")
+    assert found.code == 0, found.err
+    return [{key: term["value"] for key, term in row.items()} for row in found.json["results"]["bindings"]]
+
+
+def test_what_does_worse_is_not_applied(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    def spoilt(request: Request) -> str | None:
+        examples = "Example 1." in request.prompt  # so that examples themselves are fair
+        return tuning(request) or (invented(request) if examples else None)
+
+    model.answer_with(spoilt)
+    found = tune(run, documents, "--apply")
+    assert found.code == 0, found.err
+    assert "fewer facts are verified" in found.out
+    assert "stays as it is" in found.out
+    assert not written(folder).exists()
+    assert query(run, "tuning/tunings") == []
+    forced = tune(run, documents, "--apply", "--force", "--format", "json").json
+    assert forced["check"]["worse"] is True
+    assert forced["applied"] is True
+    assert written(folder).exists()
+
+
+def test_examples_that_do_not_hold(run: Run, documents: Path, model: ScriptedServer) -> None:
+    """Quotes that are made up give no example; the built-in one stays, and that is told."""
+    model.answer_with(lambda request: tuning(request) or invented(request))
+    found = tune(run, documents, "--format", "json", "--diff").json
+    assert found["data"]["examples"] == []
+    assert found["rejected_examples"] == {"too_few_facts_hold": 6}
+    assert [warning["type"] for warning in found["warnings"]] == ["no_examples"]
+    assert "-Example. From the passage: Mary Hale" not in found["diff"]
+
+
+def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedServer) -> None:
+    given = ("--domain", "lost ships", "--persona", "You are a diver.", "--language", "German")
+    found = tune(run, documents, *given, "--entity-types", "ship, wreck", "--diff", "--format", "json").json
+    assert not [request for request in model.requests if '"persona": "..."' in request.prompt]
+    (types,) = [request for request in model.requests if '"relation_types": [{"name"' in request.prompt]
+    assert "these are given: ship, wreck" in types.prompt
+    assert "You are a diver." in types.prompt
+    assert [kind["name"] for kind in found["data"]["entity_types"]] == ["ship", "wreck"]
+    assert "a vessel" in found["data"]["entity_types"][0]["meaning"]
+    assert "+- Write types, predicates and definitions in German" in found["diff"]
+    untyped = tune(run, documents, *given, "--no-discover-entity-types", "--format", "json").json
+    assert untyped["data"]["entity_types"] == []
+    for wrong in (("--domain", "x" * 401), ("--entity-types", "x" * 61), ("--persona", "\x07")):
+        refused = tune(run, documents, *wrong)
+        assert refused.code == 2
+        assert wrong[0] in refused.err
+
+
+def test_a_short_prompt_has_fewer_examples(run: Run, documents: Path, model: ScriptedServer) -> None:
+    whole = tune(run, documents, "--format", "json").json["prompt"]["tokens"]["after"]
+    most = whole - 50
+    found = tune(run, documents, "--max-tokens", most, "--format", "json").json
+    assert found["prompt"]["tokens"]["after"] <= most
+    assert len(found["data"]["examples"]) < 3
+    assert found["rejected_examples"]["prompt_too_long"] == 3 - len(found["data"]["examples"])
+    least = tune(run, documents, "--max-tokens", "500", "--format", "json").json
+    assert least["data"]["examples"] == []
+    assert "prompt_too_long" in [warning["type"] for warning in least["warnings"]]
+
+
+def test_of_a_store_by_every_selection(run: Run, documents: Path, model: ScriptedServer) -> None:
+    assert run("ingest", "--model", "none", documents).code == 0
+    found = {
+        name: tune(run, "--selection", name, "--format", "json").json["sample"]
+        for name in ("random", "top", "auto", "all")
+    }
+    assert len(found["all"]["seen"]) == 9
+    assert {len(sample["seen"]) for name, sample in found.items() if name != "all"} == {6}
+    assert len({tuple(sample["held_out"]) for sample in found.values()}) == 1
+    for sample in found.values():
+        assert not set(sample["seen"]) & set(sample["held_out"])
+
+
+def test_too_few_passages_to_compare(run: Run, documents: Path, model: ScriptedServer) -> None:
+    found = tune(run, documents / "petrel.txt", documents / "dunlin.txt", "--format", "json")
+    assert found.code == 0, found.err
+    assert found.json["check"] is None
+    assert "not_checked" in [warning["type"] for warning in found.json["warnings"]]
+
+
+def test_failures(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
+    """What everything else needs ends the run; a passage that fails is told; another run goes on."""
+    model.answer_with(lambda request: "I had rather not.")
+    useless = tune(run, documents)
+    assert useless.code == 1
+    assert "domain and persona" in useless.err
+    assert not written(folder).exists()
+    model.answer_with(
+        lambda request: (
+            tuning(request)
+            or (Reply(status=500, text="out of order") if "<text>" in request.prompt else None)
+        )
+    )
+    partly = tune(run, documents, "--apply", "--format", "json")
+    assert partly.code == 3, partly.err
+    assert partly.json["applied"] is False  # nothing could be compared
+    assert {failure["prompt"] for failure in partly.json["check"]["failures"]} == {"before", "after"}
+    model.answer_with(lambda request: tuning(request) or plain(request))
+    before = len(model.requests)
+    assert tune(run, documents, "--format", "json").json["check"]["failures"] == []
+    assert not [r for r in model.requests[before:] if '"persona": "..."' in r.prompt]  # it was kept
+    (documents / "broken.docx").write_bytes(b"no package")
+    unread = tune(run, documents, "--format", "json")
+    assert unread.code == 3
+    assert "broken.docx" in unread.json["failures"][0]["path"]
+
+
+def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer) -> None:
+    """Names alone, names with their meanings, fences, too much; a prompt that no ingest would use."""
+    profile = {"domain": "ships", "persona": f"You are a diver. {'You look about. ' * 60}"}
+    types = {
+        "entity_types": {"ship": "a vessel", "wreck": 3},
+        "relation_types": ["SANK_IN", {"name": ["x"]}, 7],
+    }
+
+    def answer(request: Request) -> str | None:
+        if '"persona": "..."' in request.prompt:
+            return f"Here you are:\n```json\n[{json.dumps(profile)}]\n```"
+        return json.dumps(types) if '"relation_types": [{"name"' in request.prompt else None
+
+    model.answer_with(answer)
+    options = ("--held-out", "0", "--format", "json", "--config", documents.parent / "rules.toml")
+    (documents.parent / "rules.toml").write_text('[extract]\nuse = "rules"\ngleaning_rounds = 1\n')
+    found = run("tune", "prompts", documents, *options)
+    assert found.code == 0, found.err
+    data = found.json["data"]
+    assert len(data["persona"]) <= 400
+    assert data["persona"].endswith("You look about.")
+    assert data["entity_types"] == [
+        {"name": "ship", "meaning": "a vessel"},
+        {"name": "wreck", "meaning": ""},
+    ]
+    assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
+    assert [warning["type"] for warning in found.json["warnings"]] == ["prompt_unused"]
+    dry = run("tune", "prompts", documents, *options, "--dry-run").json["llm"]["calls"]
+    assert dry == 2 + 2 * 6  # each excerpt is gleaned
+
+
+def test_the_budget_ends_it(
+    run: Run, documents: Path, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__BUDGET_TOKENS", "2000")
+    found = tune(run, documents)
+    assert found.code == 1
+    assert "budget" in found.err
+    assert "not asked again" in found.err
+
+
+def test_a_template_that_does_not_read_it(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    own = written(folder).with_name("extract.j2")
+    own.parent.mkdir(parents=True)
+    own.write_text("Read this: <text>{{ text }}</text>")
+    found = tune(run, documents)
+    assert found.code == 2
+    assert "does not read extract.yaml" in found.err
+    assert model.requests == []
+    assert run("ingest", documents).code == 0  # without data it is as good as any
+    written(folder).write_text("domain: ships\n")
+    assert run("ingest", documents).code == 2
+
+
+def test_forgetting_tells_of_examples(run: Run, documents: Path, model: ScriptedServer, folder: Path) -> None:
+    told = tune(run, documents, "--apply", "--format", "json").json
+    run("ingest", documents)
+    text = told["data"]["examples"][0]["text"]
+    (document,) = [path for path in documents.iterdir() if text in path.read_text()]
+    dry = run("forget", "--dry-run", document, "--format", "json").json
+    assert [warning["type"] for warning in dry["warnings"]] == ["prompt_holds_text"]
+    assert "example 1" in dry["warnings"][0]["detail"]
+    assert run("forget", document).code == 0
+    librarian = folder / "graphrag-store" / "librarian"
+    import zlib
+
+    kept = [zlib.decompress(path.read_bytes()) for path in librarian.glob("??/*")]
+    assert kept
+    assert not [data for data in kept if text.encode() in data]
+    assert run("check").code == 0

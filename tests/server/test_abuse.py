@@ -1,0 +1,339 @@
+"""Requests that are made to hurt: each was found by trying it on a running server."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import resource
+import socket
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from websockets.sync.client import connect
+
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.server.access import Access
+from graphrag_rdf.server.connection import HEAD_SECONDS, READ_SECONDS
+from graphrag_rdf.server.inspect import inspect_query
+from graphrag_rdf.server.lookup import lookup_of
+from graphrag_rdf.server.nesting import DEEPEST, LONGEST_CHAIN, check_nesting, check_rdf_nesting
+from graphrag_rdf.sparql.tokens import tokens
+from tests.support.endpoint import READ, Endpoint, eventually, wire_answers
+
+# --- depth: what is too deep for the stack would end the process ---------------------------------------
+
+DEPTH = 20_000
+
+
+def nested(opening: str, closing: str, depth: int = DEPTH) -> str:
+    """Brackets in brackets."""
+    return opening * depth + closing * depth
+
+
+def exists(depth: int) -> str:
+    """A pattern of patterns that are looked for."""
+    return nested("{ FILTER EXISTS ", "}", depth).replace("}", "{}}", 1)
+
+
+DEEP_UPDATES = {
+    "braces": f"INSERT {{}} WHERE {nested('{', '}')}",
+    "brackets": f"INSERT {{}} WHERE {{ BIND({nested('(', ')')} AS ?x) }}",
+    "triple terms": f"INSERT DATA {{ <urn:a> <urn:b> {nested('<<(<urn:a> <urn:b> ', ')>>')} }}",
+    "blank nodes": f"INSERT DATA {{ <urn:a> <urn:b> {nested('[<urn:p> ', ']')} }}",
+    "exists": f"INSERT {{}} WHERE {exists(DEPTH)}",
+    "not": f"INSERT {{}} WHERE {{ FILTER({'!' * DEPTH}true) }}",
+    "sums": f"INSERT {{}} WHERE {{ BIND({'1+' * DEPTH}1 AS ?x) }}",
+    "signed": f"INSERT {{}} WHERE {{ BIND(1{' +1' * DEPTH} AS ?x) }}",
+    "unions": f"INSERT {{}} WHERE {{ {{}}{' UNION {}' * DEPTH} }}",
+    "hidden by a string": f"INSERT {{}} WHERE {{ BIND('{'}' * DEPTH}' AS ?x) {nested('{', '}')} }}",
+}
+TERM, END = "<<( <urn:a> <urn:b> ", " )>> # .\n"
+DEEP_RDF = {
+    "text/turtle": f"<urn:a> <urn:b> {TERM * DEPTH}1{END * DEPTH} .",
+    "application/n-triples": f"<urn:a> <urn:b> {TERM * DEPTH}<urn:c>{' )>>' * DEPTH} .",
+    "application/ld+json": nested('{"@id":"urn:a","urn:p":', "}").replace(":}", ":1}"),
+    "application/rdf+xml": "<r:RDF xmlns:r='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns:e='urn:e:'>"
+    f"{nested('<e:a><e:b>', '</e:b></e:a>')}</r:RDF>",
+}
+
+
+@pytest.mark.parametrize("update", DEEP_UPDATES.values(), ids=DEEP_UPDATES)
+def test_an_update_that_is_too_deep_is_refused(update: str, client: httpx.Client) -> None:
+    refused = client.post("/update", content=update, headers={"Content-Type": "application/sparql-update"})
+    assert refused.status_code == 400
+    assert client.post("/update", data={"update": "INSERT DATA { <urn:a> <urn:b> 1 }"}).status_code == 204
+
+
+@pytest.mark.parametrize("media_type", DEEP_RDF)
+def test_rdf_that_is_too_deep_is_refused(media_type: str, client: httpx.Client) -> None:
+    headers = {"Content-Type": media_type}
+    assert client.put("/store?graph=urn:g", content=DEEP_RDF[media_type], headers=headers).status_code == 400
+    assert client.get("/health").status_code == 200
+
+
+def test_what_passes_the_limits_passes_the_stack(client: httpx.Client) -> None:
+    """The most that is let on, of what takes most of the stack."""
+    depth, chain = DEEPEST - 10, LONGEST_CHAIN - 10
+    within = (
+        f"INSERT {{}} WHERE {exists(depth)}",
+        f"INSERT {{}} WHERE {{ BIND({'IF(true,' * depth}1{',1)' * depth} AS ?x) }}",
+        f"INSERT {{}} WHERE {{ BIND({'1+' * chain}1 AS ?x) }}",
+        f"INSERT {{}} WHERE {{ {{}}{' UNION {}' * chain} }}",
+        f"INSERT DATA {{ <urn:a> <urn:b> {'<<(<urn:a> <urn:b> ' * depth}1{')>>' * depth} }}",
+    )
+    for update in within:
+        headers = {"Content-Type": "application/sparql-update"}
+        assert client.post("/update", content=update, headers=headers).status_code == 204
+
+
+def test_much_is_not_deep() -> None:
+    many = " ".join(f"<urn:s{i}> <urn:p> <<( <urn:a> <urn:b> {i} )>> ; <urn:q> (1 -2) ." for i in range(3000))
+    check_nesting(f"INSERT DATA {{ {many} }}")
+    check_rdf_nesting(many, "text/turtle")
+    numbers = [str(-number) for number in range(20_000)]
+    check_nesting(f"SELECT * {{ VALUES ?x {{ {' '.join(numbers)} }} FILTER(?x IN ({', '.join(numbers)})) }}")
+    check_rdf_nesting(
+        json.dumps([{"@id": f"urn:{i}", "urn:p": "[{" * 9} for i in range(3000)]), "application/ld+json"
+    )
+    check_rdf_nesting("<a>" + "<b></b>" * 3000 + "</a>", "application/rdf+xml")
+
+
+def test_a_store_in_memory_is_as_hard_to_hurt() -> None:
+    """Queries run in the process of the server there."""
+    with Endpoint.start(":memory:") as endpoint, endpoint.client() as client:
+        query = f"ASK {nested('{', '}')}"
+        headers = {"Content-Type": "application/sparql-query"}
+        assert client.post("/sparql", content=query, headers=headers).status_code == 400
+        query = f"ASK {exists(DEEPEST - 10)}"
+        assert client.post("/sparql", content=query, headers=headers).status_code == 200
+
+
+# --- time: texts that a pattern of ours would look at over and over -------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ASK{?a ?b ?c . ?d ?e ?f" + " " * 300_000 + "x",
+        " " * 300_000 + "x",
+        "SELECT ?a" + " " * 300_000 + "x",
+        'SERVICE GRAPH "' + '\\"' * 150_000,
+        "GRAPH ?g '''" + "\\'''" * 70_000,
+    ],
+    ids=["spaces", "leading", "variables", "string", "long string"],
+)
+def test_no_query_takes_long_to_look_at(text: str) -> None:
+    """Not more than its length says: these took hours, the interpreter's lock in hand."""
+    lookup_of(text)
+    assert sum(1 for _ in tokens(text)) < 300_000
+
+
+@given(st.text(st.sampled_from("\"'\\<>{}#a \n"), max_size=60))
+def test_tokens_leave_nothing_out(text: str) -> None:
+    """Whatever the quotes: tokens stand in order, apart, and only white space and comments between them."""
+    end = 0
+    for _, word, offset in tokens(text):
+        between = text[end:offset]
+        assert not between.strip() or between.lstrip().startswith("#")
+        assert text[offset : offset + len(word)] == word
+        end = offset + len(word)
+
+
+def test_long_queries_are_not_remembered() -> None:
+    query = 'ASK { <urn:s> ?p "%s" }' % ("x" * 100_000)
+    assert inspect_query(query) is not inspect_query(query)
+    assert inspect_query("ASK {}") is inspect_query("ASK {}")
+
+
+# --- memory ---------------------------------------------------------------------------------------------
+
+
+def test_a_query_of_a_stranger_is_no_large_body(guarded: Endpoint) -> None:
+    """Who may not write sends no more than a query takes, and is told before he has sent it."""
+    head = "POST /sparql HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    for who in ("", f"Authorization: Bearer {READ}\r\n"):
+        assert guarded.raw(f"{head}{who}Content-Length: 60000000\r\n\r\n".encode())[0] == 413
+
+
+@pytest.fixture
+def many(client: httpx.Client) -> httpx.Client:
+    """A store with 250 literals, so that a join of all with all has rows for some megabytes."""
+    rows = " ".join(f'<urn:s{i}> <urn:p> "{"x" * 100}{i}" .' for i in range(250))
+    client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
+    return client
+
+
+JOIN = "/sparql?query=SELECT%20*%20%7B%3Fa%20%3Fb%20%3Fc.%3Fd%20%3Fe%20%3Ff%7DLIMIT%2010000"
+
+
+def test_http_1_0_and_head_get_their_length(many: httpx.Client, endpoint: Endpoint) -> None:
+    """A long answer waits on the disk; compressed it would have no length that could be told before."""
+    for more in (b"", b"Accept-Encoding: gzip\r\n"):
+        status, headers, body = endpoint.raw(
+            b"GET %b HTTP/1.0\r\nHost: HOST\r\n%b\r\n" % (JOIN.encode(), more)
+        )
+        assert status == 200
+        assert int(headers["content-length"]) == len(body) > 1 << 20
+        assert len(json.loads(body)["results"]["bindings"]) == 10_000
+    assert int(many.head(JOIN, headers={"Accept-Encoding": "identity"}).headers["content-length"]) == len(
+        body
+    )
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes prlimit")
+def test_a_disk_that_is_full_is_told_and_harms_nothing(tmp_path: Path) -> None:
+    """Here no file may grow any more. Paths are told to the log, not to clients."""
+    some = {"update": "INSERT DATA { <urn:a> <urn:b> 1 }"}
+    much = {"update": f'INSERT DATA {{ <urn:a> <urn:c> "{"x" * 500_000}" }}'}
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:
+        assert client.post("/update", data=some).status_code == 204
+        assert client.get("/health").status_code == 200
+        resource.prlimit(endpoint.process.pid, resource.RLIMIT_FSIZE, (100_000, 100_000))
+        refused = client.post("/update", data=much)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+        assert "/" not in refused.json()["detail"]
+        assert str(tmp_path) in "".join(endpoint.log)
+        assert client.get("/health").status_code == 503
+        assert client.get("/sparql", params={"query": "ASK { <urn:a> <urn:b> 1 }"}).json()["boolean"] is True
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:
+        assert client.get("/sparql", params={"query": "ASK { <urn:a> <urn:b> 1 }"}).json()["boolean"] is True
+        assert (
+            client.get("/sparql", params={"query": "ASK { <urn:a> <urn:c> ?x }"}).json()["boolean"] is False
+        )
+        assert client.post("/update", data=much).status_code == 204
+
+
+def test_a_look_up_of_long_texts_goes_to_a_reader(client: httpx.Client, endpoint: Endpoint) -> None:
+    """Few rows may be many bytes, which the server itself is not to hold."""
+    rows = " ".join(f'<urn:s{i}> <urn:long> "{str(i) * 200_000}" .' for i in range(10, 60))
+    client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
+    before = _memory(endpoint.process.pid)
+    for limit in ("", "LIMIT 1000"):
+        query = f"SELECT ?o {{ ?s <urn:long> ?o }} {limit}"
+        answer = client.get("/sparql", params={"query": query}, headers={"Accept-Encoding": "identity"})
+        assert len(answer.json()["results"]["bindings"]) == 50
+    assert _memory(endpoint.process.pid) < before + 60
+
+
+# --- connections ----------------------------------------------------------------------------------------
+
+
+def test_trailers_are_no_headers(answering: Endpoint) -> None:
+    """RFC 9110, section 6.5.1: a proxy that looks at the head of a request has not looked at these."""
+    head = b"POST /sparql HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n"
+    body = b"Content-Type: application/sparql-query\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nASK {}\r\n0\r\n"
+    for trailers in (b"Authorization: Bearer nonsense\r\n", b"Host: evil.example\r\n", b"X: y\r\n" * 20_000):
+        assert answering.raw(head + body + trailers + b"\r\n")[0] == 200
+
+
+def test_many_requests_in_a_row_are_no_large_head(answering: Endpoint) -> None:
+    request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    count = 4000
+    with answering.connect() as connection:
+        connection.sendall(request * count + request.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        data = b""
+        while piece := connection.recv(1 << 16):
+            data += piece
+    assert data.count(b"HTTP/1.1 200 OK") == count + 1
+
+
+def test_a_request_without_a_path(answering: Endpoint) -> None:
+    assert answering.raw(b"OPTIONS * HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n")[0] in (404, 405)
+    assert not [line for line in answering.log if "failed" in line or "Traceback" in line]
+
+
+@pytest.mark.slow
+def test_nobody_keeps_a_connection_with_nothing(answering: Endpoint) -> None:
+    """The end of a body that was not waited for, and empty lines, once kept one for ever."""
+    with answering.connect() as late, answering.connect() as empty:
+        late.sendall(b"POST /health HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
+        empty.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        for connection, more in ((late, b"x"), (empty, b"\r\n")):
+            wire_answers(connection, 1)
+            connection.sendall(more)
+            connection.settimeout(HEAD_SECONDS + 5)
+        assert late.recv(100) == empty.recv(100) == b""
+
+
+@pytest.mark.slow
+def test_who_does_not_read_is_let_go_of(tmp_path: Path) -> None:
+    """With what waits for him in memory; also at the end of an answer, and by HTTP/1.0."""
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:
+        rows = " ".join(f'<urn:s{i}> <urn:p> "{"x" * 100}{i}" .' for i in range(500))
+        client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
+        before = _memory(endpoint.process.pid)
+        held: list[socket.socket] = []
+        for version in (b"1.0", b"1.1") * 4:
+            connection = endpoint.connect()
+            query = JOIN.replace("10000", "250000").encode()
+            connection.sendall(b"GET %b HTTP/%b\r\nHost: localhost\r\n\r\n" % (query, version))
+            held.append(connection)
+        time.sleep(20)
+        assert _memory(endpoint.process.pid) < before + 60
+        time.sleep(READ_SECONDS)
+        for connection in held:
+            assert _read(connection) < 70_000_000 / 4
+            connection.close()
+        started = time.monotonic()
+        assert endpoint.stop() == 0
+        assert time.monotonic() - started < 10
+
+
+def _read(connection: socket.socket) -> int:
+    """Bytes until the end, or until the connection is cut."""
+    total = 0
+    with contextlib.suppress(ConnectionResetError):
+        while data := connection.recv(1 << 20):
+            total += len(data)
+    return total
+
+
+def _memory(pid: int) -> float:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096 / (1 << 20)
+
+
+# --- tokens, logs ---------------------------------------------------------------------------------------
+
+
+def test_a_token_that_is_no_text(answering: Endpoint) -> None:
+    with connect(f"{answering.url.replace('http', 'ws')}/ask/ws") as socket_:
+        for _ in range(2):
+            socket_.send('{"token": "\\ud800", "question": "x"}')
+            assert json.loads(socket_.recv())["error"]["status"] == 401
+
+
+def test_what_is_no_text_ends_a_websocket_with_a_reason(answering: Endpoint) -> None:
+    with connect(f"{answering.url.replace('http', 'ws')}/ask/ws") as socket_:
+        socket_.send(b"\x00")
+        eventually(lambda: socket_.close_code == 1003 or socket_.ping() is None)
+
+
+@pytest.mark.parametrize("token", ["pässword-of-letters", "a token with spaces", "line\nends-0123456789"])
+def test_a_token_that_no_header_carries_is_refused_at_the_start(token: str) -> None:
+    from pydantic import SecretStr
+
+    with pytest.raises(ConfigError, match="header") as error:
+        Access([("write", SecretStr(token))])
+    assert token not in str(error.value)
+
+
+def test_no_request_writes_lines_of_its_own_into_the_log(answering: Endpoint) -> None:
+    forged = b"/x%0d%0ainfo:%20request=forged%1b%5b31m%e2%80%a8y?token=secret-in-the-url"
+    answering.raw(
+        b"GET " + forged + b" HTTP/1.1\r\nHost: HOST\r\nX-Request-Id: mine-7\r\nConnection: close\r\n\r\n"
+    )
+    answering.raw(b"GET /" + b"a" * 60_000 + b" HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n")
+    eventually(lambda: any("request=mine-7" in line for line in answering.log))
+    (line,) = (line for line in answering.log if "request=mine-7" in line)
+    fields = dict(field.split("=", 1) for field in line.split()[1:])
+    assert fields["path"] == forged.decode().partition("?")[0]
+    assert fields["method"], fields["status"] == ("GET", "404")
+    assert not [
+        line for line in answering.log if line.startswith("info: request=forged") or "secret-in" in line
+    ]
+    assert max(map(len, answering.log)) < 600

@@ -32,7 +32,18 @@ from graphrag_rdf.server.identifiers import identifier_of
 from graphrag_rdf.server.lookup import lookup_of
 from graphrag_rdf.server.memory import Memory, limit_address_space, watch
 from graphrag_rdf.server.quick import answer, text_of
-from graphrag_rdf.server.ticket import GIVE, LEAVE, NUMBER, TAKE, TOLD, Ticket, constant, parcel, received
+from graphrag_rdf.server.ticket import (
+    GIVE,
+    LEAVE,
+    NUMBER,
+    TAKE,
+    TAKEN,
+    TOLD,
+    Ticket,
+    constant,
+    parcel,
+    received,
+)
 
 _READ = 1 << 16
 _TELL = 0.5
@@ -142,6 +153,7 @@ class Outpost:
 
     def _take(self, connection: socket.socket, payload: bytes) -> None:
         place, ticket = Ticket.unpacked(payload)
+        self._server.sendall(wire.frame(TAKEN))
         connection.setblocking(False)
         found = _Connection(connection, ticket, time.monotonic())
         self._selector.register(connection, selectors.EVENT_READ, found)

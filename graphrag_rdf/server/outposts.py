@@ -29,6 +29,7 @@ from graphrag_rdf.server.ticket import (
     LEAVE,
     NUMBER,
     TAKE,
+    TAKEN,
     TOLD,
     Ticket,
     close_all,
@@ -167,7 +168,9 @@ class Outposts:
             data, fds = b"", []
         post.arrived.extend(fds)
         for kind, payload in post.frames.feed(data):
-            if kind == GIVE:
+            if kind == TAKEN:
+                post.sent.popleft().close()
+            elif kind == GIVE:
                 post.give(payload)
             elif kind == TOLD:
                 closed, times = json.loads(payload)
@@ -221,6 +224,8 @@ class Outposts:
         loop = asyncio.get_running_loop()
         self._posts.remove(post)
         loop.remove_reader(post.way.fileno())
+        if self._size:
+            post.take_back()
         return loop.run_in_executor(None, post.close, seconds)
 
     async def _tidy(self) -> None:
@@ -245,6 +250,8 @@ class _Post:
 
     Attributes:
         way: to it and from it.
+        arrived: file descriptors of connections that it gives back.
+        sent: connections that it has not said it took.
         open: connections that it has.
         needed: when it had one last (monotonic).
         leaving: it takes no more.
@@ -254,6 +261,7 @@ class _Post:
         self.way = way
         self.frames = wire.Frames()
         self.arrived: deque[int] = deque()
+        self.sent: deque[socket.socket] = deque()
         self.open = 0
         self.needed = time.monotonic()
         self.leaving = False
@@ -304,11 +312,21 @@ class _Post:
         if len(data) > _LONGEST:
             return False
         try:
-            sent = socket.send_fds(self.way, [data], [connection.socket_number()])
-        except BlockingIOError:
-            return False
+            kept = socket.socket(fileno=os.dup(connection.socket_number()))
+            kept.setblocking(False)
+        except OSError:
+            return False  # no more file descriptors
+        try:
+            sent = socket.send_fds(self.way, [data], [kept.fileno()])
+        except OSError as error:
+            kept.close()
+            if isinstance(error, BlockingIOError):
+                return False
+            raise
         if sent < len(data):
+            kept.close()
             raise OSError("half a ticket was sent")
+        self.sent.append(kept)
         self.open += 1
         self.snapshot = snapshot
         self._come_home = connection.come_home
@@ -321,6 +339,12 @@ class _Post:
         found.setblocking(False)
         assert self._come_home is not None  # noqa: S101 - what comes back was sent
         self._come_home(found, *unparcel(payload))
+
+    def take_back(self) -> None:
+        """Take back what it was sent and, now that it has ended, will not take."""
+        while self.sent:
+            assert self._come_home is not None  # noqa: S101 - as above
+            self._come_home(self.sent.popleft(), b"", b"")
 
     def let_go_of_snapshot(self) -> None:
         """Close the store that it holds open; connections stay until their clients speak."""
@@ -339,6 +363,7 @@ class _Post:
         """End it, and wait for that; so long until it is killed."""
         self.way.close()
         close_all(self.arrived)
+        close_all(kept.detach() for kept in self.sent)
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:

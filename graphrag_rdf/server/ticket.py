@@ -1,8 +1,9 @@
 """The talk between the server and its outposts: what is told of a connection that moves, and how it moves.
 
 Frames as in `wire`, over a pair of Unix sockets. To an outpost: TAKE, with the connection itself
-(SCM_RIGHTS), or CLOSE, to let go of its snapshot. From it: READY, once; GIVE, with a connection; TOLD, about
-what it did; LEAVE, when it wants to end: the server then sends no more, and gets all connections back.
+(SCM_RIGHTS), or CLOSE, to let go of its snapshot. From it: READY, once; TAKEN, for each TAKE and before
+anything is read of that connection; GIVE, with a connection; TOLD, about what it did; LEAVE, when it wants to
+end: the server then sends no more, and gets all connections back.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 
 from graphrag_rdf.server.evaluate import Job
 
-TAKE, GIVE, TOLD, LEAVE = b"T", b"G", b"S", b"L"
+TAKE, TAKEN, GIVE, TOLD, LEAVE = b"T", b"A", b"G", b"S", b"L"
 
 VARYING = frozenset({b"content-length", b"x-request-id"})
 """Headers that may differ from one request to the next."""

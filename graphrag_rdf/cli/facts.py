@@ -68,20 +68,9 @@ def facts_command() -> None:
     ],
 )
 @_fact
-def remove(
-    subject_: str,
-    predicate_: str,
-    object_: str,
-    undo: bool,
-    dry_run: bool,
-    server: str | None,
-    token_file: Path | None,
-    form: str,
-    **how: Any,
-) -> None:
+def remove(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
     """Decide that a fact, given in labels or N-Triples terms, does not hold."""
-    named = subject_, predicate_, object_
-    done = _decided(named, how, server, token_file, undo=undo, dry_run=dry_run)
+    done = _decided((subject_, predicate_, object_), dry_run=dry_run, **how)
     _print(done, form, dry_run=dry_run, none="it was removed before")
 
 
@@ -97,41 +86,30 @@ def remove(
 @click.option("--predicate", metavar="NEW", help="The relation instead.")
 @click.option("--object", "object", metavar="NEW", help="The object instead.")
 @_fact
-def correct(
-    subject_: str,
-    predicate_: str,
-    object_: str,
-    undo: bool,
-    dry_run: bool,
-    server: str | None,
-    token_file: Path | None,
-    form: str,
-    **how: Any,
-) -> None:
+def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
     """Decide that another fact holds in the place of one.
 
     NEW is a label or an N-Triples term. A label that nothing has makes a new thing of that name; in the place
     of a date or number another one is taken.
     """
-    named = subject_, predicate_, object_
-    if not undo and not any(how[name] is not None for name in _PLACES):
+    instead = {name: how.pop(name) for name in _PLACES}
+    if not how["undo"] and all(value is None for value in instead.values()):
         raise UsageError(
             "it is not said what holds instead", hint="give --object, --subject or --predicate; or --undo"
         )
-    instead = {name: how.pop(name) for name in _PLACES}
-    done = _decided(named, how, server, token_file, undo=undo, dry_run=dry_run, instead=instead)
+    done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
     _print(done, form, dry_run=dry_run)
 
 
 def _decided(
     named: Fact,
-    how: dict[str, Any],
-    server: str | None,
-    token_file: Path | None,
+    instead: dict[str, Any] | None = None,
     *,
     undo: bool,
     dry_run: bool,
-    instead: dict[str, Any] | None = None,
+    server: str | None,
+    token_file: Path | None,
+    **how: Any,
 ) -> dict[str, Any]:
     """What was decided about a fact, or taken back, here or on a server."""
     if undo:

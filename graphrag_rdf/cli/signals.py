@@ -14,7 +14,7 @@ from graphrag_rdf.cli.output import is_quiet
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = b"\x1b[?25h\ninterrupted; run it again to go on\n"  # the progress bar hides the cursor
-_STOPPING = b"stopping when the chunk in hand is finished; once more to stop at once\n"
+_STOPPING = b"stopping when what is in hand is finished; once more to stop at once\n"
 
 
 @contextmanager

@@ -122,7 +122,12 @@ def prompts(
     """
     overrides = {"llm.model": model, "extract.jobs": jobs}
     settings = load(overrides).settings
-    target = _target(settings, folder, apply=apply, force=force)
+    if not apply and (folder is not None or force):
+        raise UsageError(
+            f"nothing is written without --apply, so {'--force' if force else '--output'} has no effect",
+            hint="add --apply, or leave it out",
+        )
+    target = _target(settings, folder, force=force) if apply else None
     with _opened(paths, settings, overrides, asked["seed"], dry_run=dry_run) as (engine, store, failures):
         engine.live.read()  # raises, if the store keeps settings that cannot be
         name = engine.settings.llm.model
@@ -132,14 +137,14 @@ def prompts(
         if dry_run:
             from graphrag_rdf.tuning.prompt_run import estimate
 
-            _tell_estimate(estimate(engine, store, request, model=name), form)
+            _tell_estimate({**estimate(engine, store, request, model=name), "failures": failures}, form)
             return IN_PART if failures else DONE
         outcome = _run(engine, store, request, name)
         kept: dict[str, Any] = {"applied": False, "path": None, "tuning": None}
-        if apply and outcome.changed and (force or outcome.check is None or not outcome.check.worse):
+        worse = outcome.check is not None and outcome.check.worse
+        if target is not None and outcome.changed and (force or not worse):
             from graphrag_rdf.tuning.prompt_keeping import keep
 
-            assert target is not None  # noqa: S101 - checked before anything was asked
             kept = {"applied": True, "path": str(target), "tuning": keep(engine, outcome, target)}
     told = {**outcome.as_json(), **kept, "failures": failures}
     if diff:
@@ -175,24 +180,23 @@ def _tell_estimate(found: Mapping[str, Any], form: str) -> None:
         show_estimate(found)
 
 
-def _target(settings: Settings, folder: Path | None, *, apply: bool, force: bool) -> Path | None:
+def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
     """The file to write; refuses before anything is paid for."""
     pipelines = folder or settings.pipelines
     if pipelines is None:
-        if apply:
-            raise UsageError(
-                "no folder of your own pipelines is set, so what is written would not be read",
-                hint="graphrag-rdf init --pipelines makes one; where there is a graphrag.toml, add "
-                "'pipelines = \"pipelines\"' to it, or name a folder with --output",
-            )
-        return None
-    from graphrag_rdf.tuning.prompt_keeping import file_in
+        raise UsageError(
+            "no folder of your own pipelines is set, so what is written would not be read",
+            hint="graphrag-rdf init --pipelines makes one; where there is a graphrag.toml, add "
+            "'pipelines = \"pipelines\"' to it, or name a folder with --output",
+        )
+    from graphrag_rdf.tuning.prompt_keeping import file_in, require_writable
 
     path = file_in(pipelines)
-    if apply and path.exists() and not force:
+    if path.exists() and not force:
         raise UsageError(
             f"{path} is there already", hint="--force overwrites it; without --apply the new one is shown"
         )
+    require_writable(path)
     return path
 
 
@@ -243,10 +247,12 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
     from graphrag_rdf.tuning.prompt_run import Request
     from graphrag_rdf.tuning.prompts import Wishes
 
-    listed = tuple(name.strip() for name in (asked["entity_types"] or "").split(",") if name.strip())
+    types = (
+        settings.extract.entity_types if asked["entity_types"] is None else asked["entity_types"].split(",")
+    )
     given = _checked(
-        **{name: asked[name] or None for name in ("domain", "persona", "language")},
-        entity_types=[{"name": name} for name in listed or settings.extract.entity_types],
+        **{name: asked[name] for name in ("domain", "persona", "language")},
+        entity_types=[{"name": name} for name in types],
     )
     wishes = Wishes(
         domain=given.domain,

@@ -82,6 +82,11 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _show_check(found: Mapping[str, Any]) -> None:
+    for one in found["failures"]:
+        prompt = "in force" if one["prompt"] == "before" else "tuned"
+        warn(f"{one['title']} ({one['chunk']}), prompt {prompt}: {one['reason']}")
+    if not found["passages"]:
+        return
     say()
     titles = {
         "facts": "facts",
@@ -106,9 +111,6 @@ def _show_check(found: Mapping[str, Any]) -> None:
             (f"  {told}", _most(used[side])) for side, told in (("before", "in force"), ("after", "tuned"))
         ]
     pairs(lines)
-    for one in found["failures"]:
-        prompt = "in force" if one["prompt"] == "before" else "tuned"
-        warn(f"{one['chunk']}, prompt {prompt}: {one['reason']}")
 
 
 def _gain(figures: Mapping[str, Any]) -> str:
@@ -152,6 +154,10 @@ def _verdict(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force
 def _gained(found: Check, verified: Mapping[str, Any]) -> str:
     if not found.readings:
         return "of no held-out passage both prompts gave an answer: they cannot be compared"
+    if found.lost > 0:
+        return (
+            f"the tuned prompt gave no answer for {found.lost:,} held-out passages more than the one in force"
+        )
     before, after = found.total("verified")
     if after == before:
         return "as many facts are verified as before: nothing is gained in the held-out passages"

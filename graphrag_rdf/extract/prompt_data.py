@@ -37,8 +37,13 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]"
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 
 
+def one_line(text: str) -> str:
+    """A text as it stands in the prompt: on one line, without control characters and lone surrogates."""
+    return " ".join(_CONTROL.sub(" ", encodable(text)).split())
+
+
 def _one_line(value: object) -> object:
-    return " ".join(_CONTROL.sub(" ", encodable(value)).split()) if isinstance(value, str) else value
+    return one_line(value) if isinstance(value, str) else value
 
 
 def _whole(value: str) -> str:

@@ -163,7 +163,10 @@ class StoreFolder:
         )
         url = note.get("url")
         server = url if isinstance(url, str) else None
-        served = f"it is served at {server}: commands that have --server reach it there, and a browser"
+        served = (
+            f"it is served at {server}: commands that have --server reach it there, and a browser; "
+            "for others end the server"
+        )
         hint = served if server else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
 

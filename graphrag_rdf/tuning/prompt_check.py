@@ -53,7 +53,7 @@ class Check:
 
     Attributes:
         readings: of passages that both prompts gave an answer for, (before, after).
-        failures: where one gave none: chunk, prompt, reason.
+        failures: where one gave none: chunk, title of its document, prompt (before or after), reason.
     """
 
     readings: Sequence[tuple[Reading, Reading]] = ()
@@ -66,9 +66,15 @@ class Check:
 
     @property
     def worse(self) -> bool:
-        """Whether fewer facts are verified than before, or nothing could be compared though it should be."""
+        """Whether fewer facts are verified, or fewer passages answered, than before; or nothing compared."""
         before, after = self.total("verified")
-        return after < before or (not self.readings and bool(self.failures))
+        return after < before or self.lost > 0 or (not self.readings and bool(self.failures))
+
+    @property
+    def lost(self) -> int:
+        """Passages that the tuned prompt gave no answer for, less those of the one in force."""
+        failed = Counter(one["prompt"] for one in self.failures)
+        return failed[AFTER] - failed[BEFORE]
 
     def as_json(self) -> dict[str, Any]:
         """The key `check` of `tune prompts --format json`."""
@@ -136,7 +142,8 @@ def check(
     for passage, old, new in zip(passages, outcomes[::2], outcomes[1::2], strict=True):
         for side, outcome in ((BEFORE, old), (AFTER, new)):
             if isinstance(outcome, LlmError):
-                failures.append({"chunk": passage.chunk.value, "prompt": side, "reason": outcome.message})
+                failed = {"chunk": passage.chunk.value, "title": passage.title, "prompt": side}
+                failures.append({**failed, "reason": outcome.message})
         if not isinstance(old, LlmError) and not isinstance(new, LlmError):
             readings.append((old, new))
     return Check(readings, failures)

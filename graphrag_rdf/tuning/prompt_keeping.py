@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,15 +27,36 @@ def file_in(pipelines: Path) -> Path:
     return pipelines / "ingest" / FILE
 
 
-def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
-    """Record the tuning, then write the file; the IRI of the tuning.
+def require_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before a model is paid for what shall be in it.
 
     Raises:
-        UsageError: when the file cannot be written.
-        StoreError: when the store refuses.
+        UsageError: it is a folder, or its own may not be written into.
     """
+    there = next(place for place in path.parents if place.exists())
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not there.is_dir():
+        raise _unwritable(path, f"{there} is no folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"{there} may not be written into")
+
+
+def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
+    """Record the tuning and write the file; the IRI of the tuning.
+
+    Raises:
+        UsageError: when the file cannot be written; then nothing is recorded.
+        StoreError: when the store refuses; then nothing is written.
+    """
+    activity = iris.prompt_tuning(outcome.after.prompt_hash).value
+    with _replaced(path, as_yaml(outcome.data.model_copy(update={"tuned_by": activity}))):
+        _record(engine, outcome)
+    return activity
+
+
+def _record(engine: Engine, outcome: Outcome) -> None:
     prompt = outcome.after.prompt_hash
-    activity = iris.prompt_tuning(prompt).value
     if not engine.store.ask("tuning/tuned", prompt=iris.prompt(prompt)):
         text = engine.librarian.put(prompt_text(outcome.after))
         found = outcome.check
@@ -56,13 +80,24 @@ def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
         )
         add = [*prov.agent(COMPONENT, VERSION), *tuning(facts)]
         engine.store.commit(Changes(add=add, content=False))
-    whole = as_yaml(outcome.data.model_copy(update={"tuned_by": activity}))
+
+
+@contextmanager
+def _replaced(path: Path, text: str) -> Iterator[None]:
+    """Write a file beside another, do what depends on it, and put it in the other's place."""
     beside = path.with_name(f".{path.name}.new")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(whole, encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(path, error.strerror) from error
+        yield
         beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    return activity
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, reason: str | None) -> UsageError:
+    return UsageError(f"{path} cannot be written: {reason}", hint="name another folder with --output")

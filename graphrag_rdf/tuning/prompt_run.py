@@ -179,7 +179,9 @@ def tune_prompts(
         detail = f"the prompt has {made.too_long:,} tokens without examples, of {request.wishes.max_tokens:,}"
         outcome.warn("prompt_too_long", detail)
     if not made.data.examples and request.wishes.examples:
-        outcome.warn("no_examples", "no excerpt gave an example that holds: the built-in one stays")
+        why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items())
+        what = f"no excerpt gave an example that holds ({why or 'there is none'})"
+        outcome.warn("no_examples", f"{what}: the built-in one stays")
     if settings.extract.use == "rules":
         outcome.warn("prompt_unused", "extract.use is rules: an ingest asks no model, and so no prompt")
     if request.held_out and not sample.held_out:

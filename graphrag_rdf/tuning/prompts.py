@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.normalise import fold
-from graphrag_rdf.extract.prompt_data import Kind, PromptData, WorkedExample
+from graphrag_rdf.extract.prompt_data import Kind, PromptData, WorkedExample, one_line
 from graphrag_rdf.extract.reading import predicate_phrase
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_folder
 from graphrag_rdf.ingest.fit import sieve_of
@@ -46,7 +46,7 @@ _SECTIONS = {
 }
 _PLAIN = re.compile(r"[^\"{}<>\[\]\\|]{1,60}")
 _DOMAIN, _PERSONA, _MEANING = 200, 400, 200  # characters
-_UNREADABLE = "use a model that follows instructions better, or give it by --domain and --persona"
+_BETTER_MODEL = "use a model that follows instructions better"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +135,13 @@ class Tuner:
         )
         items, _ = parse_items(answer.text)
         found = next((item for item in items if isinstance(item, dict) and item.get("persona")), {})
-        domain = wishes.domain or _cut(found.get("domain"), _DOMAIN)
+        domain = wishes.domain or (_cut(found.get("domain"), _DOMAIN) or "").rstrip(".")
         persona = wishes.persona or _cut(found.get("persona"), _PERSONA)
         if not domain or not persona:
-            self._gateway.discard(answer)
-            raise LlmError(
-                f"the model's answer holds no domain and persona: {answer.text[:200]!r}",
-                "unparsable",
-                _UNREADABLE,
+            raise self._useless(
+                answer, "domain and persona", f"{_BETTER_MODEL}, or give it by --domain and --persona"
             )
-        return domain.rstrip("."), persona
+        return domain, persona
 
     def _types(
         self, seen: Sequence[Passage], wishes: Wishes, domain: str, persona: str
@@ -157,6 +154,9 @@ class Tuner:
             self._gateway.discard(answer)
             raise
         types = _kinds(found["entity_types"])
+        relations = _kinds(found["relation_types"], lower=True)[:MOST_RELATIONS]
+        if not types and not relations:
+            raise self._useless(answer, "type or relation that could be one", _BETTER_MODEL)
         if wishes.entity_types:
             meant = {fold(kind.name): kind.meaning for kind in types}
             types = [Kind(name=name, meaning=meant.get(fold(name), "")) for name in wishes.entity_types]
@@ -164,8 +164,12 @@ class Tuner:
             types = []
         else:
             types = types[:MOST_TYPES]
-        relations = _kinds(found["relation_types"], lower=True)[:MOST_RELATIONS]
         return tuple(types), tuple(relations)
+
+    def _useless(self, answer: Completion, missing: str, hint: str) -> LlmError:
+        """Why an answer will not do; it is forgotten, so that another run asks again."""
+        self._gateway.discard(answer)
+        return LlmError(f"the model's answer holds no {missing}: {answer.text[:200]!r}", "unparsable", hint)
 
     def _ask(self, purpose: str, prompt: str) -> Completion:
         try:
@@ -279,19 +283,21 @@ def _kinds(items: Sequence[Any], *, lower: bool = False) -> list[Kind]:
 
 
 def _apart(items: Sequence[Any]) -> Iterator[Any]:
-    """Items; those of an object that has a meaning for each name, one by one."""
+    """Items; those of an object that has a meaning for each name, or of a text with commas, one by one."""
     for item in items:
-        if isinstance(item, dict) and not item.keys() & {"name", "entity_type", "relation_type"}:
+        if isinstance(item, str):
+            yield from item.split(",")
+        elif isinstance(item, dict) and not item.keys() & {"name", "entity_type", "relation_type"}:
             yield from ({"name": name, "meaning": meaning} for name, meaning in item.items())
         else:
             yield item
 
 
 def _cut(value: object, length: int) -> str | None:
-    """A text on one line, of so many characters at most, ended at a sentence or a word; None without one."""
-    if not isinstance(value, str) or not value.strip():
+    """A text on one line, of so many characters at most, ended at a sentence or a word; None without any."""
+    text = one_line(value) if isinstance(value, str) else ""
+    if not any(map(str.isalnum, text)):
         return None
-    text = " ".join(value.split())
     if len(text) <= length:
         return text
     head = text[: length - 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -107,11 +108,50 @@ def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedS
     assert refused.code == 2
     assert "--force" in refused.err
     assert tune(run, folder / "nothing", "--apply").code == 2
+    written(folder).rename(folder / "mine.yaml")
+    written(folder).mkdir()
+    for obstacle, place in ((written(folder), "pipelines"), (folder / "other" / "ingest", "other")):
+        if place == "other":
+            obstacle.parent.mkdir()
+            obstacle.write_text("no folder")
+        hindered = tune(run, documents, "--apply", "--force", "--output", place)
+        assert hindered.code == 2
+        assert f"{place}/ingest/extract.yaml cannot be written" in hindered.err
+        assert "folder" in hindered.err
+    written(folder).rmdir()
     written(folder).write_text("domain: [mine]\n")
     broken = tune(run, documents)
     assert broken.code == 2
     assert "extract.yaml: domain" in broken.err
+    for useless in (("--force",), ("--output", "elsewhere")):
+        refused = tune(run, documents, *useless)
+        assert (refused.code, useless[0] in refused.err, "--apply" in refused.err) == (2, True, True)
     assert model.requests == []
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_may_not_be_written_into(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    (folder / "pipelines").mkdir(mode=0o500)
+    refused = tune(run, documents, "--apply")
+    assert refused.code == 2
+    assert "may not be written into" in refused.err
+    assert model.requests == []
+
+
+def test_nothing_is_recorded_that_could_not_be_written(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    def meanwhile(request: Request) -> str | None:
+        (folder / "pipelines").touch()  # a file in the place of a folder
+        return tuning(request) or plain(request)
+
+    model.answer_with(meanwhile)
+    found = tune(run, documents, "--apply", "--output", folder / "pipelines", "--config", os.devnull)
+    assert found.code == 2
+    assert "extract.yaml cannot be written" in found.err
+    assert query(run, "tuning/tunings") == []
 
 
 def test_without_a_folder_of_pipelines(
@@ -289,7 +329,13 @@ def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedSe
     assert "+- Write types, predicates and definitions in German" in found["diff"]
     untyped = tune(run, documents, *given, "--no-discover-entity-types", "--format", "json").json
     assert untyped["data"]["entity_types"] == []
-    for wrong in (("--domain", "x" * 401), ("--entity-types", "x" * 61), ("--persona", "\x07")):
+    for wrong in (
+        ("--domain", "x" * 401),
+        ("--domain", ""),
+        ("--entity-types", "x" * 61),
+        ("--entity-types", ","),
+        ("--persona", "\x07"),
+    ):
         refused = tune(run, documents, *wrong)
         assert refused.code == 2
         assert wrong[0] in refused.err
@@ -349,9 +395,63 @@ def test_failures(run: Run, documents: Path, model: ScriptedServer, folder: Path
     assert tune(run, documents, "--format", "json").json["check"]["failures"] == []
     assert not [r for r in model.requests[before:] if '"persona": "..."' in r.prompt]  # it was kept
     (documents / "broken.docx").write_bytes(b"no package")
-    unread = tune(run, documents, "--format", "json")
-    assert unread.code == 3
-    assert "broken.docx" in unread.json["failures"][0]["path"]
+    for more in ((), ("--dry-run",)):
+        unread = tune(run, documents, "--format", "json", *more)
+        assert unread.code == 3
+        assert "broken.docx" in unread.json["failures"][0]["path"]
+
+
+def test_a_prompt_that_gets_fewer_answers_does_worse(
+    run: Run, documents: Path, model: ScriptedServer, folder: Path
+) -> None:
+    """What it found in the other passages would not show it."""
+    refusals: list[str] = []
+
+    def refuses(request: Request) -> str | None:
+        if "Example 1." in request.prompt and request.prompt not in refusals and len(refusals) < 2:
+            refusals.append(request.prompt)
+        return tuning(request) or ("I had rather not." if request.prompt in refusals else None)
+
+    model.answer_with(refuses)
+    found = tune(run, documents, "--apply", "--format", "json")
+    assert found.code == 3, found.err
+    check = found.json["check"]
+    assert (check["passages"], check["worse"], found.json["applied"]) == (1, True, False)
+    assert {one["prompt"] for one in check["failures"]} == {"after"}
+    assert {one["title"] for one in check["failures"]} <= set(SHIPS)
+    told = tune(run, documents, "--apply")
+    assert "gave no answer for 2 held-out passages more" in told.out
+    assert "stays as it is" in told.out
+    assert not written(folder).exists()
+
+
+@pytest.mark.parametrize(
+    "useless",
+    [
+        {**PROFILE, "domain": "..."},
+        {**PROFILE, "persona": "\x07"},
+        {"entity_types": [{"name": "...", "meaning": "..."}], "relation_types": [{"name": "..."}]},
+        {"entity_types": [], "relation_types": []},
+    ],
+)
+def test_answers_that_say_nothing(
+    run: Run, documents: Path, model: ScriptedServer, useless: dict[str, object]
+) -> None:
+    """A form that was not filled in ends the run, and is asked for again by the next one."""
+    about = PROFILE if "domain" in useless else TYPES
+
+    def answer(request: Request) -> str | None:
+        told = tuning(request)
+        return json.dumps(useless) if told == json.dumps(about) else told or plain(request)
+
+    model.answer_with(answer)
+    found = tune(run, documents)
+    assert found.code == 1
+    assert "the model's answer holds no" in found.err
+    assert "follows instructions better" in found.err
+    model.answer_with(lambda request: tuning(request) or plain(request))
+    assert tune(run, documents).code == 0
+    assert tune(run, documents, "--domain", "...").code == 0  # who gives it may say what they want
 
 
 def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer) -> None:
@@ -359,7 +459,7 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
     profile = {"domain": "ships", "persona": f"You are a diver. {'You look about. ' * 60}"}
     types = {
         "entity_types": {"ship": "a vessel", "wreck": 3},
-        "relation_types": ["SANK_IN", {"name": ["x"]}, 7],
+        "relation_types": ["SANK_IN, lay off", {"name": ["x"]}, 7],
     }
 
     def answer(request: Request) -> str | None:
@@ -379,7 +479,7 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
         {"name": "ship", "meaning": "a vessel"},
         {"name": "wreck", "meaning": ""},
     ]
-    assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
+    assert [kind["name"] for kind in data["relation_types"]] == ["sank in", "lay off"]
     assert [warning["type"] for warning in found.json["warnings"]] == ["prompt_unused"]
     dry = run("tune", "prompts", documents, *options, "--dry-run").json["llm"]["calls"]
     assert dry == 2 + 2 * 6  # each excerpt is gleaned

@@ -9,14 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from graphrag_rdf.documents.file_errors import NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.readers import SUPPORTED
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
 _OF_TOOLS = frozenset({"node_modules"})
 """Folders of what tools have installed: nobody means them who names a folder above."""
-
-
 _STORE = "a store of graphrag-rdf"
 
 
@@ -38,7 +37,12 @@ class Source:
     @property
     def location(self) -> str:
         """The file's IRI."""
-        return (Path(self.real) if self.real else self.path.resolve()).as_uri()
+        return Path(self.real).as_uri() if self.real else location_of(self.path)
+
+
+def location_of(path: str | Path) -> str:
+    """The IRI of a file or folder, without symbolic links, save those that lead in a circle."""
+    return Path(os.path.realpath(path)).as_uri()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +84,22 @@ class _Collector:
             self.looked_at.add(folder)
             if folder.name in _OF_TOOLS:
                 self.left_out[folder] = "what tools have installed"
-            elif self.is_store(folder):
+            elif self._holds_store(folder):
                 self.left_out[folder] = _STORE
         return folder in self.left_out
+
+    def _holds_store(self, folder: Path) -> bool:
+        try:
+            return self.is_store(folder)
+        except OSError:  # one that may not be looked into; that is told where its files are asked for
+            return False
 
     def found(self, path: Path, root: Path) -> None:
         """A file below a folder or matched by a glob."""
         try:
             regular = stat.S_ISREG(path.stat().st_mode)
         except OSError as error:
-            self.fail(str(path), _reason(error, path))
+            self.fail(str(path), why_unreadable(error, path))
             return
         if regular and path.suffix.lower() in SUPPORTED:
             self.add(path, root)
@@ -152,7 +162,7 @@ def discover(
             else:
                 _named(path, argument, collector)
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            collector.fail(argument, _reason(error, path))
+            collector.fail(argument, why_unreadable(error, path))
     return Discovery(
         tuple(collector.sources.values()),
         tuple(collector.skipped),
@@ -172,7 +182,7 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
     elif collector.excludes(path):
         collector.fail(argument, "belongs to the store")
     elif not stat.S_ISREG(mode):
-        collector.fail(argument, "not a regular file")
+        collector.fail(argument, NOT_REGULAR)
     elif path.suffix.lower() not in SUPPORTED:
         collector.fail(argument, f"unsupported format; readable are {' '.join(sorted(SUPPORTED))}")
     else:
@@ -184,7 +194,7 @@ def _walk(root: Path, collector: _Collector) -> Iterator[Path]:
 
     def unreadable(error: OSError) -> None:
         name = os.fsdecode(error.filename or root)
-        collector.fail(name, _reason(error, Path(name)))
+        collector.fail(name, why_unreadable(error, Path(name)))
 
     for name, folders, names in os.walk(root, onerror=unreadable):
         here = Path(name)
@@ -212,7 +222,7 @@ def _glob(path: Path, collector: _Collector) -> None:
         match
         for match in root.glob(pattern)
         if not any(part.startswith(_HIDDEN) for part in match.relative_to(root).parts)
-        and not match.is_dir()
+        and not os.path.isdir(match)  # noqa: PTH112 - Path.is_dir raises where it may not look
         and not collector.excludes(match)
         and not _below(match, root, collector, named=set(path.parts))
     }
@@ -234,11 +244,3 @@ def _identity(path: Path, root: Path) -> str:
     whole = f"{name}/{below}" if name else below
     # names that are not valid UTF-8 reach Python as lone surrogates, which RDF cannot carry
     return unicodedata.normalize("NFC", os.fsencode(whole).decode("utf-8", "backslashreplace"))
-
-
-def _reason(error: Exception, path: Path) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "a symbolic link that leads nowhere" if path.is_symlink() else "no such file or folder"
-    if isinstance(error, PermissionError):
-        return "permission denied"
-    return getattr(error, "strerror", None) or str(error)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.model import Span
 
 _DEEPEST = 8
@@ -80,7 +81,7 @@ def _record(text: str, position: int, outer: str, depth: int, found: list[Member
     """Note the plain values of an object; where it ends."""
 
     def member(key: str, start: int) -> int:
-        name = f"{outer} {key}".strip()
+        name = f"{outer} {carried(key)}".strip()
         if text[start] == "{" and depth < _DEEPEST:
             return _record(text, start, name, depth + 1, found)
         value, end = _value(text, start)
@@ -95,11 +96,13 @@ def _record(text: str, position: int, outer: str, depth: int, found: list[Member
 def _plain(value: Any) -> str | None:
     """A plain value, or a list of them, as text; None for anything else."""
     if isinstance(value, list):
-        items = [None if isinstance(item, list) else _plain(item) for item in value]
-        return "; ".join(item for item in items if item) if None not in items else None
+        listed = [None if isinstance(item, list) else _plain(item) for item in value]
+        return "; ".join(item for item in listed if item) if None not in listed else None
     if isinstance(value, bool):
         return str(value).lower()
-    return "" if value is None else value if isinstance(value, str) else None
+    if value is None:
+        return ""
+    return carried(value) if isinstance(value, str) else None  # an escape may stand for any code point
 
 
 def _lists(text: str, position: int, depth: int, found: list[list[Span]]) -> int:

@@ -58,17 +58,29 @@ class RowPart:
 
     Args:
         table: number of its table in the document.
-        row: the row's characters, all of them.
+        text: the document's.
+        whole: where all of the row is in it.
         start: where the part begins in the row.
         offset: where the part stands in the passage, code points.
         length: of the part, code points.
     """
 
     table: int
-    row: str
+    text: str
+    whole: Span
     start: int
     offset: int
     length: int
+
+    @property
+    def row(self) -> str:
+        """The row's characters, all of them. They are not kept: a long row has hundreds of parts."""
+        return self.text[slice(*self.whole)]
+
+    def written(self, cell: Cell) -> str:
+        """The characters of a cell of the row."""
+        begin = self.whole[0] + cell.offset
+        return self.text[begin : begin + cell.length]
 
     @property
     def span(self) -> Span:
@@ -282,16 +294,17 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
     parts = []
     for number, table in _near(document, chunk):
         first = max(bisect_right(table.rows, (chunk.offset, 0)) - 1, 0)
-        for row_start, row_end in table.rows[first:]:
-            if row_start >= end:
+        for place in range(first, len(table.rows)):
+            whole = table.rows[place]
+            if whole[0] >= end:
                 break
-            start, stop = max(row_start, chunk.offset), min(row_end, end)
+            start, stop = max(whole[0], chunk.offset), min(whole[1], end)
             if start < stop:
-                row = document.text[row_start:row_end]
                 piece = document.text[start:stop]
                 start += len(piece) - len(piece.lstrip())
                 if length := len(piece.strip()):
-                    parts.append(RowPart(number, row, start - row_start, start - chunk.offset, length))
+                    begin, offset = start - whole[0], start - chunk.offset
+                    parts.append(RowPart(number, document.text, whole, begin, offset, length))
     return tuple(sorted(parts, key=lambda part: part.offset))
 
 

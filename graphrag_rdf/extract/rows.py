@@ -144,11 +144,12 @@ class _Rows:
     def take(self, row: Row) -> None:
         part, reading = row.part, row.reading
         table = reading.table
-        cells = read_row(part.row, table.separator, table.names)
+        written = part.row
+        cells = read_row(written, table.separator, table.names)
         if reading.problem or cells is None:
-            self._names_of(part.row, part, 0)
+            self._names_of(written, part, 0)
             reason = reading.problem or "cells_unlike_columns"
-            item = ", ".join(table.names) if reading.problem else part.row
+            item = ", ".join(table.names) if reading.problem else written
             self.rejected.append(Rejected(reason, item[:_LONGEST_REJECTED]))
             return
         subject = self._subject(part, reading, cells)
@@ -156,7 +157,7 @@ class _Rows:
         for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
             if number in reading.key:
                 continue
-            for value in items_of(part.row, table.separator, cell):
+            for value in items_of(written, table.separator, cell):
                 if kind_of(value.text) != "nothing":
                     filled += 1
                     if _within(value, part):
@@ -178,7 +179,7 @@ class _Rows:
         self._name(name, place)
         for key in keys:
             if _within(key, part) and not looks_like_name(key.text):  # words in which a name may stand
-                self._names_of(part.row[key.offset : key.offset + key.length], part, key.offset)
+                self._names_of(part.written(key), part, key.offset)
         kinds = [
             cell.text
             for column, cell in zip(reading.columns, cells, strict=True)
@@ -222,7 +223,7 @@ class _Rows:
         if column.role == "none":
             return
         if kind == "prose":
-            self._names_of(part.row[cell.offset : cell.offset + cell.length], part, cell.offset)
+            self._names_of(part.written(cell), part, cell.offset)
             return
         literal = literal_of(cell.text, column, self.rules.language) if column.role != "alias" else None
         entity = literal is None and self._names_entity(column, cell.text, kind)
@@ -231,7 +232,7 @@ class _Rows:
             self._name(name, _place(cell, part))
         elif literal is None:
             entity = False
-            self._names_of(part.row[cell.offset : cell.offset + cell.length], part, cell.offset)
+            self._names_of(part.written(cell), part, cell.offset)
         if subject is None or column.role in {"alias", "type"}:
             return
         candidate = RelationCandidate(

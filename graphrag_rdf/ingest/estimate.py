@@ -80,8 +80,7 @@ def estimate(
         for row in engine.store.select("ingest/extracted", extractor=extractor.key)
     }
     planner = Planner(known, done, settings.chunks.key, engine.settings.documents.max_bytes)
-    roots = [Path(path) for path in paths if Path(path).is_dir()]
-    gone = missing_documents(known.values(), found.sources, roots)
+    gone = missing_documents(known.values(), found.sources, paths)
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[str(path) for path in found.skipped])

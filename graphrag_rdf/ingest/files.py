@@ -79,8 +79,7 @@ def ingest_files(
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
-    roots = [Path(path) for path in paths if Path(path).is_dir()]
-    gone = missing_documents(planner.known.values(), found.sources, roots)
+    gone = missing_documents(planner.known.values(), found.sources, paths)
     if sync:
         planner.follow(gone)
     report = run.run(incoming(plans(planner, found), max_bytes))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, UsageError
 from graphrag_rdf.extract.normalise import fold
@@ -105,7 +106,7 @@ def _near(name: str, known: Iterable[Stored]) -> str:
 
 
 def _same_file(name: str, location: str) -> bool:
-    return Path(name).exists() and Path(name).resolve().as_uri() == location
+    return os.path.exists(name) and location_of(name) == location  # noqa: PTH110 - it may be no path
 
 
 def forget_documents(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from urllib.request import url2pathname
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.chunk import chunk_text
-from graphrag_rdf.documents.discover import Source
+from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, pages_of
 from graphrag_rdf.documents.readers import load_bytes
 from graphrag_rdf.errors import DocumentError
@@ -203,14 +204,15 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
 
 
 def missing_documents(
-    known: Iterable[Stored], sources: Sequence[Source], roots: Sequence[Path]
+    known: Iterable[Stored], sources: Sequence[Source], paths: Sequence[str | Path]
 ) -> list[Stored]:
-    """Documents of these root folders that the store has and the disk has no more.
+    """Documents of the folders among `paths` that the store has and the disk has no more.
 
     What is in a folder that cannot be read, or has become a link, is not gone.
     """
     present = {source.location for source in sources}
-    prefixes = [root.resolve().as_uri() + "/" for root in roots]
+    folders = [path for path in paths if os.path.isdir(path)]  # noqa: PTH112 - Path.is_dir raises
+    prefixes = [location_of(folder) + "/" for folder in folders]
     return [
         stored
         for stored in known

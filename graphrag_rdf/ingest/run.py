@@ -14,10 +14,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.model import NOTHING
@@ -196,7 +196,7 @@ class Ingest:
         self.report.failures.append(FailureReport(error.path, None, "read", error.reason))
         if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
             return
-        location = Path(error.path).resolve().as_uri()
+        location = location_of(error.path)
         about = self._by_location.get(location) or iris.document(location)
         changes = Changes()
         self._failures.record(about, "read", error.reason, error.path, changes)

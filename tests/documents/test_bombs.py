@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -102,6 +103,19 @@ def test_tables_of_too_many_columns_are_text() -> None:
 def test_a_long_row_is_read_once_for_all_its_passages() -> None:
     row = "x," + "word " * 10_000
     assert read_row(row, ",", ("name", "note")) is read_row(row, ",", ["name", "note"])
+
+
+def test_parts_of_a_long_row_do_not_each_hold_all_of_it() -> None:
+    document = read_bytes(b"name,note\nAda," + b"x" * 900_000 + b"\nMona,y\n", "a.csv")
+    chunks = chunk_text(document.text, tables=document.tables)
+    tracemalloc.start()
+    try:
+        parts = [part for chunk in chunks for part in rows_in(document, chunk)]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(parts) > 400
+    assert held < 1_000_000
 
 
 @pytest.mark.parametrize("word", ["x", "word ", "Dr. ", "(", "ä\u0308", "。"])

@@ -133,6 +133,28 @@ def test_within_a_folder_pipes_are_skipped_and_dangling_links_reported(docs: Pat
     assert found.errors == (("docs/dangling.md", "a symbolic link that leads nowhere"),)
 
 
+def test_a_folder_that_may_not_be_looked_into_does_not_stop_the_rest(docs: Path) -> None:
+    def store(folder: Path) -> bool:
+        """As it is for others than root: what is in the folder cannot be asked for."""
+        if folder.name == "a":
+            raise PermissionError(13, "Permission denied", str(folder / "oxigraph"))
+        return False
+
+    for argument in ("docs", "docs/**/*"):
+        found = discover([argument], is_store=store)
+        assert [source.identity for source in found.sources] == ALL
+        assert found.errors == ()
+
+
+def test_links_in_a_circle_are_reported(docs: Path) -> None:
+    (docs / "one.md").symlink_to(docs / "two.md")
+    (docs / "two.md").symlink_to(docs / "one.md")
+    found = discover(["docs"])
+    assert [source.identity for source in found.sources] == ALL
+    why = "a symbolic link that leads in a circle"
+    assert found.errors == (("docs/one.md", why), ("docs/two.md", why))
+
+
 def test_circles_of_links_end(docs: Path) -> None:
     (docs / "a" / "up").symlink_to(docs)
     (docs / "a" / "self").symlink_to(docs / "a")

@@ -125,7 +125,7 @@ def test_paths_that_cannot_be_read(tmp_path: Path) -> None:
         "fifo.txt": "not a regular file",
         "folder.txt": "a folder, not a file",
         "dangling.txt": "a symbolic link that leads nowhere",
-        "loop.txt": "a symbolic link that leads to itself",
+        "loop.txt": "a symbolic link that leads in a circle",
         "missing.txt": "no such file",
         "big.txt": "larger than 3 bytes",
         "nul\0.txt": "embedded null byte",

@@ -39,6 +39,31 @@ def test_front_matter_is_metadata_and_no_sentence() -> None:
     assert rule.unsaid == ()
 
 
+@pytest.mark.parametrize(
+    "front",
+    [
+        *('e: !!int ""', "e: !!bool x", "e: !!timestamp x", "? !!int 0x" + "F" * 6000 + "\n: x"),
+        *("e: 0x" + "F" * 6000, "e: 1" + ":00" * 3000, "e: x: y", "e: &a [*a]", "e: 2024-13-45"),
+    ],
+)
+def test_odd_values_leave_the_others_as_they_are(front: str) -> None:
+    document = read_bytes(f"---\ntitle: The Weir\n{front}\n---\nMona built it.\n".encode(), "a.md")
+    assert document.title == "The Weir"
+    assert len(document.unsaid) == 1
+
+
+def test_numbers_of_front_matter_stay_as_they_are_written() -> None:
+    document = read_bytes(b"---\nid: 007\ntitle: 1_000.10\ntags: [0x1F, 2024]\n---\nWord.\n", "a.md")
+    assert document.title == "1_000.10"
+    assert [value for _, value in document.metadata] == ["0x1F", "2024", "007"]
+
+
+def test_what_front_matter_holds_is_no_table_and_opens_no_fence() -> None:
+    text = "---\na: |\n  | n | v |\n  |---|---|\n  | x | 1 |\n  ```\n---\n\n| n | v |\n|---|---|\n| y | 2 |\n"
+    document = read_bytes(text.encode(), "a.md")
+    assert [text[slice(*span)] for table in document.tables for span in table.rows] == ["| y | 2 |"]
+
+
 RECORDS = """{"source": "register", "people": [
   {"name": "Ada Venn", "born": {"place": "Orrin", "year": 1871}, "trades": ["mason", "diver"], "x": null},
   {"name": "Mona \\"Kell\\"", "born": {"place": "Tarn\\u00e4y", "year": 1880}, "kin": [{"name": "Ida"}]}

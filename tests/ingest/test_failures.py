@@ -269,6 +269,26 @@ def test_failures_of_new_files(towns: Path, engine_of: MakeEngine) -> None:
     assert failures(engine) == []
 
 
+def test_what_the_system_or_an_escape_makes_odd_does_not_stop_the_rest(
+    towns: Path, engine_of: MakeEngine
+) -> None:
+    """Links in a circle, and escapes of JSON for what is no character."""
+    (towns / "one.txt").symlink_to(towns / "two.txt")
+    (towns / "two.txt").symlink_to(towns / "one.txt")
+    (towns / "odd.json").write_text(
+        r'[{"name": "Ada\ud800 Venn", "lives in": "Dover\u0000"},'
+        r' {"name": "Mona Kell", "lives\udfff in": "Corby"}]'
+    )
+    engine = engine_of()
+    report = engine.ingest([towns])
+    assert {(Path(f.path).name, f.reason) for f in report.failures} == {
+        ("one.txt", "a symbolic link that leads in a circle"),
+        ("two.txt", "a symbolic link that leads in a circle"),
+    }
+    assert report.documents.added == len(TOWNS) + 1
+    assert {"ada%EF%BF%BD-venn", "mona-kell"} <= {subject for subject, _, _ in facts(engine)}
+
+
 def test_missing_arguments_leave_no_record(towns: Path, engine_of: MakeEngine) -> None:
     engine = engine_of()
     report = engine.ingest([towns, towns / "nowhere.txt"])

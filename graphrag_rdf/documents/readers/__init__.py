@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import stat
@@ -11,6 +10,8 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path, PurePath
 
+from graphrag_rdf.documents.characters import carried, one_line
+from graphrag_rdf.documents.file_errors import IS_FOLDER, NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.content import LANGUAGE, Content, Reader, UnreadableError
@@ -53,20 +54,9 @@ _MAX_TITLE = 300
 _MAX_VALUE = 10_000
 _ROWS_LOOKED_AT = 200
 _WORDS_OF_PROSE = 5
-# what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
-_UNCARRIED = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 # what parsers raise when they stumble over broken structure: their messages tell nothing about the file
 _STUMBLES = (AttributeError, TypeError, LookupError, AssertionError, RecursionError, UnicodeError)
-
-_OS_REASONS = {
-    errno.ENOENT: "no such file",
-    errno.EACCES: "permission denied",
-    errno.EPERM: "permission denied",
-    errno.EISDIR: "a folder, not a file",
-    errno.ELOOP: "a symbolic link that leads to itself",
-    errno.ENXIO: "not a regular file",
-}
 
 
 def read_document(path: Path, *, max_bytes: int = MAX_BYTES, media_type: str | None = None) -> ParsedDocument:
@@ -97,14 +87,12 @@ def load_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             mode = os.fstat(descriptor).st_mode
             if stat.S_ISDIR(mode):
-                raise DocumentError(path, _OS_REASONS[errno.EISDIR])
+                raise DocumentError(path, IS_FOLDER)
             if not stat.S_ISREG(mode):
-                raise DocumentError(path, _OS_REASONS[errno.ENXIO])
+                raise DocumentError(path, NOT_REGULAR)
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
-        dangling = path.is_symlink() and getattr(error, "errno", None) == errno.ENOENT
-        reason = _OS_REASONS.get(getattr(error, "errno", None) or 0) or str(error)
-        raise DocumentError(path, "a symbolic link that leads nowhere" if dangling else reason) from None
+        raise DocumentError(path, why_unreadable(error, path)) from None
     _check_size(data, str(path), max_bytes)
     return data
 
@@ -172,14 +160,14 @@ def _media_type(name: str, media_type: str | None) -> str:
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
-    text = _carried(content.text)
+    text = carried(content.text)
     if not text.strip():
         raise DocumentError(name, "no text found")
     _check_rows(text, content, name)
-    pages = tuple(Page(page.number, _carried(page.text), page.offset, page.label) for page in content.pages)
+    pages = tuple(Page(page.number, carried(page.text), page.offset, page.label) for page in content.pages)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
-    title = _one_line(content.title) or _one_line(content.heading)
+    title = one_line(content.title) or one_line(content.heading)
     return ParsedDocument(
         text=text,
         pages=pages,
@@ -189,7 +177,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         encoding=content.encoding,
         metadata=_tidy(content.metadata),
         titled=bool(title),
-        tables=tuple(replace(table, names=tuple(map(_carried, table.names))) for table in content.tables),
+        tables=tuple(replace(table, names=tuple(map(carried, table.names))) for table in content.tables),
         unsaid=content.unsaid,
     )
 
@@ -216,21 +204,11 @@ def _prose(text: str, content: Content, apart: Sequence[Span]) -> str:
 
 def _tidy(metadata: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     """One-line values, without blanks and duplicates; the language has a field of its own."""
-    pairs = ((iri, _one_line(value)[:_MAX_VALUE]) for iri, value in metadata if iri != LANGUAGE)
+    pairs = ((iri, one_line(value)[:_MAX_VALUE]) for iri, value in metadata if iri != LANGUAGE)
     return tuple(dict.fromkeys(pair for pair in pairs if pair[1]))
-
-
-def _carried(text: str) -> str:
-    return _UNCARRIED.sub("\ufffd", text)
-
-
-def _one_line(text: str | None) -> str:
-    return " ".join(_UNCARRIED.sub("", text or "").split())
 
 
 def _readable(name: str) -> str:
     """A title from a file name: quarterly_report-2024.txt → Quarterly report 2024."""
-    stem = (
-        _one_line(re.sub("[_-]+", " ", PurePath(name).stem)) or _one_line(PurePath(name).name) or "Untitled"
-    )
+    stem = one_line(re.sub("[_-]+", " ", PurePath(name).stem)) or one_line(PurePath(name).name) or "Untitled"
     return stem[0].upper() + stem[1:]

@@ -15,24 +15,25 @@ _DASHES = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*")
 _FENCE = re.compile(r" {0,3}(```+|~~~+)")
 
 
-def barred_tables(text: str, heads: Mapping[str, bool] | None = None) -> tuple[Table, ...]:
+def barred_tables(text: str, heads: Mapping[str, bool] | None = None, *, start: int = 0) -> tuple[Table, ...]:
     """The tables of a text of which the columns have names.
 
     Args:
         text: the document's.
         heads: lines that begin tables, and whether they name columns; None where a line of dashes below them
             tells that, as in Markdown.
+        start: where to begin looking, code points.
     """
     found = []
-    for block in _blocks(text, fences=heads is None):
+    for block in _blocks(text, start, fences=heads is None):
         lines = [text[slice(*span)] for span in block]
         if heads is None:
             starts = [n for n, line in enumerate(lines[1:]) if _DASHES.fullmatch(line)]
         else:
             starts = [n for n, line in enumerate(lines) if line in heads]
-        for start, end in pairwise([*starts, len(block)]):
-            if heads is None or heads[lines[start]]:
-                found.append(_table(text, block[start:end], dashes=heads is None))
+        for first, end in pairwise([*starts, len(block)]):
+            if heads is None or heads[lines[first]]:
+                found.append(_table(text, block[first:end], dashes=heads is None))
     return tuple(table for table in found if table is not None)
 
 
@@ -47,11 +48,11 @@ def _table(text: str, lines: list[Span], *, dashes: bool) -> Table | None:
     )
 
 
-def _blocks(text: str, *, fences: bool) -> Iterator[list[Span]]:
+def _blocks(text: str, start: int, *, fences: bool) -> Iterator[list[Span]]:
     """Runs of lines with bars, without blank lines between them."""
     run: list[Span] = []
     fence = ""
-    for match in _LINE.finditer(text):
+    for match in _LINE.finditer(text, start):
         mark = _FENCE.match(match[0]) if fences else None
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]

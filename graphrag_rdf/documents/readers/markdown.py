@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date, datetime
+from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,9 @@ _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _LONGEST_HEADING = 4096  # characters of a line that are looked at for a title
 _MOST_ALIASES = 10  # merged into each other, they multiply what they stand for ("billion laughs")
 _DEEPEST = 50  # collections within each other
+_NUMBERS = frozenset({"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"})
+# what PyYAML raises of a value that is none of its tag (`!!int ""`), and of collections within each other
+_WRONG_VALUES = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
 _PROPERTIES = {
     "author": c.CREATOR,
     "authors": c.CREATOR,
@@ -60,6 +63,7 @@ def read_markdown(data: bytes) -> c.Content:
     """
     text, encoding = decode(data)
     front, body = _front_matter(text)
+    start = len(text) - len(body) if front else 0
     metadata = [
         (iri, value) for key, iri in _PROPERTIES.items() if key in front for value in _values(front[key])
     ]
@@ -72,8 +76,8 @@ def read_markdown(data: bytes) -> c.Content:
         language=language[0] if language else None,
         encoding=encoding,
         metadata=tuple(metadata),
-        tables=barred_tables(text),
-        unsaid=((0, len(text) - len(body)),) if front else (),
+        tables=barred_tables(text, start=start),
+        unsaid=((0, start),) if front else (),
     )
 
 
@@ -90,21 +94,28 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
 
     try:
         loaded = yaml.load(match[1], _front_loader())  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except (yaml.YAMLError, *_WRONG_VALUES):
         loaded = _line_by_line(match[1])
         if loaded is None:
             return {}, text[match.end() :]
     if not isinstance(loaded, dict):
         return {}, text
-    return {str(key).lower(): value for key, value in loaded.items()}, text[match.end() :]
+    front = {key.lower(): value for key, value in loaded.items() if isinstance(key, str)}
+    return front, text[match.end() :]
 
 
 @lru_cache(maxsize=1)
 def _front_loader() -> type[SafeLoader]:
-    """A safe loader that gives up on what would multiply, and on nesting that it is slow at."""
+    """A safe loader that gives up on what would multiply, and on nesting that it is slow at. Numbers stay
+    as they are written: 007 is an identifier, and 1.10 a version.
+    """
     import yaml
 
     class FrontLoader(yaml.SafeLoader):
+        yaml_implicit_resolvers = {  # noqa: RUF012 - as its base has it
+            first: [resolver for resolver in resolvers if resolver[0] not in _NUMBERS]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
         aliases = 0
 
         def fetch_alias(self) -> None:
@@ -135,12 +146,10 @@ def _line_by_line(front: str) -> dict[str, str] | None:
 
 
 def _values(value: Any) -> list[str]:
-    """Scalars of a scalar or a flat list; nested data is no metadata value."""
+    """Texts and dates of a scalar or a flat list; nested data is no metadata value."""
     items = value if isinstance(value, list) else [value]
     return [
-        item.isoformat() if isinstance(item, (date, datetime)) else str(item)
-        for item in items
-        if isinstance(item, (str, int, float, date)) and not isinstance(item, bool)
+        item.isoformat() if isinstance(item, date) else item for item in items if isinstance(item, str | date)
     ]
 
 

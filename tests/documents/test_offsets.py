@@ -1,0 +1,148 @@
+"""Text files of any format: sentences, rows and cells stand where they say, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphrag_rdf.documents import ParsedDocument, chunk_text, read_bytes
+from graphrag_rdf.documents.characters import carried
+from graphrag_rdf.documents.tables import RECORDS, read_row, row_spans, rows_in, sentences_in
+from graphrag_rdf.errors import DocumentError
+
+WORDS = [
+    "Ada Venn",
+    "Orrin",
+    "built",
+    "a weir.",
+    "1931",
+    "x",
+    "",
+    "ä",
+    "日本。",
+    "\x00",
+    "\u2028",
+    "\x85",
+    "\f",
+]
+MARKS = ["|", "\\|", '"', "'", "---", "...", "# H", "- item", "```", "{", "}", "[", "]", ",", ";", ": ", "\t"]
+BREAKS = ["\n", "\n\n", "\r\n", "\r", "  "]
+BARS = ["| name | born |\n|---|---|\n", "| Ada Venn | 1931 |\n", "  | a | b |\n  |---|---|\n  | 1 | 2 |\n"]
+PAIRS = [
+    "title: x",
+    "author: [Ada, Mona]",
+    "a: |",
+    "b: &a c",
+    "d: *a",
+    "e: !!int ''",
+    "- f",
+    "# g",
+    "t: u: v",
+]
+TAGS = [
+    *(
+        "<p>",
+        "<ul>",
+        "<li>",
+        "</ul>",
+        "<br>",
+        "<h1>",
+        "</h1>",
+        "<pre>",
+        "</pre>",
+        "<!--",
+        "-->",
+        "<div hidden>",
+    ),
+    *(
+        "<table>",
+        "</table>",
+        "<tr>",
+        "<tr><th>name<th>born</tr>",
+        "<tr><td>Ada Venn<td>1931</tr>",
+        "<td>",
+        "<th>",
+    ),
+    *("<script>", "</script>", "<style>", "</style>", "&nbsp;", "&#0;", "&#xd800;", "</div>", "&shy;"),
+]
+
+
+def pieces(*kinds: list[str], most: int = 25) -> st.SearchStrategy[str]:
+    return st.lists(st.sampled_from([piece for kind in kinds for piece in kind]), max_size=most).map("".join)
+
+
+def with_front_matter(parts: tuple[str, str]) -> str:
+    return f"---\n{parts[0]}\n---\n{parts[1]}"
+
+
+LINES = st.lists(st.sampled_from([*PAIRS, *BARS, "```"]), max_size=8).map("\n".join)
+MARKDOWN = pieces(WORDS, MARKS, BREAKS, BARS)
+PLAIN = st.none() | st.booleans() | st.integers() | st.sampled_from([*WORDS, "\ud800", "\ufffe", 'say "x"'])
+RECORD = st.fixed_dictionaries(
+    {"name": PLAIN, "born": PLAIN},
+    optional={"": PLAIN, "k\ud800": st.lists(PLAIN, max_size=3), "in": st.fixed_dictionaries({"x": PLAIN})},
+)
+RECORDS_OF = st.lists(RECORD, min_size=1, max_size=5)
+CELLS = st.lists(st.sampled_from([*WORDS, '"a,b"', '"a""b"', '"x\ny"', '"']), max_size=4).map(",".join)
+
+
+def as_json(value: object, indent: int | None, ascii_only: bool) -> str:
+    return json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+
+
+FORMATS = {
+    "a.txt": pieces(WORDS, MARKS, BREAKS),
+    "a.md": MARKDOWN,
+    "front.md": st.tuples(LINES, MARKDOWN).map(with_front_matter),
+    "a.html": pieces(TAGS, WORDS, ["|", "\n", " "]),
+    "a.json": st.builds(as_json, RECORDS_OF | RECORD, st.sampled_from([None, 1]), st.booleans()),
+    "within.json": st.builds(
+        lambda records: as_json({"of": "x", "list": records, "more": {"list": records}}, None, True),
+        RECORDS_OF,
+    ),
+    "a.jsonl": RECORDS_OF.map(lambda records: "\n".join(as_json(record, None, True) for record in records)),
+    "a.csv": st.lists(CELLS, max_size=6).map(lambda rows: "\n".join(["name,born", *rows])),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(deadline=None, max_examples=100)
+@given(data=st.data(), size=st.sampled_from([20, 60, 2000]))
+def test_all_stands_where_it_says(name: str, data: st.DataObject, size: int) -> None:
+    text = data.draw(FORMATS[name])
+    try:
+        document = read_bytes(text.encode("utf-8", "replace"), name)
+    except DocumentError:
+        return
+    check_tables(document)
+    said = [table.header for table in document.tables if table.header] + list(document.unsaid)
+    for chunk in chunk_text(document.text, size=size, tables=document.tables):
+        assert document.text[chunk.offset : chunk.offset + len(chunk.text)] == chunk.text
+        sentences = [(s.offset, s.offset + s.length) for s in sentences_in(document, chunk)]
+        assert all(0 <= start < end <= len(chunk.text) for start, end in sentences)
+        assert all(one[1] <= other[0] for one, other in pairwise(sentences))
+        said += [(chunk.offset + start, chunk.offset + end) for start, end in sentences]
+        for part in rows_in(document, chunk):
+            assert part.span in sentences
+            assert chunk.text[slice(*part.span)] == part.row[part.start : part.start + part.length]
+    places = {place for span in said for place in range(*span)}
+    assert not [c for place, c in enumerate(document.text) if place not in places and not c.isspace()]
+
+
+def check_tables(document: ParsedDocument) -> None:
+    apart = sorted([*row_spans(document.tables), *document.unsaid])
+    assert all(0 <= start < end <= len(document.text) for start, end in apart)
+    assert all(one[1] <= other[0] for one, other in pairwise(apart))
+    for table in document.tables:
+        for start, end in table.rows:
+            row = document.text[start:end]
+            for cell in read_row(row, table.separator, table.names) or ():
+                written = row[cell.offset : cell.offset + cell.length]
+                assert len(written) == cell.length
+                assert cell.text == carried(cell.text)  # whatever escapes stand for
+                if table.separator == RECORDS and cell.text and written[0] != "[":
+                    assert cell.text == " ".join(carried(json.loads(f'"{written}"', strict=False)).split())

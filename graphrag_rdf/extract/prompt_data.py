@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +29,9 @@ from graphrag_rdf.extract.normalise import match_key
 from graphrag_rdf.extract.reading import Found
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import encodable
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 FILE = "extract.yaml"
 """Its name, beside the template."""
@@ -66,10 +69,15 @@ class _Part(BaseModel):
 
 
 class Kind(_Part):
-    """A type of entities, or a relation, with what it means."""
+    """A type of entities, or a relation, with what it means; a text alone is its name."""
 
     name: Name
     meaning: Meaning = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: object) -> object:
+        return {"name": given} if isinstance(given, str) else given
 
 
 class ExampleEntity(_Part):
@@ -217,6 +225,22 @@ def as_yaml(data: PromptData) -> str:
     return _HEADER + yaml.dump(whole, Dumper=Dumper, allow_unicode=True, sort_keys=False, width=100)
 
 
+_WAY_OUT = "correct it, or take the file away; docs/how-to/tune-prompts.md shows one"
+_SAID = {
+    "extra_forbidden": "unknown key",
+    "model_type": "it is no mapping of keys to values",
+    "tuple_type": "it is no list",
+    "string_type": "it is no text",
+    "missing": "it is missing",
+}
+"""Kind of fault → what people are told instead of pydantic's words."""
+
+
+def _in_words(fault: ErrorDetails) -> str:
+    place = ".".join(map(str, fault["loc"])) or "the whole"
+    return f"{place}: {_SAID.get(fault['type'], fault['msg'].removeprefix('Value error, '))}"
+
+
 def read_prompt_data(path: Path) -> PromptData:
     """Read the file.
 
@@ -228,14 +252,12 @@ def read_prompt_data(path: Path) -> PromptData:
     try:
         found = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path} cannot be read: {error}") from error
+        raise ConfigError(f"{path} cannot be read: {error}", hint=_WAY_OUT) from error
     except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"{path} is not valid YAML: {' '.join(str(error).split())}") from error
+        what = " ".join(str(error).split())
+        raise ConfigError(f"{path} is not valid YAML: {what}", hint=_WAY_OUT) from error
     try:
         return PromptData.model_validate({} if found is None else found)
     except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {fault['msg']}"
-            for fault in error.errors()[:3]
-        )
-        raise ConfigError(f"{path}: {faults}", hint="correct it, or take the file away") from error
+        faults = "; ".join(map(_in_words, error.errors()[:3]))
+        raise ConfigError(f"{path}: {faults}", hint=_WAY_OUT) from error

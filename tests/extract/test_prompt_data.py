@@ -166,8 +166,12 @@ def test_the_file_gives_back_what_was_written(one: str, other: str, third: str) 
     ("said", "told"),
     [
         ("domain: [a", "not valid YAML"),
-        ("- a", "the whole"),
-        ("subject: mills", "subject"),
+        ("- a", "the whole: it is no mapping"),
+        ("subject: mills", "subject: unknown key"),
+        ("domain: 5", "domain: it is no text"),
+        ("examples: 3", "examples: it is no list"),
+        ("entity_types: [5]", "entity_types.0: it is no mapping"),
+        ("entity_types: [{meaning: a house}]", "entity_types.0.name: it is missing"),
         (f"persona: {'x' * 401}", "persona"),
         ("entity_types: [{name: '  '}]", "entity_types.0.name"),
         ("tuned_by: no iri", "tuned_by"),
@@ -192,6 +196,16 @@ def test_what_is_wrong_is_told(tmp_path: Path, said: str, told: str) -> None:
     with pytest.raises(ConfigError, match=r"extract\.yaml") as raised:
         read_prompt_data(path)
     assert told in raised.value.message
+    assert "Value error" not in raised.value.message
+    assert "tune-prompts.md" in (raised.value.hint or "")
+
+
+def test_a_name_alone_is_a_type(tmp_path: Path) -> None:
+    path = tmp_path / "extract.yaml"
+    path.write_text("entity_types: [mill, {name: weaver, meaning: who weaves}]\nrelation_types:\n- opened\n")
+    found = read_prompt_data(path)
+    assert found.entity_types == (Kind(name="mill"), Kind(name="weaver", meaning="who weaves"))
+    assert found.relation_types == (Kind(name="opened"),)
 
 
 def test_an_empty_file_is_no_data(tmp_path: Path) -> None:

@@ -94,9 +94,11 @@ if TYPE_CHECKING:
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder of pipelines to write into (default: the setting pipelines).",
+    help="Folder of pipelines that --apply writes into (default: the setting pipelines).",
 )
-@click.option("--force", is_flag=True, help="Overwrite what is there, and apply also what does worse.")
+@click.option(
+    "--force", is_flag=True, help="Have --apply overwrite what is there, and apply also what does worse."
+)
 @format_option()
 def prompts(
     paths: tuple[str, ...],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -21,7 +21,6 @@ NUMBERS: Mapping[str, str] = {
     "synthesis.suggestions": "suggestions",
 }
 """Parameter of a step → what a question over HTTP calls it: all that a client may set."""
-
 
 _TERMS = ("subject", "predicate", "object")
 _PATIENCE = 1800.0
@@ -112,7 +111,8 @@ class Client(Connection):
             UsageError: (these methods) when the server says that the request is wrong.
             ServerError: (these methods) as `ask`.
         """
-        found: list[dict[str, Any]] = self._json("GET", f"/facts?all={_truth(every)}")["items"]
+        path = f"/facts?all={_truth(every)}"
+        found: list[dict[str, Any]] = self._json("GET", path, holds="items")["items"]
         return found
 
     def decide(
@@ -126,23 +126,25 @@ class Client(Connection):
             how: by, reason, with_sentences, dry_run.
         """
         body = {**dict(zip(_TERMS, fact, strict=True)), "instead": instead, **how}
-        return self._json("POST", "/facts", body)
+        return self._json("POST", "/facts", body, holds="decisions")
 
     def undo(self, decisions: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
         """Take decisions back, as `facts undo --format json`."""
-        named = [("decision", name) for name in decisions]
-        return self._json("DELETE", f"/facts?{urlencode([*named, ('dry_run', _truth(dry_run))])}")
+        return self._undo([("decision", name) for name in decisions], dry_run=dry_run)
 
     def undo_about(self, fact: tuple[str, str, str], *, dry_run: bool = False) -> dict[str, Any]:
         """Take back what was decided about a fact."""
-        named = zip(_TERMS, fact, strict=True)
-        return self._json("DELETE", f"/facts?{urlencode([*named, ('dry_run', _truth(dry_run))])}")
+        return self._undo(zip(_TERMS, fact, strict=True), dry_run=dry_run)
+
+    def _undo(self, named: Iterable[tuple[str, str]], *, dry_run: bool) -> dict[str, Any]:
+        said = urlencode([*named, ("dry_run", _truth(dry_run))])
+        return self._json("DELETE", f"/facts?{said}", holds="decisions")
 
     # --- traces ------------------------------------------------------------------------------------
 
     def replay(self, trace: str) -> dict[str, Any]:
         """Ask the question of a trace again, as `trace replay --format json`."""
-        return self._json("POST", f"/traces/{quote(trace, safe='')}/replay", {}, patience=_PATIENCE)
+        return self._again(trace, "replay", {})
 
     def ask_without(self, trace: str, **what: Any) -> dict[str, Any]:
         """Ask the question of a trace as if something were not there, as `trace ask-without --format json`.
@@ -150,7 +152,11 @@ class Client(Connection):
         Args:
             what: facts, documents, sources, with_sentences.
         """
-        return self._json("POST", f"/traces/{quote(trace, safe='')}/ask-without", what, patience=_PATIENCE)
+        return self._again(trace, "ask-without", what)
+
+    def _again(self, trace: str, how: str, body: dict[str, Any]) -> dict[str, Any]:
+        path = f"/traces/{quote(trace, safe='')}/{how}"
+        return self._json("POST", path, body, holds="differences", patience=_PATIENCE)
 
     def trace_text(self, trace: str) -> str:
         """A trace for people, as `trace show`.

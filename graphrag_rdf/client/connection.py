@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from graphrag_rdf.client.formats import events
-from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.errors import GraphRagError, UsageError, without_credentials
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -54,7 +54,8 @@ class Connection:
         except ValueError:
             host, port = None, None
         if parts.scheme not in ("http", "https") or not host or parts.username or parts.query:
-            raise UsageError(f"{url!r} is not the address of a server", hint="e.g. http://127.0.0.1:7878")
+            shown = without_credentials(url)
+            raise UsageError(f"{shown!r} is not the address of a server", hint="e.g. http://127.0.0.1:7878")
         self._secure = parts.scheme == "https"
         self._host, self._port, self._path = host, port, parts.path
         self._token = token
@@ -62,11 +63,18 @@ class Connection:
             log.warning("the token is sent to %s without encryption; use https", host)
 
     def _json(
-        self, method: str, path: str, body: dict[str, Any] | None = None, *, patience: float = _SILENCE
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        holds: str,
+        patience: float = _SILENCE,
     ) -> dict[str, Any]:
         """What a request that is answered with JSON gives.
 
         Args:
+            holds: a key that the answer of a server of ours has.
             patience: seconds to wait for the answer.
         """
         sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
@@ -74,7 +82,10 @@ class Connection:
         connection, response = self._request(method, path, headers, sent, patience=patience)
         try:
             self._require(response, "application/json")
-            return self._object(self._all(response, _LONGEST_ANSWER).decode("utf-8", "replace"))
+            found = self._object(self._all(response, _LONGEST_ANSWER).decode("utf-8", "replace"))
+            if holds not in found:
+                raise self._not_ours(f"its answer has no {holds!r}")
+            return found
         finally:
             connection.close()
 

@@ -18,6 +18,7 @@ class Asking:
 
     Args:
         total: calls that there may be.
+        jobs: calls at once.
         progress: hears (calls done, calls in all, what was asked).
         stop: asked between calls whether to end; what was answered by then is in the cache.
     """

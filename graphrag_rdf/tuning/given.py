@@ -26,7 +26,15 @@ FILES = 200
 def read_into_memory(
     found: Discovery, settings: Settings, seed: int
 ) -> Iterator[tuple[Engine, IngestReport]]:
-    """A store in memory with the passages of documents and what they mention; no model is asked."""
+    """A store in memory with the passages of documents and what they mention; no model is asked.
+
+    Args:
+        settings: how documents are read and cut.
+        seed: decides which are read, of more than `FILES`.
+
+    Yields:
+        the store, and the report that names what could not be read.
+    """
     if len(found.sources) > FILES:
         order = sorted(
             found.sources, key=lambda source: hashlib.sha256(f"{seed} {source.identity}".encode()).digest()

@@ -121,6 +121,11 @@ def check(
 ) -> Check:
     """Have both prompts read the passages.
 
+    Args:
+        before, after: the extraction with the prompt in force and with the tuned one.
+        passages: those held out.
+        sieve: what the ingest leaves out of an answer.
+
     Raises:
         LlmError: when the model cannot be used at all, or the budget is spent.
         KeyboardInterrupt: when it should end.
@@ -150,7 +155,12 @@ def check(
 
 
 def reading(found: Extraction, text: str, sieve: Sieve, in_tokens: int | None) -> Reading:
-    """Count what an extraction gave, after what the ingest would leave out."""
+    """Count what an extraction gave, without what the ingest would leave out.
+
+    Args:
+        text: the passage, in which quotes are looked for.
+        in_tokens: of the prompt, as the server told; None if it did not.
+    """
     fit = sieve.fit(found)
     facts: dict[tuple[str, str, str], bool] = {}
     predicates: Counter[str] = Counter()

@@ -45,6 +45,9 @@ def require_writable(path: Path) -> None:
 def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
     """Record the tuning and write the file; the IRI of the tuning.
 
+    Args:
+        path: see `file_in`; what is there is replaced.
+
     Raises:
         UsageError: when the file cannot be written; then nothing is recorded.
         StoreError: when the store refuses; then nothing is written.

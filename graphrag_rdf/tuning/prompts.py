@@ -89,6 +89,7 @@ class Tuner:
 
     Args:
         model: its name; also that of the extraction.
+        asking: has the calls made.
     """
 
     def __init__(self, settings: Settings, gateway: LlmGateway, model: str, asking: Asking) -> None:

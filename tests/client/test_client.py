@@ -148,6 +148,25 @@ def test_what_refuses_or_is_no_server_of_ours(answer: bytes, told: str) -> None:
     assert url in said
 
 
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda c: c.decisions(),
+        lambda c: c.decide(("a", "b", "c")),
+        lambda c: c.undo(["urn:x"]),
+        lambda c: c.undo_about(("a", "b", "c")),
+        lambda c: c.replay("last"),
+        lambda c: c.ask_without("last", documents=["x"]),
+    ],
+)
+def test_json_of_another_server_is_no_answer(read: Callable[[Client], object]) -> None:
+    """Such as that of a model, whose address is easily mistaken for ours."""
+    body = b'{"object": "chat.completion", "choices": []}'
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with serving(head + body) as (url, _):
+        assert "not a graphrag-rdf server: its answer has no" in refused(url, read)
+
+
 def test_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
@@ -158,8 +177,9 @@ def test_nobody_listens() -> None:
     "url", ["localhost:7878", "ftp://x", "http://", "http://a:b@x/", "http://x:99999", "x?q"]
 )
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(UsageError, match="not the address"):
+    with pytest.raises(UsageError, match="not the address") as caught:
         Client(url)
+    assert "a:b" not in caught.value.message
 
 
 def test_tokens_from_files(tmp_path: Path) -> None:

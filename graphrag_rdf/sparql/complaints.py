@@ -13,6 +13,11 @@ _CLASS = re.compile(r"\[(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\]'\"])*\]")
 _OURS = re.compile(r"(?:PREFIX ([\w-]*): <([^>]*)> )+")
 _DECLARED = re.compile(r"PREFIX ([\w-]*): <([^>]*)> ")
 _ANYTHING = "[_]"
+_PROLOGUE = re.compile(
+    r"(?:\s|#[^\n]*(?:\n|$)|(?:BASE|PREFIX\s+[^\s:]*:)\s*<[^>]*>|VERSION\s+\S+)*", re.IGNORECASE
+)
+_NO_QUERY = "CONSTRUCT"  # all that the parser lists, at no place in particular, where no form of query begins
+_UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b", re.IGNORECASE)
 _SHOWN = 100  # characters of a line
 
 
@@ -30,9 +35,11 @@ def complaint(text: str, error: Exception) -> str:
     if found is None:
         return f"the SPARQL is malformed: {error}"
     number, column = int(found[1]), int(found[2])
+    said = _said(found[3])
+    if found[3] == _NO_QUERY:
+        number, column, said = _beginning(text)
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
-    said = _said(found[3])
     at_end = number == len(lines) and column > len(line) and not said
     more = found[3] != _ANYTHING and text.count("{") > text.count("}")
     ended = at_end and (more or not line.strip())
@@ -42,6 +49,18 @@ def complaint(text: str, error: Exception) -> str:
     where = f"line {number}" if hidden else f"line {number}, column {column}"
     why = "; ".join(said) or ("it ends too early" if ended else "this is not expected here")
     return f"the SPARQL is malformed at {where}: {why}\n{_marked(line[hidden:], column - 1 - hidden)}"
+
+
+def _beginning(text: str) -> tuple[int, int, list[str]]:
+    """Where what is no query begins, and what it is instead."""
+    prologue = _PROLOGUE.match(text)
+    at = prologue.end() if prologue else 0
+    why = (
+        "this is an update, not a query"
+        if _UPDATE.match(text, at)
+        else "a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"
+    )
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), [why]
 
 
 def _said(listed: str) -> list[str]:

@@ -79,7 +79,7 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         said = telling.spoken if telling else words.spoken_of(candidate.text)
         candidate.spoken = said | words.spoken_of(*answered)
         candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
-        if not candidate.row and candidate.text.rstrip()[-1:] not in _ENDS:
+        if _is_line(candidate):
             candidate.score *= _LINE
         if answered:
             candidate.score *= _SHOWN
@@ -104,6 +104,13 @@ def _joined(
     picked, spoken = _best_component(picked, words)
     enough = spoken >= parameters["min_coverage"]
     return picked if enough and _begins_at_seed(picked, state, words) else []
+
+
+def _is_line(candidate: Candidate) -> bool:
+    """Whether it stands in a text without the end of a sentence, which facts read from no text have not."""
+    if candidate.row or candidate.source.chunk is None:
+        return False
+    return candidate.text.rstrip()[-1:] not in _ENDS
 
 
 def _is_heading(candidate: Candidate) -> bool:

@@ -53,6 +53,16 @@ def verified(engine: Engine, name: str = "last") -> dict[str, tuple[bool, str]]:
     return {check.check: (check.ok, check.detail) for check in engine.traces.verify(name)}
 
 
+def test_what_a_person_decided_is_answered_beside_what_documents_say(docs: Path, engine: Engine) -> None:
+    """A fact has no full stop, and is no heading for that."""
+    (docs / "b.txt").write_text("The archive of Upper Tarnay is old. Andrew Orr was born in Leeds.")
+    engine.ingest([docs])
+    engine.facts.correct(*BORN, object="Upper Tarnay", by="R. Tennant", with_sentences=True)
+    said = answer(engine)
+    assert "born in Leeds." in said
+    assert "born in Upper Tarnay" in said
+
+
 def test_removed_and_taken_back(engine: Engine) -> None:
     before = asserted(engine)
     done = engine.facts.remove(*BORN, by="R. Tennant", reason="misread")

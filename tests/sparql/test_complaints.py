@@ -36,6 +36,17 @@ def pointed_at(message: str) -> str:
         ("SELECT * {\r\n\t?s ?p 'x' ]", "line 2, column 12", "]"),
         ("SELECT * { ?s ?p 'ß😀' ; }}", "line 1, column 26", "}"),
         ("", "line 1, column 1: it ends too early", ""),
+        (
+            "DELETE WHERE { ?s ?p ?o }",
+            "line 1, column 1: this is an update, not a query",
+            "DELETE WHERE { ?s ?p ?o }",
+        ),
+        (
+            "# all\nPREFIX x: <urn:x>\n  CLEAR ALL",
+            "line 3, column 3: this is an update, not a query",
+            "CLEAR ALL",
+        ),
+        ("SELEC * {}", "line 1, column 1: a query begins with SELECT, ASK,", "SELEC * {}"),
     ],
 )
 def test_the_place_and_why(text: str, told: str, rest: str) -> None:

@@ -354,7 +354,8 @@ def _without_facts(
         done = Facts(engine).remove(*fact, with_sentences=with_sentences)
         if not done.facts:
             raise UsageError(f"({', '.join(fact)}) does not hold anyway", hint="graphrag-rdf facts list")
-        beside = f" and {len(done.sentences)} sentences" if with_sentences else ""
+        many = len(done.sentences)
+        beside = f" and {many} sentence{'' if many == 1 else 's'}" if with_sentences else ""
         yield f"fact ({', '.join(fact)}){beside}"
 
 

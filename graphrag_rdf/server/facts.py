@@ -18,7 +18,7 @@ from graphrag_rdf.server.forms import is_form, read_form
 from graphrag_rdf.server.negotiation import content_type
 from graphrag_rdf.server.pages.facts import decisions_page, fact_page
 from graphrag_rdf.server.parameters import Parameters
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.problems import Problem, hint_of
 from graphrag_rdf.server.questions import read_request
 from graphrag_rdf.server.representations import Forms, listed, parameter, represent
 from graphrag_rdf.server.service import COMMIT, Service, service_of
@@ -93,7 +93,7 @@ async def _sources(request: Request, s: str | None, p: str | None, o: str | None
             found = source_fact(store, s, p, o)
         except UsageError as error:
             if len(edges) != 1 or not store.ask("server/is-fact", **dict(zip("spo", edges[0], strict=True))):
-                raise Problem(404, error.message) from None
+                raise Problem(404, error.message, **hint_of(error)) from None
             found = []  # stated, and by nothing that the store knows
         return Forms(
             json=lambda: listed([source.as_json() for source in found]),
@@ -133,8 +133,14 @@ async def _decide_by_form(request: Request) -> Response:
     require(request, "write")
     act, fact = form.one("act"), {name: form.one(name) or "" for name in ("subject", "predicate", "object")}
     instead = {name: text for name in fact if (text := (form.one(f"to_{name}") or "").strip())}
-    if act not in ("remove", "correct", "undo") or (instead and act != "correct"):
-        raise Problem(422, "act: remove, undo, or correct with what is otherwise")
+    if act not in ("remove", "correct", "undo"):
+        raise Problem(422, "act: remove, correct or undo")
+    if instead and act != "correct":
+        raise Problem(
+            422,
+            "what is right was given, and that the fact is to be removed",
+            hint="press “Correct it”, or leave “Instead of” empty; nothing was changed",
+        )
     given = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
     wrong = {"with_sentences": form.one("with_sentences") is not None}
     asked = read_request(

@@ -108,16 +108,17 @@ def problem_of(error: GraphRagError) -> Problem:
     if isinstance(error, MalformedError):
         return Problem(400, _unaddressed(error))
     if isinstance(error, TooLargeError):
-        return Problem(413, error.message, **_hint(error))
+        return Problem(413, error.message, **hint_of(error))
     status = 400 if isinstance(error, UsageError) else 500
-    return Problem(status, error.message, **_hint(error))
+    return Problem(status, error.message, **hint_of(error))
 
 
 def _unaddressed(error: EndpointError | MalformedError) -> str:
     return error.message.replace(error.address or "\0", "the store's endpoint")
 
 
-def _hint(error: GraphRagError) -> dict[str, Any]:
+def hint_of(error: GraphRagError) -> dict[str, Any]:
+    """The way out, as a member of the document."""
     return {"hint": error.hint} if error.hint else {}
 
 

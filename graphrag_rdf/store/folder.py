@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate, require_known_version
 
 DEFAULT_COLLECTION = "default"
+_COMMAND = 80  # characters of a command that are noted
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
 
@@ -137,7 +139,8 @@ class StoreFolder:
 
     def note_holder(self) -> None:
         """Leave a note of this process, for others that want the store."""
-        command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
+        command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
+        command = command if len(command) <= _COMMAND else f"{command[:_COMMAND]}…"
         note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
         try:
             self.holder.write_text(json.dumps(note), encoding="utf-8")

@@ -6,7 +6,7 @@ The self-contained page has no script and fetches nothing. Everything is escaped
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -130,7 +130,13 @@ def render_page(store: Store, trace: Trace) -> str:
     view = trace_view(store, trace, no_link)
     template = environment().get_template("trace.html.j2")
     return template.render(
-        view=view, trace=trace, anchor=anchor_of, href=no_link, run=no_link, place=lambda *_: None
+        view=view,
+        trace=trace,
+        anchor=anchor_of,
+        href=no_link,
+        run=no_link,
+        place=lambda *_: None,
+        why=lambda _: None,
     )
 
 
@@ -234,11 +240,18 @@ def _places(store: Store, chunks: Iterable[str]) -> tuple[dict[str, str], dict[s
         chunk, document = rows.must(row, "chunk"), rows.must(row, "document")
         number, language = rows.whole(row, "page_number"), rows.text(row, "language")
         pages.setdefault(chunk, []).extend([] if number is None else [number])
-        on = f", page {'–'.join(dict.fromkeys(map(str, (pages[chunk][0], number))))}" if pages[chunk] else ""
-        places[chunk] = rows.must(row, "label") + on
+        places[chunk] = rows.must(row, "label") + pages_told(pages[chunk])
         if language:
             languages[document] = language
     return places, languages
+
+
+def pages_told(numbers: Sequence[int]) -> str:
+    """On which pages something stands, to be put behind its name; empty where there are none."""
+    if not numbers:
+        return ""
+    first, last = numbers[0], numbers[-1]
+    return f", page {first}" if first == last else f", pages {first}–{last}"
 
 
 def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:

@@ -102,6 +102,7 @@ def test_every_page_fits_its_window(tab: Watched) -> None:
         width = page.evaluate("innerWidth")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate("document.styleSheets.length") == 2
+        assert page.evaluate(_BROKEN_WORDS) == [], path
         sizes = page.eval_on_selector_all(
             "main a:visible, main p", "all => all.map(e => parseFloat(getComputedStyle(e).fontSize))"
         )
@@ -201,6 +202,14 @@ def test_what_is_folded_is_printed(tab: Watched) -> None:
     assert page.evaluate("getComputedStyle(document.body).color") == "rgb(28, 28, 28)"
 
 
+def test_evidence_is_marked_on_paper_too(tab: Watched) -> None:
+    """Browsers leave grounds out when they print, unless they are told that one says something."""
+    for path in ("/traces/last", "/documents/documents/company.txt"):
+        page = tab.open(path)
+        page.emulate_media(media="print")
+        assert page.evaluate("getComputedStyle(document.querySelector('mark')).printColorAdjust") == "exact"
+
+
 def test_the_answer_of_a_query_is_where_the_page_begins(tab: Watched) -> None:
     page = tab.open("/sparql-editor")
     page.get_by_label("Query").fill("SELECT *\nWHERE { ?s ?p")
@@ -232,6 +241,21 @@ def test_a_query_by_keyboard(tab: Watched) -> None:
         page.get_by_role("button", name="CSV").click()
     assert started.value.suggested_filename == "results.csv"
 
+
+# words of letters alone, in cells of tables of words, that take more than one line
+_BROKEN_WORDS = """() => [...document.querySelectorAll(".steps td, .words td")].flatMap((cell) => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), found = [];
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    for (const word of text.data.matchAll(/(?<=^|\\s)[a-z]+(?=$|\\s)/gi)) {
+      const range = document.createRange();
+      range.setStart(text, word.index);
+      range.setEnd(text, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) found.push(word[0]);
+    }
+  }
+  return found;
+})"""
 
 _CONTRASTS = """() => {
   const parse = (text) => text.match(/[\\d.]+/g).map(Number);

@@ -92,6 +92,21 @@ def test_a_fact(client: httpx.Client) -> None:
     assert "Nothing was decided" in get(client, "/facts").text
 
 
+def test_wherever_a_fact_is_shown_its_source_is_a_link_away(client: httpx.Client, asked: str) -> None:
+    """So it can be corrected where somebody finds that it is wrong."""
+    for path in (asked, "/documents/documents/company.txt"):
+        sources = {a for a in get(client, path).addresses("a") if a.startswith("/facts?")}
+        assert any("founded%3E" in address for address in sources), path
+        assert "Where it is said" in get(client, min(sources)).text
+
+
+def test_a_fact_that_is_not_there_says_what_may_be_meant(client: httpx.Client) -> None:
+    misspelt = {"subject": "Walter Pennocks", "predicate": "founded", "object": "x"}
+    page = client.get("/facts", params=misspelt)
+    assert page.status_code == 404
+    assert "did you mean “Walter Pennock”" in page.text
+
+
 def test_the_texts_of_calls_can_be_read(client: httpx.Client, asked: str) -> None:
     texts = [a for a in get(client, asked).addresses("a") if "urn%3Asha256%3A" in a]
     assert any("SELECT" in get(client, address).text for address in texts[:3])

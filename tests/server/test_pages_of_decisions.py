@@ -47,6 +47,15 @@ def decide(client: httpx.Client, **how: object) -> str:
     return iri
 
 
+def test_the_return_key_where_something_was_put_right_removes_nothing(client: httpx.Client) -> None:
+    """It presses the first button of a form, whatever field it was hit in."""
+    both = {**FOUNDED, "act": "remove", "to_subject": "Ada Moor"}
+    refused = client.post("/facts", data=both)
+    assert refused.status_code == 422
+    assert "press “Correct it”" in refused.text
+    assert client.get("/facts", headers={"Accept": "application/json"}).json()["items"] == []
+
+
 def test_a_removed_fact_is_marked_where_an_answer_rested_on_it(client: httpx.Client) -> None:
     asked = client.post("/ask", data={"question": QUESTION}, timeout=60).headers["location"]
     document = "/documents/documents/company.txt"

@@ -26,8 +26,9 @@ import sys
 from pathlib import Path
 from graphrag_rdf.store.folder import StoreFolder
 from tests.support.sample_stores import templates
-sys.argv[0:2] = ["/usr/bin/graphrag-rdf", "serve"]
-kept = StoreFolder(Path(sys.argv[2])).open(templates(), create=True)
+place = Path(sys.argv[2])
+sys.argv[:] = ["/usr/bin/graphrag-rdf", "-v", "serve", "--token-file", "my tokens"]
+kept = StoreFolder(place).open(templates(), create=True)
 print("open", flush=True)
 sys.stdin.read()
 """
@@ -54,7 +55,9 @@ def held(root: Path) -> Iterator[int]:
 @pytest.mark.embedded
 def test_a_lock_names_its_holder(tmp_path: Path) -> None:
     with held(tmp_path / "s") as pid:
-        with pytest.raises(StoreLockedError, match=f"process {pid} .graphrag-rdf serve, since") as caught:
+        with pytest.raises(
+            StoreLockedError, match=f"process {pid} .graphrag-rdf -v serve --token-file 'my tokens', since"
+        ) as caught:
             StoreFolder(tmp_path / "s").open(templates(), create=True)
         assert str(tmp_path / "s") in caught.value.message
         assert caught.value.hint == "wait until it ends, or stop it"

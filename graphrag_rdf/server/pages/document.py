@@ -17,7 +17,7 @@ from graphrag_rdf.trace.decided import DecisionNote, decided_against
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.items import Fact
 from graphrag_rdf.trace.labels import read_labels
-from graphrag_rdf.trace.page import Piece, anchor_of, mark
+from graphrag_rdf.trace.page import Piece, anchor_of, mark, pages_told
 
 CHUNKS = 10
 """Chunks on a page: some 20,000 characters, of tables some thousand facts."""
@@ -65,6 +65,8 @@ def document_page(
         "/documents",
         iri=iri.value,
         about={name: rows.text(about, name) for name in about},
+        read=rows.moment(about, "read"),
+        on=pages_told,
         parts_shown=_parts(store, shown),
         chunks=len(listed),
         first=offset + 1,

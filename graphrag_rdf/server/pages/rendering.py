@@ -23,7 +23,7 @@ NAVIGATION = (
 FURTHER = (
     ("/facts", "Decisions about facts"),
     ("/dataset", "What the store holds"),
-    ("/queries", "What it is asked"),
+    ("/queries", "Queries of the program"),
 )
 
 

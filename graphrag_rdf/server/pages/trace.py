@@ -28,6 +28,7 @@ def trace_page(service: Service, session: NamedNode, connection: HTTPConnection)
         href=links,
         run=run_call,
         place=links.chunk,
+        why=links.fact,
         run_name=session.value.rpartition(":")[2],
         token=needs_token(connection),
         marking=not service.read_only and trace.answer is not None,

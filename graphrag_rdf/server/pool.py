@@ -75,6 +75,7 @@ class Reader(asyncio.Protocol):
         self._answer: Answer | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._overdue = False
+        self._killed = False
         self._leaving = False
         self._transport: asyncio.Transport | None = None
 
@@ -132,6 +133,7 @@ class Reader(asyncio.Protocol):
 
     def kill(self) -> None:
         """End the process at once."""
+        self._killed = True
         with suppress(ProcessLookupError):
             self._process.kill()
 
@@ -194,7 +196,8 @@ class Reader(asyncio.Protocol):
             return QueryFailed(504, f"the query took longer than {self._limits.seconds:g} s")
         if code in (wire.MEMORY_EXIT, -signal.SIGABRT):
             return QueryFailed(503, f"the query needed more than {self._limits.memory_mb} MB of memory")
-        log.warning("a reader process ended in the middle of a query, with code %s", code)
+        if not self._killed:  # as it is where nobody waits for the rest of an answer
+            log.warning("a reader process ended in the middle of a query, with code %s", code)
         return QueryFailed(503, "the process that ran the query ended; others are not affected")
 
     def _expire(self) -> None:

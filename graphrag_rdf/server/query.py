@@ -223,7 +223,10 @@ async def _respond(
         headers |= validators(service, answer.commit, answer.content_type, strong=strong)
     if (data := answer.whole) is not None:
         service.concurrency.leave(client)
-        return Response(data, headers=headers)
+        response = Response(data, headers=headers)
+        if request.method == "HEAD" and not data:  # it was not evaluated: nobody knows how long it is
+            del response.headers["content-length"]
+        return response
     if request.method == "HEAD" or request.scope["http_version"] == "1.0":
         try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
             return await _kept(answer, headers, bodiless=request.method == "HEAD")

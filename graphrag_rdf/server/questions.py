@@ -69,13 +69,15 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
     """A request from its JSON.
 
     Raises:
-        Problem: 400 when it is no JSON object, 422 when a field is unknown or unfit; it names the fields.
+        Problem: 400 for what is no JSON, 422 for what is no object, and for fields unknown or unfit, by name.
     """
     if not isinstance(data, dict):
         try:
             data = json.loads(data)
         except (ValueError, RecursionError):
             raise Problem(400, "the body is not JSON") from None
+        if not isinstance(data, dict):
+            raise Problem(422, "the body is no JSON object")
     try:
         return model.model_validate(data)
     except ValidationError as error:

@@ -41,6 +41,7 @@ def test_life_of_a_graph(address: str, client: httpx.Client) -> None:
     assert head.status_code == 200
     assert head.headers["content-type"].startswith("text/turtle")
     assert head.content == b""
+    assert "content-length" not in head.headers, "it would be that of the answer to GET, which nobody counted"
     added = client.post(address, content=TWO, headers=TURTLE)
     assert added.status_code == 204
     assert triples(client.get(address)) == turtle(ONE + TWO)

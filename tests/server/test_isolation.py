@@ -145,7 +145,8 @@ def test_a_crash_of_a_reader_is_invisible_to_others(filled: httpx.Client, endpoi
 
 
 def test_a_client_that_hangs_up_frees_its_reader(filled: httpx.Client, endpoint: Endpoint) -> None:
-    """Before the first byte and in the middle of a stream, with a reset."""
+    """Before the first byte and in the middle of a stream, with a reset; that it is killed is no news."""
+    told = len(endpoint.log)
     for query, wait in ((ENDLESS, 0.1), (LONG, 0.3)):
         for _ in range(4):
             connection = endpoint.connect()
@@ -156,6 +157,7 @@ def test_a_client_that_hangs_up_frees_its_reader(filled: httpx.Client, endpoint:
             connection.close()
     found = filled.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
     assert found.status_code == 200
+    assert [line for line in endpoint.log[told:] if "reader process ended" in line] == []
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import re
 
 from graphrag_rdf.rdf.namespaces import PREFIXES
 
-_PLACE = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
+_AT = re.compile(r"error at (\d+):(\d+): expected (?:one of )?(.*)", re.DOTALL)
 _CLASS = re.compile(r"\[(?:'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|[^\]'\"])*\]")
 _OURS = re.compile(r"(?:PREFIX ([\w-]*): <([^>]*)> )+")
 _DECLARED = re.compile(r"PREFIX ([\w-]*): <([^>]*)> ")
@@ -16,8 +16,12 @@ _ANYTHING = "[_]"
 _PROLOGUE = re.compile(
     r"(?:\s|#[^\n]*(?:\n|$)|(?:BASE|PREFIX\s+[^\s:]*:)\s*<[^>]*>|VERSION\s+\S+)*", re.IGNORECASE
 )
-_NO_QUERY = "CONSTRUCT"  # all that the parser lists, at no place in particular, where no form of query begins
+# what the parser lists where no form of query begins, if at places that say little
+_NO_QUERY = re.compile(r"\b(?:ASK|CONSTRUCT|DESCRIBE|PREFIX, SELECT)\b")
+_FORM = re.compile(r"(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b", re.IGNORECASE)
+_UPDATE_SAID = "this is an update, not a query"
+_QUERY_SAID = "a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SHOWN = 100  # characters of a line
 
 
@@ -31,36 +35,44 @@ def complaint(text: str, error: Exception) -> str:
     Returns:
         a sentence, and where the place is known two lines: the text there, and a mark under it.
     """
-    found = _PLACE.fullmatch(str(error))
+    found = _AT.fullmatch(str(error))
     if found is None:
         return f"the SPARQL is malformed: {error}"
     number, column = int(found[1]), int(found[2])
-    said = _said(found[3])
-    if found[3] == _NO_QUERY:
-        number, column, said = _beginning(text)
+    begins = _begins(text)
+    if _NO_QUERY.search(found[3]) and begins < len(text) and not _FORM.match(text, begins):
+        why = _UPDATE_SAID if _UPDATE.match(text, begins) else _QUERY_SAID
+        return _told(text, *_place(text, begins), why)
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
+    said = _said(found[3])
     at_end = number == len(lines) and column > len(line) and not said
     more = found[3] != _ANYTHING and text.count("{") > text.count("}")
     ended = at_end and (more or not line.strip())
     if _ANYTHING in found[3] and column > 1 and not ended:
         column -= 1  # it looked at a character to find that it does not fit
+    why = "; ".join(said) or ("it ends too early" if ended else "this is not expected here")
+    return _told(text, number, column, why)
+
+
+def _told(text: str, number: int, column: int, why: str) -> str:
+    """Where and why, with the line."""
+    lines = text.split("\n")
+    line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     hidden = _prologue(line) if number == 1 else 0
     where = f"line {number}" if hidden else f"line {number}, column {column}"
-    why = "; ".join(said) or ("it ends too early" if ended else "this is not expected here")
     return f"the SPARQL is malformed at {where}: {why}\n{_marked(line[hidden:], column - 1 - hidden)}"
 
 
-def _beginning(text: str) -> tuple[int, int, list[str]]:
-    """Where what is no query begins, and what it is instead."""
+def _begins(text: str) -> int:
+    """Where a text goes on after prefixes and comments."""
     prologue = _PROLOGUE.match(text)
-    at = prologue.end() if prologue else 0
-    why = (
-        "this is an update, not a query"
-        if _UPDATE.match(text, at)
-        else "a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"
-    )
-    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at), [why]
+    return prologue.end() if prologue else 0
+
+
+def _place(text: str, at: int) -> tuple[int, int]:
+    """(line, column) of a place, from 1."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 def _said(listed: str) -> list[str]:

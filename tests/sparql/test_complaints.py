@@ -46,6 +46,8 @@ def pointed_at(message: str) -> str:
             "line 3, column 3: this is an update, not a query",
             "CLEAR ALL",
         ),
+        ("DROP ALL", "line 1, column 1: this is an update, not a query", "DROP ALL"),
+        ("PREFIX a: <urn:x> FOO", "line 1, column 19: a query begins with", "FOO"),
         ("SELEC * {}", "line 1, column 1: a query begins with SELECT, ASK,", "SELEC * {}"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,9 +14,6 @@ from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
-
-if TYPE_CHECKING:
-    from graphrag_rdf.trace.difference import Difference
 
 _model_option = click.option(
     "--model", metavar="M", help="Another model than the trace was made with; none works by rules."
@@ -54,7 +51,7 @@ def replay_command(
     if form == "json":
         output.write_json(done)
     else:
-        show_differences(_differences(done["differences"]))
+        show_differences(done["differences"])
         say("the same was found and answered" if done["same"] else "it came out otherwise")
         if done["replayed"]:
             output.note(f"the new run: {done['replayed']}")
@@ -124,25 +121,18 @@ def ask_without_command(
     say(output.wrapped(done["answer_without"] or "(no answer)", indent="  ", first="  "))
     say()
     say("the answer is another one" if done["changed"] else "the answer is the same")
-    show_differences(_differences(done["differences"]))
+    show_differences(done["differences"])
     if done["since_the_trace"]:
         output.note("the store, or the program, has changed since the trace: trace replay tells what differs")
 
 
-def _differences(told: Iterable[Mapping[str, Any]]) -> Iterable[Difference]:
-    """What differs, from JSON."""
-    from graphrag_rdf.trace.difference import Difference
-
-    return [Difference(**one) for one in told]
-
-
-def show_differences(found: Iterable[Difference]) -> None:
-    """What differs, before and after."""
+def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
+    """What differs, before and after; as `trace diff --format json`."""
     shown = None
     for one in found:
-        if (one.what, one.name) != shown:
-            shown = one.what, one.name
-            say(styled(f"{one.what} {one.name}".strip(), bold=True))
-        for sign, value in (("-", one.before), ("+", one.after)):
+        if (one["what"], one["name"]) != shown:
+            shown = one["what"], one["name"]
+            say(styled(one_line(f"{one['what']} {one['name']}").strip(), bold=True))
+        for sign, value in (("-", one["before"]), ("+", one["after"])):
             if value is not None:
                 say(output.wrapped(value, indent="    ", first=f"  {sign} "))

@@ -107,10 +107,9 @@ def diff(before: str, after: str, form: str) -> None:
             read_trace(engine.store, find_trace(engine.store, name), engine.librarian)
             for name in (before, after)
         )
-    found = differences(first, second)
+    found = [difference.as_json() for difference in differences(first, second)]
     if form == "json":
-        told = [difference.as_json() for difference in found]
-        output.write_json({"before": first.iri, "after": second.iri, "differences": told})
+        output.write_json({"before": first.iri, "after": second.iri, "differences": found})
         return
     if not found:
         say("they came to the same answer in the same way")

@@ -155,7 +155,7 @@ def prompts(
         output.write_json(told)
     else:
         show(outcome, told, apply=apply, in_force=folder is None or _same(folder, settings.pipelines))
-    return IN_PART if failures or (outcome.check and outcome.check.failures) else DONE
+    return IN_PART if failures or outcome.in_part else DONE
 
 
 def _run(engine: Engine, store: Store, request: Request, model: str) -> Outcome:
@@ -249,12 +249,14 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
     from graphrag_rdf.tuning.prompt_run import Request
     from graphrag_rdf.tuning.prompts import Wishes
 
-    types = (
-        settings.extract.entity_types if asked["entity_types"] is None else asked["entity_types"].split(",")
-    )
+    if asked["entity_types"] is None:
+        typed, types = "the setting extract.entity_types", settings.extract.entity_types
+    else:
+        typed, types = "--entity-types", asked["entity_types"].split(",")
     given = _checked(
+        {"domain": "--domain", "persona": "--persona", "language": "--language", "entity_types": typed},
         **{name: asked[name] for name in ("domain", "persona", "language")},
-        entity_types=[{"name": name} for name in types],
+        entity_types=types,
     )
     wishes = Wishes(
         domain=given.domain,
@@ -274,19 +276,21 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
     )
 
 
-def _checked(**values: Any) -> PromptData:
+def _checked(called: Mapping[str, str], **values: Any) -> PromptData:
     """What was given, as it can stand in the prompt.
+
+    Args:
+        called: what people know each value by.
 
     Raises:
         UsageError: when it cannot.
     """
     from pydantic import ValidationError
 
-    from graphrag_rdf.extract.prompt_data import PromptData
+    from graphrag_rdf.extract.prompt_data import PromptData, in_words
 
     try:
         return PromptData(**values)
     except ValidationError as error:
         fault = error.errors()[0]
-        option = str(fault["loc"][0]).replace("_", "-")
-        raise UsageError(f"--{option}: {fault['input']!r}: {fault['msg']}") from error
+        raise UsageError(f"{called[str(fault['loc'][0])]}: {fault['input']!r}: {in_words(fault)}") from error

@@ -232,13 +232,17 @@ _SAID = {
     "tuple_type": "it is no list",
     "string_type": "it is no text",
     "missing": "it is missing",
+    "string_pattern_mismatch": "it is no absolute IRI",
+    "too_short": "it is empty",
+    "too_long": "it has more than {max_length} characters",
 }
 """Kind of fault → what people are told instead of pydantic's words."""
 
 
-def _in_words(fault: ErrorDetails) -> str:
-    place = ".".join(map(str, fault["loc"])) or "the whole"
-    return f"{place}: {_SAID.get(fault['type'], fault['msg'].removeprefix('Value error, '))}"
+def in_words(fault: ErrorDetails) -> str:
+    """What is wrong with a value."""
+    told = _SAID.get(fault["type"])
+    return told.format(**fault.get("ctx", {})) if told else fault["msg"].removeprefix("Value error, ")
 
 
 def read_prompt_data(path: Path) -> PromptData:
@@ -259,5 +263,8 @@ def read_prompt_data(path: Path) -> PromptData:
     try:
         return PromptData.model_validate({} if found is None else found)
     except ValidationError as error:
-        faults = "; ".join(map(_in_words, error.errors()[:3]))
+        faults = "; ".join(
+            f"{'.'.join(map(str, fault['loc'])) or 'the whole'}: {in_words(fault)}"
+            for fault in error.errors()[:3]
+        )
         raise ConfigError(f"{path}: {faults}", hint=_WAY_OUT) from error

@@ -19,6 +19,8 @@ from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.tuning.asking import Asking
 from graphrag_rdf.tuning.prompt_check import Check, check
 from graphrag_rdf.tuning.prompts import (
+    FAILED,
+    Made,
     Tuner,
     Wishes,
     example_tries,
@@ -83,6 +85,13 @@ class Outcome:
     def changed(self) -> bool:
         """Whether the tuned prompt is another than the one in force."""
         return self.before.prompt_hash != self.after.prompt_hash
+
+    @property
+    def in_part(self) -> bool:
+        """Whether calls failed that would have compared more, or given an example that is missing."""
+        missing = len(self.data.examples) < self.request.wishes.examples
+        failed = missing and any(reason.startswith(FAILED) for reason in self.rejected)
+        return failed or (self.check is not None and bool(self.check.failures))
 
     def diff(self) -> str:
         """What differs between the two prompts, as a unified diff."""
@@ -179,9 +188,7 @@ def tune_prompts(
         detail = f"the prompt has {made.too_long:,} tokens without examples, of {request.wishes.max_tokens:,}"
         outcome.warn("prompt_too_long", detail)
     if not made.data.examples and request.wishes.examples:
-        why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items())
-        what = f"no excerpt gave an example that holds ({why or 'there is none'})"
-        outcome.warn("no_examples", f"{what}: the built-in one stays")
+        outcome.warn("no_examples", f"{_without_examples(made, request)}: the built-in one stays")
     if settings.extract.use == "rules":
         outcome.warn("prompt_unused", "extract.use is rules: an ingest asks no model, and so no prompt")
     if request.held_out and not sample.held_out:
@@ -191,6 +198,13 @@ def tune_prompts(
         outcome.check = check(before, after, sample.held_out, sieve_of(settings), engine.gateway, asking)
     outcome.llm, outcome.ended = since(spent, engine.budget.usage), now()
     return outcome
+
+
+def _without_examples(made: Made, request: Request) -> str:
+    if "prompt_too_long" in made.rejected:
+        return f"no example fits into {request.wishes.max_tokens:,} tokens"
+    why = ", ".join(f"{number} {reason}" for reason, number in made.rejected.items())
+    return f"no excerpt gave an example that holds ({why or 'there is none'})"
 
 
 def require_reading(settings: Settings, model: str) -> None:

@@ -39,6 +39,8 @@ TRIES = 2
 """Excerpts that are asked about for each example that is wanted."""
 MARK = "…"
 """What stands in place of title and passage where a prompt is shown."""
+FAILED = "failed_"
+"""Begins the reason why an excerpt gave no example, when it is the kind of an `LlmError`."""
 
 _SECTIONS = {
     "entity_types": Section(("entity_types", "types"), ("entity_type",)),
@@ -203,7 +205,7 @@ class Tuner:
                 "examples", lambda one: self._extract(extractor, one), batch
             ):
                 made = (
-                    outcome.kind
+                    f"{FAILED}{outcome.kind}"
                     if isinstance(outcome, LlmError)
                     else worked_example(excerpt, outcome, self._sieve)
                 )

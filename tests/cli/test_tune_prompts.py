@@ -339,6 +339,9 @@ def test_what_is_given_is_not_asked(run: Run, documents: Path, model: ScriptedSe
         refused = tune(run, documents, *wrong)
         assert refused.code == 2
         assert wrong[0] in refused.err
+        assert "it is empty" in refused.err or "more than" in refused.err
+    (documents.parent / "long.toml").write_text(f'[extract]\nentity_types = ["{"x" * 61}"]\n')
+    assert "extract.entity_types: 'x" in tune(run, documents, "--config", "long.toml").err
 
 
 def test_a_short_prompt_has_fewer_examples(run: Run, documents: Path, model: ScriptedServer) -> None:
@@ -351,6 +354,7 @@ def test_a_short_prompt_has_fewer_examples(run: Run, documents: Path, model: Scr
     least = tune(run, documents, "--max-tokens", "500", "--format", "json").json
     assert least["data"]["examples"] == []
     assert "prompt_too_long" in [warning["type"] for warning in least["warnings"]]
+    assert "no example fits" in least["warnings"][1]["detail"]
 
 
 def test_of_a_store_by_every_selection(run: Run, documents: Path, model: ScriptedServer) -> None:
@@ -390,6 +394,10 @@ def test_failures(run: Run, documents: Path, model: ScriptedServer, folder: Path
     assert partly.code == 3, partly.err
     assert partly.json["applied"] is False  # nothing could be compared
     assert {failure["prompt"] for failure in partly.json["check"]["failures"]} == {"before", "after"}
+    assert partly.json["rejected_examples"] == {"failed_server": 6}
+    alone = tune(run, documents, "--held-out", "0")  # examples count as well
+    assert alone.code == 3
+    assert "(6 failed_server)" in alone.err
     model.answer_with(lambda request: tuning(request) or plain(request))
     before = len(model.requests)
     assert tune(run, documents, "--format", "json").json["check"]["failures"] == []

@@ -114,7 +114,7 @@ class _Collector:
         if identity in self.identities:
             self.fail(
                 str(path),
-                f"would be called {identity}, like {self.identities[identity]}; name their common folder",
+                f"would be called {identity}, like {self.identities[identity]}; name their common folder, or rename one",
             )
             return
         self.sources[real] = Source(path, identity, real)

@@ -1,86 +1,221 @@
-"""What every extraction by a model needs: its prompt, read and filled in; a confidence out of an answer."""
+"""What a model's answer to the extraction prompt says: read item by item, each once, and every item checked.
+
+What an answer has wrong costs the item, not the chunk: each item that does not hold is given back as
+`Rejected`, with a reason:
+
+    invalid_entity, invalid_relation    fields are missing or of an impossible kind
+    empty_subject, empty_predicate, empty_object, placeholder, self_relation    not a statement
+    type_not_listed          kept without its type, which is none of those asked for
+    datatype_mismatch        kept as a string, as the value does not have its datatype
+    confidence_unreadable    kept without its confidence, which is no number
+    answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
+"""
 
 from __future__ import annotations
 
-import math
+import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from graphrag_rdf.errors import TemplateError
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-if TYPE_CHECKING:
-    import jinja2
+from graphrag_rdf.extract.answers import confidence_of
+from graphrag_rdf.extract.literals import typed_literal
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
+from graphrag_rdf.extract.noise import is_placeholder
+from graphrag_rdf.extract.normalise import fold, match_key
+from graphrag_rdf.llm.jsonl import Section, parse_sections
+from graphrag_rdf.llm.model import encodable
 
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
+SECTIONS = {
+    "entities": Section(("entities", "nodes"), ("name", "entity", "entity_name")),
+    "relations": Section(
+        ("relations", "relationships", "edges", "triples"), ("subject", "predicate", "source", "object")
+    ),
+}
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def read_prompt(path: Path) -> tuple[jinja2.Template, str]:
-    """A prompt template and its source.
+def _to_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return str(value)
+    return " ".join(encodable(value).split()) if isinstance(value, str) else value
 
-    Raises:
-        TemplateError: it is missing or malformed.
-    """
-    import jinja2
-    import jinja2.sandbox
 
-    # a user's own prompts are not trusted with more than text; and prompts are no markup to escape
-    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
-        undefined=jinja2.StrictUndefined, trim_blocks=False, autoescape=False
+def _to_texts(value: object) -> object:
+    if value is None:
+        return []
+    listed = value if isinstance(value, list) else [value]
+    return [text for text in map(_to_text, listed) if isinstance(text, str) and text]
+
+
+Text = Annotated[str, BeforeValidator(_to_text)]
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: _to_text(value) or None)]
+# not a blank of it is changed, as it will be looked for in the chunk
+Verbatim = Annotated[
+    str | None,
+    BeforeValidator(lambda value: encodable(value).strip() or None if isinstance(value, str) else value),
+]
+Texts = Annotated[list[str], BeforeValidator(_to_texts)]
+
+
+class AnsweredEntity(BaseModel):
+    """An entity as models write it."""
+
+    name: Text = Field(validation_alias=AliasChoices("name", "entity_name", "entity", "title"), min_length=1)
+    type: OptionalText = Field(None, validation_alias=AliasChoices("type", "entity_type"))
+    definition: OptionalText = Field(None, validation_alias=AliasChoices("definition", "description"))
+    aliases: Texts = Field([], validation_alias=AliasChoices("aliases", "alias", "also_known_as", "synonyms"))
+
+
+class AnsweredRelation(BaseModel):
+    """A relation as models write it."""
+
+    subject: OptionalText = Field(None, validation_alias=AliasChoices("subject", "source", "head", "from"))
+    predicate: OptionalText = Field(
+        None, validation_alias=AliasChoices("predicate", "relation", "relationship", "type")
     )
-    try:
-        source = path.read_text("utf-8")
-        return environment.from_string(source), source
-    except (OSError, UnicodeDecodeError) as error:
-        raise TemplateError(
-            f"the prompt {path} cannot be read: {error}", "install again, or copy it anew"
-        ) from error
-    except jinja2.TemplateSyntaxError as error:
-        raise TemplateError(
-            f"the prompt {path} is malformed in line {error.lineno}: {error.message}"
-        ) from error
+    object: OptionalText = Field(None, validation_alias=AliasChoices("object", "target", "tail", "to"))
+    object_is_entity: bool | None = Field(
+        None, validation_alias=AliasChoices("object_is_entity", "object-entity", "object_entity")
+    )
+    datatype: OptionalText = None
+    evidence: Verbatim = Field(None, validation_alias=AliasChoices("evidence", "quote", "source_text"))
+    confidence: Any = Field(None, validation_alias=AliasChoices("confidence", "score"))
 
 
-def names_in(source: str) -> set[str]:
-    """The values that a prompt template reads.
+@dataclass
+class Found:
+    """What the answers of one chunk gave so far, each entity and relation once.
 
-    Args:
-        source: of a template that `read_prompt` took.
+    Attributes:
+        types: folded → as it is written, of the types to which entities are held; empty for any.
     """
-    import jinja2
-    import jinja2.meta
 
-    return jinja2.meta.find_undeclared_variables(jinja2.Environment(autoescape=False).parse(source))  # noqa: S701
+    types: dict[str, str] = field(default_factory=dict)
+    entities: dict[str, EntityCandidate] = field(default_factory=dict)
+    relations: dict[tuple[str, ...], RelationCandidate] = field(default_factory=dict)
+    rejected: list[Rejected] = field(default_factory=list)
+
+    @property
+    def size(self) -> int:
+        """How many entities and relations there are."""
+        return len(self.entities) + len(self.relations)
+
+    def extraction(self) -> Extraction:
+        """All of it."""
+        return Extraction(
+            tuple(self.entities.values()), tuple(self.relations.values()), tuple(self.rejected), (), None
+        )
+
+    def read(self, answer: str, *, truncated: bool = False) -> None:
+        """Add an answer.
+
+        Args:
+            truncated: it was cut off at the token limit.
+
+        Raises:
+            LlmError: of kind `unparsable`, when nothing of it can be read.
+        """
+        found, bad = parse_sections(answer, SECTIONS)
+        for item in found["entities"]:
+            self._entity(item)
+        for item in found["relations"]:
+            self._relation(item)
+        self.rejected += [Rejected(piece.reason, piece.text) for piece in bad]
+        if truncated:
+            self.reject("answer_truncated", answer[-200:])
+
+    def reject(self, reason: str, item: object) -> None:
+        """Note what was left out."""
+        text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
+        self.rejected.append(Rejected(reason, encodable(text)))
+
+    def _entity(self, item: object) -> None:
+        try:
+            answered = AnsweredEntity.model_validate({"name": item} if isinstance(item, str) else item)
+        except ValidationError:
+            self.reject("invalid_entity", item)
+            return
+        kind = answered.type
+        if kind is not None and self.types:
+            kind = self.types.get(fold(kind))
+            if kind is None:
+                self.reject("type_not_listed", item)
+        key = match_key(answered.name)
+        aliases = [alias for alias in answered.aliases if alias != answered.name]
+        known = self.entities.get(key)
+        if known is None:
+            unique = tuple(dict.fromkeys(aliases))
+            self.entities[key] = EntityCandidate(answered.name, kind, answered.definition, unique, None)
+            return
+        surfaces = [*known.aliases, answered.name, *aliases]
+        self.entities[key] = replace(
+            known,
+            type=known.type or kind,
+            definition=known.definition or answered.definition,
+            aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != known.name)),
+        )
+
+    def _relation(self, item: object) -> None:
+        try:
+            answered = AnsweredRelation.model_validate(item)
+        except ValidationError:
+            self.reject("invalid_relation", item)
+            return
+        subject, target = answered.subject or "", answered.object or ""
+        predicate = predicate_phrase(answered.predicate or "")
+        names_entity = self._names_entity(answered)
+        same = names_entity and match_key(subject) == match_key(target)
+        faults = (
+            (not subject, "empty_subject"),
+            (not predicate, "empty_predicate"),
+            (not target, "empty_object"),
+            (is_placeholder(subject) or is_placeholder(target), "placeholder"),
+            (same, "self_relation"),
+        )
+        fault = next((reason for holds, reason in faults if holds), None)
+        if fault is not None:
+            self.reject(fault, item)
+            return
+        datatype = None
+        if not names_entity:
+            target, datatype, fits = typed_literal(target, answered.datatype)
+            if not fits:
+                self.reject("datatype_mismatch", item)
+        confidence = confidence_of(answered.confidence)
+        if confidence is None and answered.confidence is not None:
+            self.reject("confidence_unreadable", item)
+        candidate = RelationCandidate(
+            subject, predicate, target, names_entity, datatype, answered.evidence, confidence, None
+        )
+        key = (
+            match_key(subject),
+            predicate,
+            match_key(target) if names_entity else target,
+            datatype or str(names_entity),
+            fold(answered.evidence or ""),
+        )
+        self.relations.setdefault(key, candidate)
+
+    def _names_entity(self, answered: AnsweredRelation) -> bool:
+        """What the answer says; without that, a value is what has a datatype and is no listed entity."""
+        if answered.object_is_entity is not None:
+            return answered.object_is_entity
+        return answered.datatype is None or match_key(answered.object or "") in self.entities
 
 
-def fill_prompt(template: jinja2.Template, path: Path, values: Mapping[str, Any], names: str) -> str:
-    """A prompt for these values.
-
-    Args:
-        names: what a prompt may use, for people.
-
-    Raises:
-        TemplateError: it uses something else.
-    """
-    import jinja2
-
-    try:
-        return template.render(values)
-    except jinja2.TemplateError as error:
-        raise TemplateError(
-            f"the prompt {path} cannot be filled in: {error.message}", f"it may use {names}"
-        ) from error
+def listed_types(types: Iterable[str]) -> dict[str, str]:
+    """Types as `Found` takes them."""
+    return {fold(name): name for name in types}
 
 
-def confidence_of(value: object) -> float | None:
-    """0 to 1; from a number or a percentage, clipped; None for anything else."""
-    if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):
-        return min(1.0, float(percent[1]) / 100)
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(1.0, max(0.0, number)) if math.isfinite(number) else None
+def predicate_phrase(text: str) -> str:
+    """A phrase in lower case, also from `WORKS_FOR` and `worksFor`."""
+    phrase = text if " " in text else _CAMEL.sub(" ", text)
+    return " ".join(phrase.replace("_", " ").lower().split())

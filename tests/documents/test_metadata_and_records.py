@@ -24,9 +24,11 @@ Mona built it.
 """
 
 
-def test_front_matter_is_metadata_and_no_sentence() -> None:
-    document = read_bytes(FRONT.encode(), "weir.md")
-    assert document.text == FRONT
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_front_matter_is_metadata_and_no_sentence(line_end: str) -> None:
+    text = FRONT.replace("\n", line_end)
+    document = read_bytes(text.encode(), "weir.md")
+    assert document.text == text
     assert document.title == "The Weir: a history"
     assert dict(document.metadata) == {
         "http://purl.org/dc/terms/creator": "Ada Venn",

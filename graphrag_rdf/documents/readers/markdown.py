@@ -14,7 +14,7 @@ from graphrag_rdf.documents.readers.encoding import decode
 if TYPE_CHECKING:
     from yaml import SafeLoader
 
-_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*$", re.S | re.M)
+_FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*\r?$", re.S | re.M)
 _LIKE_YAML = re.compile(r"[\w-]+:(?:\s|$)|\s|- |#")
 _PAIR = re.compile(r"([\w-]+):\s+(\S.*)")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")

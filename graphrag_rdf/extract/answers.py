@@ -14,6 +14,7 @@ What an answer has wrong costs the item, not the chunk: each item that does not 
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,6 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
-from graphrag_rdf.extract.answers import confidence_of
 from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.noise import is_placeholder
@@ -36,6 +36,7 @@ SECTIONS = {
     ),
 }
 
+_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -219,3 +220,16 @@ def predicate_phrase(text: str) -> str:
     """A phrase in lower case, also from `WORKS_FOR` and `worksFor`."""
     phrase = text if " " in text else _CAMEL.sub(" ", text)
     return " ".join(phrase.replace("_", " ").lower().split())
+
+
+def confidence_of(value: object) -> float | None:
+    """0 to 1; from a number or a percentage, clipped; None for anything else."""
+    if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):
+        return min(1.0, float(percent[1]) / 100)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return min(1.0, max(0.0, number)) if math.isfinite(number) else None

@@ -1,4 +1,4 @@
-"""Extraction by a language model: one prompt a chunk, one JSON object back, read by `extract.reading`.
+"""Extraction by a language model: one prompt a chunk, one JSON object back, read by `extract.answers`.
 
 The prompt is a template with, where there are any, data about the documents (see `extract.prompt_data`).
 What a further round gives that cannot be read at all is `Rejected` as `gleaning_failed`.
@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import fill_prompt, read_prompt
+from graphrag_rdf.extract.answers import Found, listed_types
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.prompt_data import NO_DATA, PromptData
-from graphrag_rdf.extract.reading import Found, listed_types
+from graphrag_rdf.extract.prompt_template import fill_prompt, read_prompt
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import Completion, Message
 

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import confidence_of, fill_prompt, read_prompt
+from graphrag_rdf.extract.answers import confidence_of
 from graphrag_rdf.extract.model import Rejected
+from graphrag_rdf.extract.prompt_template import fill_prompt, read_prompt
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.jsonl import Bad, Section, parse_sections
 from graphrag_rdf.llm.model import Completion, encodable

@@ -25,8 +25,8 @@ from pydantic import (
 )
 
 from graphrag_rdf.errors import ConfigError, LlmError
+from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.normalise import match_key
-from graphrag_rdf.extract.reading import Found
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import encodable
 

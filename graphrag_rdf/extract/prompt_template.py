@@ -1,9 +1,7 @@
-"""What every extraction by a model needs: its prompt, read and filled in; a confidence out of an answer."""
+"""Prompt templates of extraction: read, and filled in."""
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +10,6 @@ from graphrag_rdf.errors import TemplateError
 
 if TYPE_CHECKING:
     import jinja2
-
-_PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
 
 
 def read_prompt(path: Path) -> tuple[jinja2.Template, str]:
@@ -71,16 +67,3 @@ def fill_prompt(template: jinja2.Template, path: Path, values: Mapping[str, Any]
         raise TemplateError(
             f"the prompt {path} cannot be filled in: {error.message}", f"it may use {names}"
         ) from error
-
-
-def confidence_of(value: object) -> float | None:
-    """0 to 1; from a number or a percentage, clipped; None for anything else."""
-    if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):
-        return min(1.0, float(percent[1]) / 100)
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(1.0, max(0.0, number)) if math.isfinite(number) else None

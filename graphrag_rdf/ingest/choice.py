@@ -57,9 +57,9 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
     Raises:
         ConfigError: when there are data, and the template does not read them.
     """
-    from graphrag_rdf.extract.answers import names_in, read_prompt
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.prompt_data import FILE
+    from graphrag_rdf.extract.prompt_template import names_in, read_prompt
 
     prompts = prompt_folder(settings, "ingest", "extract.j2")
     path = prompts / "extract.j2"

@@ -18,11 +18,11 @@ from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactWriter, Passage, Written
 from graphrag_rdf.ingest.failure_records import FailureRecords
-from graphrag_rdf.ingest.fit import Fit
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
+from graphrag_rdf.ingest.sieve import Fit
 from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG

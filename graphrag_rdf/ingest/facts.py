@@ -17,8 +17,8 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
-from graphrag_rdf.ingest.fit import Fit, Sieve
 from graphrag_rdf.ingest.names import KnownNames, Minter
+from graphrag_rdf.ingest.sieve import Fit, Sieve
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import typed

@@ -3,53 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import Fact, iso
+from graphrag_rdf.trace.items import DecisionNote, Fact
 from graphrag_rdf.trace.labels import read_labels
-
-Statement: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
-
-
-@dataclass(frozen=True, slots=True)
-class DecisionNote:
-    """Why a fact does not hold any more.
-
-    Attributes:
-        label: who decided what, for people.
-        when: it was decided that the fact does not hold, or that a correction that asserted it was wrong.
-        instead: of a correction, what holds in its place.
-    """
-
-    iri: str
-    label: str
-    reason: str | None
-    when: datetime | None
-    taken_back: bool = False
-    instead: Fact | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        instead = None if self.instead is None else self.instead.as_json()
-        return {
-            "iri": self.iri,
-            "label": self.label,
-            "reason": self.reason,
-            "when": iso(self.when),
-            "instead": instead,
-        }
-
-    def __str__(self) -> str:
-        when = f"{self.when:%Y-%m-%d %H:%M}" if self.when else ""
-        what = f"{self.label}, taken back" if self.taken_back else f"{self.label},"
-        return f"{what} {when}".rstrip(" ,") + (f": {self.reason}" if self.reason else "")
 
 
 def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[object], DecisionNote]:
@@ -62,16 +24,17 @@ def decided_against(store: Store, facts: Iterable[Statement]) -> dict[Sequence[o
     standing = store.select("facts/retracted-by", edges=edges)
     instead = _instead(store, [rows.node(row, "decision") for row in standing])
     found: dict[Sequence[object], DecisionNote] = {}
-    for row in (*store.select("facts/taken-back", edges=edges), *standing):
-        iri = rows.must(row, "decision")
-        found[row["s"], row["p"], row["o"]] = DecisionNote(
-            iri,
-            rows.must(row, "label"),
-            rows.text(row, "reason"),
-            rows.moment(row, "time"),
-            taken_back=row not in standing,
-            instead=instead.get(iri),
-        )
+    for taken_back, given in ((True, store.select("facts/taken-back", edges=edges)), (False, standing)):
+        for row in given:
+            iri = rows.must(row, "decision")
+            found[row["s"], row["p"], row["o"]] = DecisionNote(
+                iri,
+                rows.must(row, "label"),
+                rows.text(row, "reason"),
+                rows.moment(row, "time"),
+                taken_back=taken_back,
+                instead=instead.get(iri),
+            )
     return found
 
 

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of
-
-if TYPE_CHECKING:
-    from graphrag_rdf.trace.decided import DecisionNote
 
 SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
 """Retired: the document was edited and no longer holds the chunk, whose text is kept for the trace."""
@@ -47,6 +44,41 @@ class Fact:
             "p_label": self.p_label,
             "o_label": self.o_label,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionNote:
+    """Why a fact does not hold any more.
+
+    Attributes:
+        label: who decided what, for people.
+        when: it was decided that the fact does not hold, or that a correction that asserted it was wrong.
+        instead: of a correction, what holds in its place.
+    """
+
+    iri: str
+    label: str
+    reason: str | None
+    when: datetime | None
+    taken_back: bool = False
+    instead: Fact | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        instead = None if self.instead is None else self.instead.as_json()
+        return {
+            "iri": self.iri,
+            "label": self.label,
+            "reason": self.reason,
+            "when": iso(self.when),
+            "taken_back": self.taken_back,
+            "instead": instead,
+        }
+
+    def __str__(self) -> str:
+        when = f"{self.when:%Y-%m-%d %H:%M}" if self.when else ""
+        what = f"{self.label}, taken back" if self.taken_back else f"{self.label},"
+        return f"{what} {when}".rstrip(" ,") + (f": {self.reason}" if self.reason else "")
 
 
 @dataclass(frozen=True, slots=True)

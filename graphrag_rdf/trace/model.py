@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from graphrag_rdf.trace.items import (
     Activated,
@@ -21,9 +21,6 @@ from graphrag_rdf.trace.items import (
     iso,
 )
 from graphrag_rdf.trace.passages import Passage
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import DecisionNote, decided_against
+from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.feedback import read_marks
 from graphrag_rdf.trace.items import (
@@ -22,6 +22,7 @@ from graphrag_rdf.trace.items import (
     Call,
     Considered,
     Decision,
+    DecisionNote,
     Fact,
     Score,
     Seed,

@@ -13,9 +13,9 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import DecisionNote, decided_against
+from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import Fact, Source, iso
+from graphrag_rdf.trace.items import DecisionNote, Fact, Source, iso
 from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.named_facts import facts_called
 from graphrag_rdf.trace.reader import read_source

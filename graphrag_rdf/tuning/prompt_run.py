@@ -12,8 +12,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompt_data import PromptData
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
 from graphrag_rdf.ingest.estimate import OUT_PER_TEXT_TOKEN
-from graphrag_rdf.ingest.fit import sieve_of
 from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.ingest.sieve import sieve_of
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.tuning.asking import Asking

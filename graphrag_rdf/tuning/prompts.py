@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.extract.answers import predicate_phrase
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.extract.prompt_data import Kind, PromptData, WorkedExample, one_line
-from graphrag_rdf.extract.reading import predicate_phrase
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_folder
-from graphrag_rdf.ingest.fit import sieve_of
+from graphrag_rdf.ingest.sieve import sieve_of
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.steps.prompts import render

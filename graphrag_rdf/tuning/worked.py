@@ -8,7 +8,7 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.normalise import fold, match_key
 from graphrag_rdf.extract.prompt_data import ExampleEntity, ExampleRelation, WorkedExample
-from graphrag_rdf.ingest.fit import Sieve
+from graphrag_rdf.ingest.sieve import Sieve
 from graphrag_rdf.tuning.sample import Passage
 
 LEAST_RELATIONS = 2

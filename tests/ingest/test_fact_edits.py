@@ -174,6 +174,10 @@ def test_a_correction_is_found_answered_with_and_taken_back(engine: Engine) -> N
     ok, detail = verified(engine, trace)["edges"]
     assert ok
     assert "correction by hand, taken back" in detail
+    notes = [
+        s["removed"] for step in engine.traces[trace].as_json()["steps"] for s in step.get("selections", ())
+    ]
+    assert [note["taken_back"] for note in notes if note] == [True]
 
 
 def test_traces_say_what_was_removed_since(engine: Engine) -> None:

@@ -6,7 +6,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.prompt_data import WorkedExample
-from graphrag_rdf.ingest.fit import Sieve
+from graphrag_rdf.ingest.sieve import Sieve
 from graphrag_rdf.tuning.sample import Passage
 from graphrag_rdf.tuning.worked import shown, worked_example
 

@@ -13,9 +13,9 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.decided import DecisionNote, decided_against
+from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.items import DecisionNote, Fact
 from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.page import Piece, anchor_of, mark, pages_told
 

@@ -112,10 +112,8 @@ class _Collector:
         if real in self.sources:
             return
         if identity in self.identities:
-            self.fail(
-                str(path),
-                f"would be called {identity}, like {self.identities[identity]}; name their common folder, or rename one",
-            )
+            way_out = "name their common folder, or rename one"
+            self.fail(str(path), f"would be called {identity}, like {self.identities[identity]}; {way_out}")
             return
         self.sources[real] = Source(path, identity, real)
         self.identities[identity] = path

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from graphrag_rdf.documents.characters import carried
@@ -17,6 +17,9 @@ from graphrag_rdf.documents.model import Span
 _DEEPEST = 8
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
 _BLANK = re.compile(r"[ \t\r\n]*")
+_ESCAPE = re.compile(
+    r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|[\"\\/bfnrt])"
+)
 
 
 class Member(NamedTuple):
@@ -64,6 +67,23 @@ def items(text: str, start: int) -> list[tuple[str, int, int]]:
         if text[position : position + 1] == ",":
             position = _after_blanks(text, position + 1)
     return found
+
+
+def unescaped(piece: str) -> tuple[str, Sequence[int]]:
+    """What a piece of a string says.
+
+    Returns:
+        the text that its escapes stand for, and where in the piece each character of that begins; the last
+        place is the end of the piece.
+    """
+    said: list[str] = []
+    places: list[int] = []
+    position = 0
+    for escape in _ESCAPE.finditer(piece):
+        said += [piece[position : escape.start()], carried(json.loads(f'"{escape[0]}"'))]
+        places += [*range(position, escape.start()), escape.start()]
+        position = escape.end()
+    return "".join([*said, piece[position:]]), [*places, *range(position, len(piece) + 1)]
 
 
 def record_lists(text: str) -> list[list[Span]]:

@@ -58,6 +58,7 @@ class RowPart:
 
     Args:
         table: number of its table in the document.
+        separator: of its table.
         text: the document's.
         whole: where all of the row is in it.
         start: where the part begins in the row.
@@ -66,6 +67,7 @@ class RowPart:
     """
 
     table: int
+    separator: str
     text: str
     whole: Span
     start: int
@@ -304,7 +306,9 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
                 start += len(piece) - len(piece.lstrip())
                 if length := len(piece.strip()):
                     begin, offset = start - whole[0], start - chunk.offset
-                    parts.append(RowPart(number, document.text, whole, begin, offset, length))
+                    parts.append(
+                        RowPart(number, table.separator, document.text, whole, begin, offset, length)
+                    )
     return tuple(sorted(parts, key=lambda part: part.offset))
 
 

@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from graphrag_rdf.documents.json_rows import unescaped
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.documents.tables import Cell, RowPart, items_of, read_row
+from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
 
 from .columns import Column, TableReading, kind_of, literal_of, looks_like_name
 from .gazetteer import Gazetteer
@@ -275,15 +276,19 @@ class _Rows:
         """Note the names within the running text of a row; they do not reach from cell to cell."""
         begin = part.offset - part.start + start
         for first, last in _pieces(piece, part.start - start, part.start - start + part.length):
-            words = piece[first:last]
+            words: str = piece[first:last]
+            places: Sequence[int] = range(len(words) + 1)
+            if part.separator == RECORDS:
+                words, places = unescaped(words)
             if words.islower():
                 continue
             whole = (Sentence(0, 0, len(words)),)
             for found in find_mentions(words, whole, language=self.rules.language, names=self.rules.names):
-                offset = begin + first + found.offset
-                inside = part.offset <= offset and offset + found.length <= part.offset + part.length
+                offset = begin + first + places[found.offset]
+                length = places[found.offset + found.length] - places[found.offset]
+                inside = part.offset <= offset and offset + length <= part.offset + part.length
                 if inside and self.rules.reject(found.name) is None:
-                    self._name(self.rules.canonical(found.name), (offset, found.length))
+                    self._name(self.rules.canonical(found.name), (offset, length))
 
 
 _BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import openpyxl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -76,6 +77,24 @@ def test_office_failures(suffix: str, samples: dict[str, bytes]) -> None:
 def test_too_large_when_unpacked(monkeypatch: pytest.MonkeyPatch, samples: dict[str, bytes]) -> None:
     monkeypatch.setattr("graphrag_rdf.documents.readers.package.MAX_UNPACKED", 1000)
     assert "too large when unpacked" in reason(samples[".docx"], "a.docx")
+
+
+@pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".pptx"])
+def test_too_many_elements(suffix: str, monkeypatch: pytest.MonkeyPatch, samples: dict[str, bytes]) -> None:
+    """Millions of empty ones take kilobytes in the file and gigabytes in memory."""
+    monkeypatch.setattr("graphrag_rdf.documents.readers.package.MAX_TAGS", 20)
+    assert "more than 20 tags" in reason(samples[suffix], f"a{suffix}")
+
+
+def test_rows_of_sheets_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graphrag_rdf.documents.readers.package.MAX_TAGS", 4000)
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for number in range(1000):
+        sheet.append([number, 1])
+    out = io.BytesIO()
+    book.save(out)
+    assert read_bytes(out.getvalue(), "a.xlsx").text.count("\n") == 999
 
 
 def test_sheet_with_a_far_row_is_bounded(monkeypatch: pytest.MonkeyPatch, samples: dict[str, bytes]) -> None:

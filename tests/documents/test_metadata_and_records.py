@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents import read_bytes
+from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.chunk import chunk_text
+from graphrag_rdf.documents.json_rows import unescaped
 from graphrag_rdf.documents.tables import read_row, sentences_in
 from graphrag_rdf.errors import DocumentError
 
@@ -113,6 +115,17 @@ def test_lists_of_records_are_tables() -> None:
 def test_which_records_are_rows(name: str, text: str, rows: list[str]) -> None:
     document = read_bytes(text.encode(), name)
     assert [text[slice(*span)] for table in document.tables for span in table.rows] == rows
+
+
+@given(st.text(), st.booleans())
+def test_what_a_piece_of_a_string_says(text: str, ascii_only: bool) -> None:
+    piece = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
+    said, places = unescaped(piece)
+    assert said == carried(text) if ascii_only else carried(said) == carried(text)
+    assert len(places) == len(said) + 1
+    assert (places[0], places[-1]) == (0, len(piece))
+    for place, character in enumerate(said):
+        assert carried(json.loads(f'"{piece[places[place] : places[place + 1]]}"')) == carried(character)
 
 
 def test_tables_tell_no_language_but_their_prose_does() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import suppress
 
 import pytest
@@ -255,6 +256,16 @@ def test_no_text_breaks_the_reading(body: str, head: str) -> None:
     text = f"name,{head}\nAda Keller,{body}\n"
     with suppress(DocumentError):  # as binary data
         extractions(text.encode("utf-8", "replace").decode(), size=120)
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_names_in_running_text_of_records_are_read_without_escapes(ascii_only: bool) -> None:
+    note = 'She went to Orrin in May.\nMona Kell built the weir in Tarnäy, called "Old Weir".'
+    records = [{"name": "Ada Keller", "home": "Oslo", "note": note}, {"name": "Bo Strand", "home": "Oslo"}]
+    [(text, found)] = extractions(json.dumps(records, ensure_ascii=ascii_only), ".json")
+    written = {m.name: text[m.offset : m.offset + m.length] for m in found.mentions}
+    assert written.keys() == {"Ada Keller", "Oslo", "Orrin", "Mona Kell", "Tarnäy", "Old Weir", "Bo Strand"}
+    assert all(json.loads(f'"{as_written}"') == name for name, as_written in written.items())
 
 
 def test_names_with_an_article_are_those_of_sentences() -> None:

@@ -11,6 +11,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.store.base import Changes
@@ -88,6 +89,14 @@ def test_text_is_nowhere_any_more(
         kept = {str(q.object) for q in everything(engine) if q.predicate == RAG.contentHash}
     assert places(tmp_path / "store", SECRET) == []
     assert len(kept) == 3
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", ""])
+def test_a_name_that_is_no_path_names_no_document(two: Path, engine_of: MakeEngine, name: str) -> None:
+    engine = engine_of()
+    engine.ingest([two])
+    with pytest.raises(UsageError, match="no document is called"):
+        find_documents(engine.store, [name])
 
 
 def test_counts_are_what_goes(two: Path, engine_of: MakeEngine) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 from xml.parsers import expat
@@ -17,6 +17,8 @@ MAX_UNPACKED = 1 << 30
 MAX_RATIO = 200
 RATIO_FREE = 32 << 20
 MAX_MEMBERS = 50_000
+MAX_TAGS = 5_000_000
+"""Of XML that is read as a whole: each element takes some 130 bytes of memory. 7,000 pages have so many."""
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _PIECE = 1 << 16
@@ -37,13 +39,16 @@ class _RootSeenError(Exception):
     """Stops the XML parser at the root element."""
 
 
-def open_package(data: bytes) -> io.BytesIO:
+def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
     """Check a docx, xlsx or pptx file and return it as a stream.
 
     Refused are: password-protected and binary Office files, packages that are no ZIP archives, that
     unpack to more than MAX_UNPACKED bytes, or to more than MAX_RATIO times their size (beyond
-    RATIO_FREE bytes), and XML parts with a document type declaration, which ECMA-376 part 2 forbids
-    and without which no entity can be declared.
+    RATIO_FREE bytes), XML parts with a document type declaration, which ECMA-376 part 2 forbids and
+    without which no entity can be declared, and those with more than MAX_TAGS tags.
+
+    Args:
+        row_by_row: where parts are that are never held as a whole, so that their tags do not count.
 
     Raises:
         UnreadableError: for each of these.
@@ -55,9 +60,11 @@ def open_package(data: bytes) -> io.BytesIO:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_size(archive, len(data))
-            for member in archive.infolist():
-                if member.filename.lower().endswith((".xml", ".rels")):
-                    _check_prologue(archive, member)
+            parts = [m for m in archive.infolist() if m.filename.lower().endswith((".xml", ".rels"))]
+            for member in parts:
+                _check_prologue(archive, member)
+            whole = [m for m in parts if row_by_row is None or not m.filename.startswith(row_by_row)]
+            _check_tags(archive, whole)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError) as error:
         raise c.UnreadableError(f"damaged: {error}") from None
     return io.BytesIO(data)
@@ -94,6 +101,16 @@ def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
             return
         except expat.ExpatError as error:
             raise c.UnreadableError(f"damaged: {member.filename} is not XML: {error}") from None
+
+
+def _check_tags(archive: zipfile.ZipFile, parts: Sequence[zipfile.ZipInfo]) -> None:
+    tags = 0
+    for member in parts:
+        with archive.open(member) as part:
+            while piece := part.read(_PIECE):
+                tags += piece.count(b"<")
+                if tags > MAX_TAGS:
+                    raise c.UnreadableError(f"more than {MAX_TAGS:,} tags of XML", "split the document")
 
 
 def metadata(properties: CoreProperties, creator: Any, description: Any) -> Iterator[tuple[str, str]]:

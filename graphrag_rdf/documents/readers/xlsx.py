@@ -32,7 +32,7 @@ def read_xlsx(data: bytes) -> c.Content:
     """
     import openpyxl
 
-    stream = open_package(data)
+    stream = open_package(data, row_by_row="xl/worksheets/")
     with _WARNINGS, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions that hold no text
         book = openpyxl.load_workbook(stream, read_only=True, data_only=True, keep_links=False)

@@ -286,11 +286,12 @@ def _kinds(items: Sequence[Any], *, lower: bool = False) -> list[Kind]:
 
 
 def _apart(items: Sequence[Any]) -> Iterator[Any]:
-    """Items; those of an object that has a meaning for each name, or of a text with commas, one by one."""
+    """Items; one by one those of an object with a meaning for each name, or of a text instead of a list."""
+    if len(items) == 1 and isinstance(items[0], str):
+        yield from items[0].split(",")
+        return
     for item in items:
-        if isinstance(item, str):
-            yield from item.split(",")
-        elif isinstance(item, dict) and not item.keys() & {"name", "entity_type", "relation_type"}:
+        if isinstance(item, dict) and not item.keys() & {"name", "entity_type", "relation_type"}:
             yield from ({"name": name, "meaning": meaning} for name, meaning in item.items())
         else:
             yield item

@@ -465,9 +465,9 @@ def test_answers_that_say_nothing(
 def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer) -> None:
     """Names alone, names with their meanings, fences, too much; a prompt that no ingest would use."""
     profile = {"domain": "ships", "persona": f"You are a diver. {'You look about. ' * 60}"}
-    types = {
+    types: dict[str, object] = {
         "entity_types": {"ship": "a vessel", "wreck": 3},
-        "relation_types": ["SANK_IN, lay off", {"name": ["x"]}, 7],
+        "relation_types": ["SANK_IN", {"name": ["x"]}, 7],
     }
 
     def answer(request: Request) -> str | None:
@@ -487,10 +487,14 @@ def test_answers_of_other_forms(run: Run, documents: Path, model: ScriptedServer
         {"name": "ship", "meaning": "a vessel"},
         {"name": "wreck", "meaning": ""},
     ]
-    assert [kind["name"] for kind in data["relation_types"]] == ["sank in", "lay off"]
+    assert [kind["name"] for kind in data["relation_types"]] == ["sank in"]
     assert [warning["type"] for warning in found.json["warnings"]] == ["prompt_unused"]
     dry = run("tune", "prompts", documents, *options, "--dry-run").json["llm"]["calls"]
     assert dry == 2 + 2 * 6  # each excerpt is gleaned
+    types |= {"entity_types": "ship, wreck", "relation_types": ["lay in, or near", "sank"]}
+    data = run("tune", "prompts", documents, *options, "--seed", "1").json["data"]
+    assert [kind["name"] for kind in data["entity_types"]] == ["ship", "wreck"]
+    assert [kind["name"] for kind in data["relation_types"]] == ["lay in, or near", "sank"]
 
 
 def test_the_budget_ends_it(

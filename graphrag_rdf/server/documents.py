@@ -14,7 +14,7 @@ from graphrag_rdf.server.pages.document import document_page
 from graphrag_rdf.server.pages.lists import documents_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
-from graphrag_rdf.server.resource import statements
+from graphrag_rdf.server.resource import of_list, statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
@@ -37,6 +37,7 @@ async def document_list(request: Request) -> Response:
         ]
         return Forms(
             json=lambda: listed(items, limit=limit, offset=offset),
+            rdf=lambda: of_list(service.engine.store, [rows.must(row, "document") for row in found]),
             html=lambda: documents_page(service, items, limit, offset),
         )
 

@@ -13,7 +13,7 @@ from graphrag_rdf.server.pages.entity import entity_page
 from graphrag_rdf.server.pages.lists import entities_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
-from graphrag_rdf.server.resource import described, statements
+from graphrag_rdf.server.resource import described, of_list, statements
 from graphrag_rdf.server.service import Service
 
 _FURTHEST = 100_000
@@ -37,6 +37,7 @@ async def entity_list(request: Request) -> Response:
         ]
         return Forms(
             json=lambda: listed(items, limit=limit, offset=offset, match=match),
+            rdf=lambda: of_list(service.engine.store, [item["iri"] for item in items]),
             html=lambda: entities_page(service, items, limit, offset, match),
         )
 

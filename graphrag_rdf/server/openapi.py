@@ -113,7 +113,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ("/sparql-editor", "post", "Run a query and show, or download, its answer.", (), _form("query"), _HTML),
     ("/ontology", "get", "The page of classes and properties.", (), None, _HTML),
     ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
-    ("/traces", "get", "The newest traces.", ("limit", "kind"), None, (*_JSON, *_HTML)),
+    ("/traces", "get", "The newest traces.", ("limit", "kind"), None, _FORMS),
     ("/traces/{id}", "get", "One trace.", (), None, (*_FORMS, "text/plain")),
     ("/traces/{id}/feedback", "get", "The marks of a trace.", (), None, _JSON),
     (
@@ -133,7 +133,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
         _WITHOUT,
         _JSON,
     ),
-    ("/documents", "get", "Documents.", ("limit", "offset"), None, (*_JSON, *_HTML)),
+    ("/documents", "get", "Documents.", ("limit", "offset"), None, _FORMS),
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     (
         "/documents/{id}",
@@ -154,7 +154,7 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
     ),
     ("/facts", "post", "Remove a fact, or correct it.", (), _FACT, _JSON),
     ("/facts", "delete", "Take back a decision about a fact.", _UNDO, None, _JSON),
-    ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, (*_JSON, *_HTML)),
+    ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, _FORMS),
     ("/entities/{id}", "get", "One entity.", ("facts", "mentions"), None, _FORMS),
     ("/mcp", "post", "The Model Context Protocol (streamable HTTP).", (), {"application/json": _ANY}, _TOOLS),
     ("/mcp", "delete", "End a session of the Model Context Protocol.", (), None, ()),

@@ -36,7 +36,7 @@ class Forms:
 
     Attributes:
         json: plain data.
-        rdf: triples or quads; None where the thing has no RDF of its own (a list).
+        rdf: triples or quads; None where the thing has no RDF of its own.
         html: a whole page; None where there is none.
         text: as the command line shows it; None where it shows nothing of the kind.
         prefixes: of formats that have them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -89,6 +89,11 @@ def statements(store: Store, iri: NamedNode) -> list[Triple]:
     used = store.construct("server/related", relation=iri, limit=_USED)
     graph = [Triple(iri, RDF.type, SD.NamedGraph)] if store.ask("server/is-graph", graph=iri) else []
     return list(dict.fromkeys([*graph, *_defined(iri), *about, *pointing, *used]))
+
+
+def of_list(store: Store, things: Sequence[str]) -> list[Triple]:
+    """What a list tells of its things, given by their IRIs: types, names, where from and when; no facts."""
+    return list(store.construct("server/listed", things=[NamedNode(thing) for thing in things]))
 
 
 def _defined(iri: NamedNode) -> Iterator[Triple]:

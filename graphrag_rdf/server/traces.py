@@ -10,6 +10,7 @@ from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import Forms, listed, parameter, represent, whole_number
+from graphrag_rdf.server.resource import of_list
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.export import trace_quads
@@ -27,6 +28,7 @@ async def trace_list(request: Request) -> Response:
         found = list_traces(service.engine.store, limit, kind)
         return Forms(
             json=lambda: listed([trace.as_json() for trace in found], limit=limit),
+            rdf=lambda: of_list(service.engine.store, [trace.iri for trace in found]),
             html=lambda: traces_page(service, found, limit, kind),
         )
 

@@ -80,6 +80,24 @@ def count(client: httpx.Client, pattern: str) -> int:
     return int(found["results"]["bindings"][0]["n"]["value"])
 
 
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/documents", "tg:Document"),
+        ("/entities?match=Tarnay+Electric", "<http://trustgraph.ai/type/organisation>"),
+        ("/traces", "rag:Session"),
+    ],
+)
+def test_lists_are_rdf_too(path: str, kind: str, client: httpx.Client) -> None:
+    """As much as the list of JSON tells, so that a program may begin there and follow IRIs."""
+    listed = {
+        item["iri"] for item in client.get(path, headers={"Accept": "application/json"}).json()["items"]
+    }
+    found = graph_of(client.get(path, headers=TURTLE))
+    assert listed
+    assert {row["thing"].value for row in rows(found, f"SELECT ?thing {{ ?thing a {kind} }}")} == listed
+
+
 # --- the dataset --------------------------------------------------------------------------------------
 
 

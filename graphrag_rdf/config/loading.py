@@ -152,7 +152,8 @@ def _explain(
 ) -> str:
     lines = []
     for problem in error.errors():
-        key = ".".join(str(part) for part in problem["loc"])
+        key = ".".join(part for part in problem["loc"] if isinstance(part, str))
+        item = next((f" {problem['input']!r}:" for part in problem["loc"] if isinstance(part, int)), "")
         if key in given:
             place = "command line"
         elif key in env:
@@ -160,5 +161,5 @@ def _explain(
         else:
             place = str(path) if path else "settings"
         what = WHAT.get(problem["type"], problem["msg"])
-        lines.append(f"{place}: {key}: {what}")
+        lines.append(f"{place}: {key}:{item} {what}")
     return "; ".join(lines)

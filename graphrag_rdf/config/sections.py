@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, StringConstraints
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 ENV_PREFIX = "GRAPHRAG_RDF_"
 _IRI = r"^[A-Za-z][A-Za-z0-9+.-]*:[^\x00-\x20<>\"{}|\\^`]+$"
 Iri = Annotated[str, StringConstraints(pattern=_IRI)]
 """An absolute IRI."""
+_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_ORIGIN = re.compile(r"\*|null|[a-z][a-z0-9+.-]*://[^/?#@\s]+")
+
+
+def _host(name: str) -> str:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        if _HOST.fullmatch(name) is None:
+            raise PydanticCustomError(
+                "host", "no request has this name: give a host, without scheme, port and quotation marks"
+            ) from None
+    return name
+
+
+def _origin(text: str) -> str:
+    if _ORIGIN.fullmatch(text) is None:
+        raise PydanticCustomError(
+            "origin",
+            "no page has this origin: give scheme and host, without a path, as in https://example.org",
+        )
+    return text
+
+
+Host = Annotated[str, AfterValidator(_host)]
+"""A name as requests have it, or an address."""
+Origin = Annotated[str, AfterValidator(_origin)]
+"""An origin as browsers send it, or * for any."""
 Role = Literal["nothing", "read", "write", "admin"]
 """What a client of the server may do; each role may what those before it may."""
 
@@ -169,10 +200,10 @@ class ServerSection(Section):
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
     port: int = Field(default=7878, ge=0, le=65535, description="0 takes any free one")
-    allow_hosts: tuple[str, ...] = Field(
+    allow_hosts: tuple[Host, ...] = Field(
         default=(), description="names this server is called by, beside localhost and its own address"
     )
-    cors: tuple[str, ...] = Field(default=(), description="origins whose pages may ask; * for any")
+    cors: tuple[Origin, ...] = Field(default=(), description="origins whose pages may ask; * for any")
     anonymous: Role = Field(default="read", description="what clients without a token may do")
     token_file: Path | None = Field(default=None, description="lines 'read|write|admin TOKEN'")
     read_token: SecretStr | None = Field(default=None, description="better given by the environment")

@@ -48,6 +48,38 @@ def test_config_get(run: Run, folder: Path) -> None:
     assert "llm.model" in unknown.err
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("ALLOW_HOSTS", '["box"]', "give a host, without scheme, port and quotation marks"),
+        ("ALLOW_HOSTS", "box,box:8080", "'box:8080': no request has this name"),
+        ("CORS", "https://app.example.org/", "without a path"),
+    ],
+)
+def test_a_name_that_no_request_has_is_an_error(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    """It would never be asked for, and the server would refuse who should be let in."""
+    monkeypatch.setenv(f"GRAPHRAG_RDF_SERVER__{variable}", value)
+    refused = run("config", "list")
+    assert refused.code == 2
+    assert told in refused.err
+    assert f"GRAPHRAG_RDF_SERVER__{variable}" in refused.err
+
+
+def test_lists_in_the_environment_have_commas(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_SERVER__ALLOW_HOSTS", "box, ::1,www.example")
+    monkeypatch.setenv("GRAPHRAG_RDF_SERVER__CORS", "*,http://localhost:3000")
+    found = run("config", "get", "server.allow_hosts", "--format", "json").json
+    assert found["value"] == ["box", "::1", "www.example"]
+    assert run("config", "get", "server.cors", "--format", "json").json["value"] == [
+        "*",
+        "http://localhost:3000",
+    ]
+
+
 def test_command_line_over_environment_over_file(
     run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,8 +38,8 @@ and shows the default.
 What wins: command line, then environment, then file, then what the [store keeps](../how-to/settings.md),
 then default. A variable of the environment has the prefix `{ENV_PREFIX}` and two underscores between section
 and key: `{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`; items of a list have commas between them there.
-`graphrag-rdf config list` shows every value and its origin, and secrets as asterisks. Unknown keys are errors.
-Keys of providers are best given by the provider's own variable, such as `OPENAI_API_KEY`.
+`graphrag-rdf config list` shows every value and its origin, and secrets as asterisks. Unknown keys are
+errors. Keys of providers are best given by the provider's own variable, such as `OPENAI_API_KEY`.
 
 ```toml
 {commented_toml()}```

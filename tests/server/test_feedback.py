@@ -108,6 +108,7 @@ def test_the_page_has_a_form_that_marks(stranger: httpx.Client, run: str) -> Non
     assert sent.headers["location"] == f"/traces/{run}#marks"
     page = stranger.get(f"/traces/{run}", headers=HTML).text
     assert "Marked wrong: what is cited as [1]: &lt;b&gt;no&lt;/b&gt;" in page
+    assert "Marked wrong" in page.partition('id="marks"')[2], "where the form leads back to"
     assert WRITE not in page
     for about in ("citation-", "edge-x", "nothing-1", "answer-1", "citation-1e9"):
         found = stranger.post(f"/traces/{run}/feedback", data={**fields, "about": about})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -155,6 +156,23 @@ def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
     link.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/traces/*")
+
+
+def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(
+    browser: Browser, documents_store: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(documents_store, tmp_path / "store")
+    with Endpoint.start(tmp_path / "store", "--read-only") as endpoint:
+        page = browser.new_page()
+        page.goto(f"{endpoint.url}/ask")
+        page.get_by_label("Question").fill(QUESTION)
+        page.get_by_role("button", name="Ask").click()
+        page.get_by_text("trace_not_stored").wait_for(timeout=60_000)
+        told = page.locator("#live-list li").all_inner_texts()
+        page.close()
+    assert told
+    assert told[0].startswith("[1] ")
+    assert "Walter Pennock founded" in told[0]
 
 
 def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:

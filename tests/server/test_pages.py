@@ -265,6 +265,8 @@ def test_read_only_answers_on_the_page(documents_store: Path, tmp_path: Path) ->
         page.check()
         assert "Walter Pennock" in page.text
         assert "trace_not_stored" in page.text
+        assert "keeps nothing of it" in page.text
+        assert "[1] Company: Walter Pennock founded" in " ".join(page.text.split())
 
 
 @pytest.fixture(scope="module")

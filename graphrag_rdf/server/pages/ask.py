@@ -68,6 +68,7 @@ def _page(
         "/ask",
         token=needs_token(request),
         model=service.engine.settings.llm.model,
+        kept=not service.read_only,
         documents=service.counter.things()["documents"],
         question=question,
         answer=answer,

@@ -63,6 +63,8 @@
       told.append(kind, ` ${detail}`);
       warnings.append(told);
     }
+    const list = document.createElement("ul");
+    list.id = "live-list";
     const stored = !found.warnings.some((w) => w.type === "trace_not_stored");
     if (stored) {
       const address = `/traces/${encodeURIComponent(found.question_iri.split(":").pop())}`;
@@ -74,8 +76,6 @@
       next.href = `/ask?session=${encodeURIComponent(found.question_iri.split(":").pop())}`;
       next.textContent = "Ask a follow-up";
       status.append(lead, " · ", next);
-      const list = document.createElement("ul");
-      list.id = "live-suggestions";
       for (const suggestion of found.suggestions) {
         const item = document.createElement("li");
         const lead = document.createElement("a");
@@ -84,8 +84,17 @@
         item.append(lead, suggestion.by === "graph" ? " (from the graph)" : " (by the model)");
         list.append(item);
       }
-      if (list.children.length) answer.after(list);
+    } else {  // there is no page of what it rests on: it is said here
+      const texts = new Map(found.sources.map((source) => [source.id, source]));
+      for (const { label, source_id: id } of found.references) {
+        const item = document.createElement("li");
+        const mark = document.createElement("b");
+        mark.textContent = label;
+        item.append(mark, ` ${texts.get(id).title}: “${texts.get(id).text}”`);
+        list.append(item);
+      }
     }
+    if (list.children.length) answer.after(list);
   }
 
   function fail(text) {
@@ -125,7 +134,7 @@
     answer.hidden = true;
     answer.textContent = "";
     answer.setAttribute("aria-busy", "true");  // read aloud when it is whole, not bit by bit
-    document.getElementById("live-suggestions")?.remove();
+    document.getElementById("live-list")?.remove();
     steps.textContent = "";
     run = null;
     warnings.textContent = "";

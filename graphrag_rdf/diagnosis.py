@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
-from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError
+from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, without_credentials
 from graphrag_rdf.index.model import KINDS
 from graphrag_rdf.ingest.choice import prompt_data
 from graphrag_rdf.ingest.relate import fallback, relation_names
@@ -334,8 +334,8 @@ def _endpoint(engine: Engine) -> dict[str, dict[str, Any]]:
     can, addresses = store.capabilities, store.endpoint.addresses
     return {
         "endpoint": {
-            "query_url": addresses.query,
-            "update_url": addresses.update,
+            "query_url": without_credentials(addresses.query),
+            "update_url": without_credentials(addresses.update),
             "dialect": can.dialect,
             "facts_graph": can.facts_graph.value if can.facts_graph else "default",
             "lateral": can.lateral,

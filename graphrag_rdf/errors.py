@@ -71,7 +71,10 @@ class TemplateError(GraphRagError):
 
 
 class StoreError(GraphRagError):
-    """The store cannot be opened, read or written."""
+    """The store cannot be opened, read or written; an address in the message loses its credentials."""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(without_credentials(message), hint)
 
 
 class StoreMissingError(StoreError):
@@ -92,7 +95,7 @@ class EndpointError(StoreError):
     def __init__(
         self, message: str, kind: EndpointErrorKind, hint: str | None = None, address: str | None = None
     ) -> None:
-        super().__init__(without_credentials(message), hint)
+        super().__init__(message, hint)
         self.kind = kind
         self.address = address and without_credentials(address)
 

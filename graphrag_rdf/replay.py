@@ -18,6 +18,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.exchange.dump import plain_quads
 from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.needed import NeededParts
@@ -303,7 +304,7 @@ def _copy(engine: Answering, trace: Trace, model: str | None, alone: Write) -> I
     librarian = _Above(engine.librarian)
     if engine.place is None or not isinstance(engine.store, EmbeddedStore):
         memory = EmbeddedStore(engine.store.templates)
-        alone(lambda: memory.bulk_add(engine.store.quads()))
+        alone(lambda: memory.bulk_add(plain_quads(engine.store)))
         with closing(_engine(engine, trace, model, memory, librarian, None)) as copied:
             yield copied
         return

@@ -62,7 +62,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if asked:
         kinds = list(KINDS) if asked == "all" else asked.split(",")
     elif metafunc.definition.get_closest_marker("every_kind"):
-        kinds = ["embedded", "oxigraph", "serve"]
+        kinds = ["embedded", "oxigraph", "classic", "serve"]
     else:
         return
     metafunc.parametrize("store_kind", kinds, indirect=True, scope="session")

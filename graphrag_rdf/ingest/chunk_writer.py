@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pyoxigraph import NamedNode, Quad
 
@@ -16,7 +17,7 @@ from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
-from graphrag_rdf.ingest.facts import FactWriter, Passage, Written
+from graphrag_rdf.ingest.facts import FactWriter, Passage, Written, literal_of
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import KnownNames, unsettled
@@ -102,7 +103,7 @@ class ChunkWriter:
             self._agents_written = True
             changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
             changes.add += prov.agent(self._extractor.component, self._extractor.version)
-        fit = None if isinstance(outcome, LlmError) else self._writer.fit(outcome.extraction)
+        fit = None if isinstance(outcome, LlmError) else self._storable(task, outcome)
         layer = self._mention_layer(task, outcome, fit, changes)
         if fit is not None and not isinstance(outcome, LlmError) and not self._mentions_only:
             self._extraction(task, outcome, fit, layer, changes)
@@ -125,6 +126,20 @@ class ChunkWriter:
         if not stands:
             self._report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
         return stands
+
+    def _storable(self, task: Task, extracted: Extracted) -> Fit:
+        """What may become facts; a value that the store cannot hold as what it is becomes a plain text."""
+        fit = self._writer.fit(extracted.extraction)
+        refused = self._store.refused(filter(None, map(literal_of, fit.relations)))
+        if not refused:
+            return fit
+        for literal in sorted(refused, key=str):
+            what = f"the store cannot hold {literal}: it is kept as a plain text"
+            self._report.warn("literal_as_text", f"{task.incoming.plan.name}: {what}")
+        relations = [
+            replace(each, datatype=None) if literal_of(each) in refused else each for each in fit.relations
+        ]
+        return replace(fit, relations=relations)
 
     def _mention_layer(
         self, task: Task, outcome: Extracted | LlmError, fit: Fit | None, changes: Changes

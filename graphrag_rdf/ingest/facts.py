@@ -253,11 +253,11 @@ class FactWriter:
         o: NamedNode | Literal
         self._name(out, subgraph, s, relation.subject, named)
         self._name(out, subgraph, p, relation.predicate, named, entity=False)
-        if relation.object_is_entity:
+        if (literal := literal_of(relation)) is not None:
+            o = literal
+        else:
             o = self._mint.entity(relation.object)
             self._name(out, subgraph, o, relation.object, named)
-        else:
-            o = typed(relation.object, relation.datatype)
         out.quads += self._withheld.contained(subgraph, s, p, o)
         out.facts += 1
         span = relation.span
@@ -269,3 +269,8 @@ class FactWriter:
         if span is not None:
             out.verified += 1
             out.quote(passage.evidence(subgraph, (s, p, o), span, relation.confidence))
+
+
+def literal_of(relation: RelationCandidate) -> Literal | None:
+    """What a statement says of its subject, as a value; None when it is about another entity."""
+    return None if relation.object_is_entity else typed(relation.object, relation.datatype)

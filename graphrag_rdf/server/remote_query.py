@@ -11,7 +11,6 @@ from __future__ import annotations
 import http.client
 import io
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Protocol
 
 import pyoxigraph as ox
@@ -24,7 +23,7 @@ from graphrag_rdf.server.using import query_outside_bookkeeping
 from graphrag_rdf.sparql.base import with_base
 from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.tokens import tokens
-from graphrag_rdf.store.answers import graph_lines, read_graph
+from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
 from graphrag_rdf.store.endpoint import GRAPH, RESULTS
 from graphrag_rdf.store.remote import RemoteStore
 from graphrag_rdf.store.remote_graphs import RemoteGraphs
@@ -34,10 +33,6 @@ _RESULTS = frozenset({"SELECT", "ASK"})
 _FORMS = _RESULTS | {"CONSTRUCT", "DESCRIBE"}
 _PROLOGUE = {"BASE": 1, "PREFIX": 2, "VERSION": 1}
 """Words of a prologue → tokens that follow."""
-
-_MOST_ROWS = "x-sparql-maxrows"
-_PARTLY = "x-sql-state"
-"""Headers by which Virtuoso says that it gives no more rows than so many, and that its time was up."""
 
 _PIECE = 1 << 16
 
@@ -73,11 +68,9 @@ def _query(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None
         write_graph(_triples(found, store, job), job, output)
         return
     answer = asking(text, RESULTS, _dataset(job))
-    _require_whole(answer)
-    if (most := answer.headers.get(_MOST_ROWS, "")).isdigit():
-        job = replace(job, max_rows=min(job.max_rows, max(int(most) - 1, 0)))
+    _require_end(answer)
     with _Reading("SPARQL results in JSON"):
-        write_results(_results(answer), job, output)
+        write_results(stream_results(answer), job, output)
 
 
 def form_of(text: str) -> str:
@@ -171,25 +164,14 @@ class _Reading:
             ) from error
 
 
-def _require_whole(answer: Stream) -> None:
-    if answer.headers.get(_PARTLY, "").startswith("S1T"):
-        raise QueryFailed(504, "the endpoint's time was up: it gave a part of the answer")
+def _require_end(answer: Stream) -> None:
     if not answer.tells_end:
         raise QueryFailed(502, "the endpoint does not tell where its answers end")
 
 
-def _results(answer: Stream) -> ox.QuerySolutions | ox.QueryBoolean:
-    found = ox.parse_query_results(answer, ox.QueryResultsFormat.JSON)  # type: ignore[arg-type]
-    if isinstance(found, ox.QueryBoolean) or [v.value for v in found.variables] != ["__ASK_RETVAL"]:
-        return found
-    truth = any(getattr(row[0], "value", "") in ("1", "true") for row in found)
-    said = b'{"head":{},"boolean":%s}' % (b"true" if truth else b"false")
-    return ox.parse_query_results(said, ox.QueryResultsFormat.JSON)
-
-
 def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
     """The triples of a CONSTRUCT or DESCRIBE; what is not N-Triples is held in memory before it is read."""
-    _require_whole(answer)
+    _require_end(answer)
     with _Reading("RDF"):
         if answer.media_type == "application/n-triples":
             yield from graph_lines(answer, store.renderer.dialect)
@@ -199,7 +181,8 @@ def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
             body += piece
             if len(body) > job.max_bytes:
                 raise QueryFailed(503, f"the answer is larger than {job.max_bytes:,} bytes")
-        yield from read_graph(Reply(200, answer.headers, io.BytesIO(body)), store.renderer.dialect)
+        reply = Reply(answer.url, answer.status, answer.headers, io.BytesIO(body))
+        yield from read_graph(reply, store.renderer.dialect)
 
 
 # --- whole graphs -------------------------------------------------------------------------------------
@@ -207,9 +190,7 @@ def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
 
 def _dump(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None:
     def of(graph: NamedNode | None) -> Iterator[Triple]:
-        if graph is None:
-            return _triples(asking(store.render("remote/default"), GRAPH), store, job)
-        return _triples(asking(store.render("remote/graph", graph=graph), GRAPH), store, job)
+        return store.triples_of(graph, lambda text: _triples(asking(text, GRAPH), store, job))
 
     if job.target is not None:
         _require_graph(store, job)

@@ -12,7 +12,15 @@ import re
 from collections.abc import Iterator
 from typing import IO, Any
 
-from pyoxigraph import RdfFormat, Triple, parse
+from pyoxigraph import (
+    QueryBoolean,
+    QueryResultsFormat,
+    QuerySolutions,
+    RdfFormat,
+    Triple,
+    parse,
+    parse_query_results,
+)
 
 from graphrag_rdf.errors import EndpointError
 from graphrag_rdf.rdf.terms import Term, from_sparql_json, to_python
@@ -27,6 +35,8 @@ _FORMATS = {
     "text/turtle": RdfFormat.TURTLE,
     "application/x-turtle": RdfFormat.TURTLE,
 }
+_TRUTH = "__ASK_RETVAL"
+"""The variable by which Virtuoso answers an ASK."""
 _PIECE = 1 << 16
 _STAR = re.compile(r'"(?:[^"\\]|\\.)*"|<<|>>|<[^<>\s]*>', re.DOTALL)
 _BRACKETS = {"<<": "<<( ", ">>": " )>>"}
@@ -40,16 +50,31 @@ def read_results(reply: Reply) -> Answer:
     """
     try:
         found: dict[str, Any] = json.loads(reply.body)
-        if "boolean" in found:
-            return Answer(boolean=bool(found["boolean"]))
+        if isinstance(found.get("boolean"), bool):
+            return Answer(boolean=found["boolean"])
         names = tuple(found["head"].get("vars", ()))
         memory: dict[tuple[str, ...], Term] = {}
         rows = [_row(binding, memory) for binding in found["results"]["bindings"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(reply, "SPARQL results in JSON", error) from error
-    if names == ("__ASK_RETVAL",):
-        return Answer(boolean=any(bool(to_python(row["__ASK_RETVAL"])) for row in rows))
+    if names == (_TRUTH,):
+        return Answer(boolean=any(bool(to_python(row[_TRUTH])) for row in rows))
     return Answer(variables=names, rows=rows)
+
+
+def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
+    """The answer to a SELECT or ASK as it comes; its literals are as the endpoint writes them.
+
+    Raises:
+        SyntaxError, ValueError: when it is no SPARQL results in JSON.
+        OSError, http.client.HTTPException: when it breaks off.
+    """
+    found = parse_query_results(answer, QueryResultsFormat.JSON)  # type: ignore[arg-type]
+    if isinstance(found, QueryBoolean) or [variable.value for variable in found.variables] != [_TRUTH]:
+        return found
+    truth = any(bool(to_python(row[0])) for row in found if row[0] is not None)
+    said = json.dumps({"head": {}, "boolean": truth}).encode()
+    return parse_query_results(said, QueryResultsFormat.JSON)
 
 
 def _row(binding: dict[str, Any], memory: dict[tuple[str, ...], Term]) -> Row:
@@ -123,8 +148,9 @@ def _star_lines(lines: list[bytes]) -> Iterator[Triple]:
 def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> EndpointError:
     why = f" ({error})" if error is not None else ""
     return EndpointError(
-        f"the endpoint's answer of type {reply.media_type or 'unknown'} is not {wanted}{why}",
+        f"{reply.url} gave an answer of type {reply.media_type or 'unknown'} that is not {wanted}{why}",
         "refused",
         hint="see whether the address is that of a SPARQL endpoint; an answer may also have been cut off by "
         "its time limit",
+        address=reply.url,
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import IO, Any, Protocol, TypeAlias
 
-from pyoxigraph import NamedNode, Quad, Triple
+from pyoxigraph import Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.dialect import Dialect
@@ -120,6 +120,9 @@ class Store(Protocol):
     def update(self, sparql: str) -> int:
         """Run an update given as text; the new commit number."""
 
+    def refused(self, literals: Iterable[Literal]) -> set[Literal]:
+        """Those that this store cannot hold: a change with one of them is an error."""
+
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
         """All quads, or those of one graph (for dumps and checks; not for retrieval)."""
 
@@ -172,6 +175,11 @@ class TemplateStore:
     def render(self, template: str, /, **values: Any) -> str:
         """A template's query for these values."""
         return self.templates[template].render(self.renderer, **values)
+
+    def refused(self, literals: Iterable[Literal]) -> set[Literal]:
+        """See `Store.refused`: none, as a rule."""
+        del literals
+        return set()
 
     def query(self, sparql: str) -> Answer:
         """See `Store.query`."""

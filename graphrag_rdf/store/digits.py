@@ -123,12 +123,16 @@ class Digits:
 
 def _quads(reply: Reply) -> Iterator[Quad]:
     if reply.media_type != TURTLE:
-        raise EndpointError(f"the endpoint gives {reply.media_type} where Turtle was asked for", "refused")
+        raise EndpointError(
+            f"{reply.url} gives {reply.media_type} where Turtle was asked for", "refused", address=reply.url
+        )
     reply.file.seek(0)
     try:
         yield from parse(reply.file, format=RdfFormat.TURTLE)
     except (SyntaxError, ValueError) as error:
-        raise EndpointError(f"the endpoint's Turtle cannot be read ({error})", "refused") from error
+        raise EndpointError(
+            f"the Turtle that {reply.url} gives cannot be read ({error})", "refused", address=reply.url
+        ) from error
 
 
 def _number(term: Term | None) -> float | None:

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import IO
 
 import pyoxigraph as ox
-from pyoxigraph import NamedNode, Quad, QueryBoolean, QuerySolutions, QueryTriples, RdfFormat, Triple
+from pyoxigraph import NamedNode, Quad, QueryBoolean, QueryTriples, RdfFormat, Triple
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
-from graphrag_rdf.rdf.csv_results import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
@@ -28,6 +27,7 @@ from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
 from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
+from graphrag_rdf.store.writing import write_found
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
@@ -93,23 +93,7 @@ class EmbeddedStore(TemplateStore):
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
         with _query_errors(sparql):
-            found = self._store.query(sparql)
-            if isinstance(found, QueryTriples):
-                rdf_format = RdfFormat.from_media_type(media_type)
-                if rdf_format is None:
-                    raise UsageError(f"a graph cannot be written as {media_type}")
-                found.serialize(output, format=rdf_format)
-                return
-            result_format = ox.QueryResultsFormat.from_media_type(media_type)
-            if result_format is None:
-                raise UsageError(f"query results cannot be written as {media_type}")
-            if isinstance(found, QuerySolutions) and result_format == ox.QueryResultsFormat.CSV:
-                write_csv(found, output)
-                return
-            assert isinstance(found, QuerySolutions | QueryBoolean)  # noqa: S101
-            found.serialize(output, format=result_format)
-            if isinstance(found, QueryBoolean):
-                output.write(line_end(result_format.media_type))
+            write_found(self._store.query(sparql), output, media_type)
 
     @property
     def engine(self) -> ox.Store:

@@ -31,7 +31,11 @@ GRAPH = "application/n-triples, text/turtle;q=0.5"
 _ANYTHING = "*/*"
 
 _PASSING = frozenset({429, 502, 503, 504})
+"""Statuses that may pass."""
+_NOT_RUN = frozenset({429, 503})
+"""Those of them by which an endpoint says that it has not begun."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
+SEE_ITS_LOG = "the endpoint's own log tells more; what was committed before is intact"
 _RDF4J = re.compile(r"/repositories/[^/]+\Z")
 
 
@@ -54,6 +58,11 @@ class RemoteSettings:
     retries: int = 5
     batch_quads: int = 5_000
     batch_bytes: int = 4 << 20
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether the endpoint is told who asks."""
+        return self.token is not None or self.user is not None
 
     def __repr__(self) -> str:
         return f"RemoteSettings(timeout={self.timeout}, retries={self.retries}, …)"
@@ -119,16 +128,16 @@ def _guess(url: str) -> Addresses:
 class Endpoint:
     """Sends requests, again where that may help, and tells what went wrong.
 
-    An update may be sent twice when the connection broke before its answer came: what is sent must be
-    idempotent, as INSERT DATA and DELETE DATA are. An endpoint that was out of reach for all tries is asked
-    only once from then on, until it answers: who waits for it is told at once.
+    What is idempotent may be sent twice when the connection broke before its answer came. An update that is
+    not is sent again only where it cannot have been run. An endpoint that was out of reach for all tries is
+    asked only once from then on, until it answers: who waits for it is told at once.
     """
 
     def __init__(self, addresses: Addresses, settings: RemoteSettings | None = None) -> None:
         self.addresses = addresses
         self.settings = settings or RemoteSettings()
         self._lost = False
-        if self.settings.token is not None or self.settings.password is not None:
+        if self.settings.has_credentials:
             _warn_of_listeners(addresses)
 
     def query(self, sparql: str, accept: str = RESULTS) -> Reply:
@@ -140,17 +149,29 @@ class Endpoint:
         """
         url = self.addresses.query
         reply = self._send(url, sparql, accept=accept, update=False, headers={})
-        _require_whole(url, reply)
+        _require_whole(reply)
         return reply
 
-    def update(self, sparql: str, headers: Mapping[str, str] | None = None) -> Reply:
+    def update(
+        self, sparql: str, headers: Mapping[str, str] | None = None, *, idempotent: bool = True
+    ) -> Reply:
         """Send an update.
+
+        Args:
+            idempotent: run twice it does what it does once, as INSERT DATA and DELETE DATA do.
 
         Raises:
             UsageError: when the endpoint finds it malformed.
             EndpointError: when it is refused, or there is no answer.
         """
-        return self._send(self.addresses.update, sparql, accept=_ANYTHING, update=True, headers=headers or {})
+        return self._send(
+            self.addresses.update,
+            sparql,
+            accept=_ANYTHING,
+            update=True,
+            headers=headers or {},
+            idempotent=idempotent,
+        )
 
     def open(
         self,
@@ -182,8 +203,13 @@ class Endpoint:
                 raise _timed_out(url, timeout) from error
             raise _unreachable(url, error) from error
         if isinstance(answer, Reply):
-            raise _refused(url, answer, update=False)
+            raise _refused(answer, self.settings, update=False)
         self._lost = False
+        try:
+            _require_whole(answer)
+        except EndpointError:
+            answer.close()
+            raise
         return answer
 
     def _request(
@@ -211,8 +237,18 @@ class Endpoint:
             parameters=parameters,
         )
 
-    def _send(self, url: str, text: str, *, accept: str, update: bool, headers: Mapping[str, str]) -> Reply:
+    def _send(
+        self,
+        url: str,
+        text: str,
+        *,
+        accept: str,
+        update: bool,
+        headers: Mapping[str, str],
+        idempotent: bool = True,
+    ) -> Reply:
         settings = self.settings
+        passing = _PASSING if idempotent else _NOT_RUN
         request = self._request(url, text, accept, headers, timeout=settings.timeout, update=update)
         for attempt in range(settings.retries + 1):
             last = attempt == settings.retries or self._lost
@@ -221,17 +257,17 @@ class Endpoint:
             except (OSError, http.client.HTTPException) as error:
                 if _is_timeout(error):
                     raise _timed_out(url, settings.timeout) from error
-                if last:
-                    self._lost = True
+                if last or not (idempotent or _is_refused_connection(error)):
+                    self._lost = last
                     raise _unreachable(url, error) from error
                 self._wait(attempt, None, f"{url}: {error}")
                 continue
-            self._lost = reply.status in _PASSING and last
-            if reply.status in _PASSING and not last:
+            self._lost = reply.status in passing and last
+            if reply.status in passing and not last:
                 self._wait(attempt, reply.headers.get("retry-after"), f"{url}: status {reply.status}")
                 continue
             if reply.status >= 300:
-                raise _refused(url, reply, update=update)
+                raise _refused(reply, self.settings, update=update)
             return reply
         raise AssertionError("unreachable")
 
@@ -241,6 +277,11 @@ class Endpoint:
             seconds = min(float(asked), _LONGEST_PAUSE)
         log.info("%s; again in %.1f s", without_credentials(why), seconds)
         time.sleep(seconds)
+
+
+def _is_refused_connection(error: Exception) -> bool:
+    """Whether nobody can have received anything."""
+    return isinstance(getattr(error, "reason", None), ConnectionRefusedError)
 
 
 def _is_timeout(error: Exception) -> bool:
@@ -256,9 +297,9 @@ def _timed_out(url: str, seconds: float) -> EndpointError:
     )
 
 
-def _require_whole(url: str, reply: Reply) -> None:
+def _require_whole(reply: Reply | Stream) -> None:
     """Refuse what is marked as a part of an answer: Virtuoso gives one with status 200."""
-    limit = reply.headers.get("x-sparql-maxrows")
+    url, limit = reply.url, reply.headers.get("x-sparql-maxrows")
     if limit is not None:
         raise EndpointError(
             f"{url} gives no more than {limit} rows, and the answer was cut off there",
@@ -294,22 +335,29 @@ def _unreachable(url: str, error: Exception) -> EndpointError:
     )
 
 
-def _refused(url: str, reply: Reply, *, update: bool) -> EndpointError | UsageError:
+def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:
     """What a status says, in words."""
-    status, said = reply.status, f": {reply.excerpt}" if reply.excerpt and _readable(reply) else ""
+    url, status = reply.url, reply.status
+    said = f": {reply.excerpt}" if reply.excerpt and _readable(reply) else ""
     what = "update" if update else "query"
     if status == 400:
         return MalformedError(f"{url} finds the {what} malformed{said}", url)
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
-        return EndpointError(f"{url} failed to run the {what} (status {status}){said}", kind, address=url)
-    message, hint = _in_words(url, reply, said, update=update)
+        message, hint = f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
+        return EndpointError(message, kind, hint=hint, address=url)
+    message, hint = _in_words(reply, said, settings, update=update)
     return EndpointError(message, "refused", hint=hint, address=url)
 
 
-def _in_words(url: str, reply: Reply, said: str, *, update: bool) -> tuple[str, str | None]:
+def _in_words(reply: Reply, said: str, settings: RemoteSettings, *, update: bool) -> tuple[str, str]:
     """(what was refused, the way out)."""
-    status, what = reply.status, "update" if update else "query"
+    url, status, what = reply.url, reply.status, "update" if update else "query"
+    if status == 401 and settings.has_credentials:
+        return (
+            f"{url} does not take the user or token that it was given (401)",
+            "see what GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD, are set to",
+        )
     if status == 401:
         return (
             f"{url} wants to know who asks (401)",
@@ -335,7 +383,7 @@ def _in_words(url: str, reply: Reply, said: str, *, update: bool) -> tuple[str, 
             f"{url} points elsewhere, to {reply.headers.get('location', 'nowhere')} ({status})",
             "name that address, if you trust it",
         )
-    return f"{url} failed to run the {what} (status {status}){said}", None
+    return f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
 
 
 def _readable(reply: Reply) -> bool:

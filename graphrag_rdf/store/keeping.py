@@ -1,7 +1,8 @@
 """Whether an endpoint keeps literals as they are, asked before they are written.
 
 Virtuoso takes no durations and no integers of more than 64 bits, and does not find times that it took: that
-is an error, before anything is written. Of early years and long decimals it drops digits: that is a warning.
+is an error, before anything of the change is written. Of early years and long decimals it drops digits: that
+is a warning.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 from pyoxigraph import Literal, Quad, Triple
 
-from graphrag_rdf.errors import EndpointError, MalformedError, StoreError
+from graphrag_rdf.errors import EndpointError, MalformedError, without_credentials
 from graphrag_rdf.rdf.namespaces import RDF, XSD
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Row
@@ -23,6 +24,7 @@ _NUMBERS = frozenset({XSD.integer, XSD.decimal})
 _TIMES = frozenset({XSD.date, XSD.dateTime, XSD.gYear, XSD.gYearMonth})
 _DIGITS = 15
 _BATCH = 100
+_PLAIN = Literal("plain")
 
 
 class Keeping:
@@ -37,31 +39,48 @@ class Keeping:
         self._give_back = give_back
         self._where = where
         self._seen: set[Literal] = set()
+        self._refused: set[Literal] = set()
 
     def require(self, quads: Iterable[Quad]) -> None:
         """See that the literals of quads are kept; warn of those that are changed.
 
         Raises:
-            StoreError: when one cannot be kept, naming it.
+            EndpointError: when some cannot be kept, naming them.
         """
-        asked = list({term for quad in quads if (term := _odd(quad.object)) is not None} - self._seen)
-        for start in range(0, len(asked), _BATCH):
-            batch = asked[start : start + _BATCH]
-            kept = self._kept(batch)
-            if kept is None:  # one of them is to blame
-                kept = set().union(*(self._one(literal) for literal in batch))
-            for literal in sorted(set(batch) - kept, key=str):
-                log.warning("%s does not keep all of %s", self._where, literal)
-            self._seen.update(batch)
-
-    def _one(self, literal: Literal) -> set[Term]:
-        kept = self._kept([literal])
-        if kept is None:
-            raise StoreError(
-                f"{self._where} cannot keep {literal}",
-                hint="leave it out or make it a plain text, or use another engine; nothing was written",
+        if refused := self.refused(quad.object for quad in quads):
+            raise EndpointError(
+                f"{self._where} cannot keep {', '.join(sorted(map(str, refused)))}",
+                "refused",
+                hint="leave it out, make it a plain text, or use another engine; nothing of it was written",
+                address=self._where,
             )
-        return kept
+
+    def refused(self, terms: Iterable[Term]) -> set[Literal]:
+        """The literals among terms that cannot be kept; warn of those that are changed.
+
+        Raises:
+            EndpointError: when the endpoint does not answer, or refuses other literals too.
+        """
+        odd = {literal for term in terms if (literal := _odd(term)) is not None}
+        asked = sorted(odd - self._seen - self._refused, key=str)
+        for start in range(0, len(asked), _BATCH):
+            self._ask(asked[start : start + _BATCH])
+        return odd & self._refused
+
+    def _ask(self, batch: list[Literal]) -> None:
+        kept = self._kept(batch)
+        if kept is None and len(batch) > 1:  # one of them is to blame
+            for literal in batch:
+                self._ask([literal])
+            return
+        if kept is None:
+            self._give_back([_PLAIN])  # an endpoint that refuses this too says nothing of the literal
+            self._refused.update(batch)
+            return
+        for literal in batch:
+            if literal not in kept:
+                log.warning("%s does not keep all of %s", without_credentials(self._where), literal)
+        self._seen.update(batch)
 
     def _kept(self, literals: list[Literal]) -> set[Term] | None:
         try:

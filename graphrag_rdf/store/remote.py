@@ -16,21 +16,22 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import IO
 
-from pyoxigraph import BlankNode, NamedNode, Quad, Triple
+from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.errors import EndpointError, StoreError, StoreMissingError, UsageError
+from graphrag_rdf.errors import EndpointError, MalformedError, StoreError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, integer, text_of
 from graphrag_rdf.sparql.base import with_base
 from graphrag_rdf.sparql.dialect import encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, TemplateStore
-from graphrag_rdf.store.endpoint import Endpoint
+from graphrag_rdf.store.endpoint import SEE_ITS_LOG, Endpoint
 from graphrag_rdf.store.keeping import Keeping
 from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, Probe
 from graphrag_rdf.store.reading import Reader
-from graphrag_rdf.store.updates import canonical, data, line, placed, sequence
+from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
 from graphrag_rdf.store.wrapper import asks_for_graph
+from graphrag_rdf.store.writing import write_answer
 
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
 """Tells our own server that an update changes nothing that search indexes hold (see server.update)."""
@@ -104,17 +105,16 @@ class RemoteStore(TemplateStore):
         return self._reader.graph(self.render(template, **values))
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
-        """See `Store.write_results`; what the endpoint writes in this format, as it is.
+        """See `Store.write_results`.
+
+        It is read and written anew: so it is whole, has all digits, and comes in every format, whatever the
+        endpoint writes.
 
         Raises:
-            UsageError: when it does not write it.
+            UsageError: when the endpoint finds it malformed, or there is no such format for the answer.
+            StoreError: as of `query`.
         """
-        reply = self.endpoint.query(sparql, media_type)
-        if reply.media_type != media_type:
-            raise UsageError(
-                f"query results cannot be written as {media_type}: the endpoint gives {reply.media_type}"
-            )
-        output.write(reply.body)
+        write_answer(self.query(sparql), output, media_type)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
         """See `Store.quads`. Each graph is one answer, on the disk while it is read.
@@ -132,12 +132,26 @@ class RemoteStore(TemplateStore):
 
     def _all_of(self, graph: NamedNode | None) -> Iterator[Quad]:
         """The quads of a graph; None for the default graph."""
+        for triple in self.triples_of(graph, self._reader.triples):
+            yield Quad(triple.subject, triple.predicate, triple.object, graph)
+
+    def triples_of(
+        self, graph: NamedNode | None, read: Callable[[str], Iterator[Triple]]
+    ) -> Iterator[Triple]:
+        """The triples of a graph as they come.
+
+        Args:
+            graph: None for the default graph.
+            read: gives the triples of a CONSTRUCT.
+
+        Raises:
+            EndpointError: when they are fewer than the endpoint counts.
+        """
         promised, given = self._size(graph), 0
         name = "remote/default" if graph is None else "remote/graph"
-        values = {} if graph is None else {"graph": graph}
-        for triple in self._reader.triples(self.render(name, **values)):
+        for triple in read(self.render(name, **({} if graph is None else {"graph": graph}))):
             given += 1
-            yield Quad(triple.subject, triple.predicate, triple.object, graph)
+            yield triple
         if given < promised:
             url = self.endpoint.addresses.query
             raise EndpointError(
@@ -220,7 +234,8 @@ class RemoteStore(TemplateStore):
         """See `Store.update`.
 
         The number is written before and after: an endpoint that dies between leaves indexes that look
-        again for nothing, not indexes that miss something; and DROP ALL takes the number too.
+        again for nothing, not indexes that miss something; and DROP ALL takes the number too. An update
+        whose answer does not come is not sent again: what people write may do more when it is run twice.
 
         Args:
             base: against which relative IRIs are resolved.
@@ -232,6 +247,16 @@ class RemoteStore(TemplateStore):
         with self._lock, self._numbered(content=content):
             self._write(with_base(sparql, base), content=content, own=False)
         return self.commit_number()
+
+    def refused(self, literals: Iterable[Literal]) -> set[Literal]:
+        """See `Store.refused`; the endpoint is asked about those of which it is not known.
+
+        Raises:
+            EndpointError: when there is no answer.
+        """
+        kept_as = {literal: canonical_term(literal) for literal in literals}
+        refused = self._keeping.refused(kept_as.values())
+        return {literal for literal, kept in kept_as.items() if kept in refused}
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
         """See `Store.bulk_add`."""
@@ -306,8 +331,12 @@ class RemoteStore(TemplateStore):
         self._write(self._data("INSERT", marks), content=content)
         try:
             yield
-        except BaseException:
+        except UsageError:  # nothing was done
             self._write(self._data("DELETE", marks), content=content)
+            raise
+        except BaseException:  # some of it may have been done, so the number stands beside the old one
+            for mark in marks:
+                self._numbers.setdefault(mark.predicate, set()).add(number)
             raise
         parts = [self._data("INSERT", marks), self._data("DELETE", self._stale(content=content))]
         self._write(sequence(filter(None, parts)), content=content)
@@ -340,10 +369,11 @@ class RemoteStore(TemplateStore):
         """
         headers = {} if content or not self.capabilities.numbered else _UNCHANGED
         try:
-            reply = self.endpoint.update(update, headers)
-        except UsageError as error:
+            reply = self.endpoint.update(update, headers, idempotent=own)
+        except MalformedError as error:
             if own:
-                raise StoreError(f"a change was refused: {error.message}") from error
+                message = f"a change was refused: {error.message}"
+                raise EndpointError(message, "refused", hint=SEE_ITS_LOG, address=error.address) from error
             raise
         if self.capabilities.numbered:
             number = int(reply.headers[COMMIT_HEADER])
@@ -360,9 +390,12 @@ class RemoteStore(TemplateStore):
         try:
             yield from encode(canonical(quads), self.renderer.dialect)
         except TypeError as error:
-            raise StoreError(
-                f"{self.endpoint.addresses.update} keeps statements as in RDF 1.1: {error}",
+            url = self.endpoint.addresses.update
+            raise EndpointError(
+                f"{url} keeps statements as in RDF 1.1: {error}",
+                "refused",
                 hint="leave them out, or use an engine that knows triple terms",
+                address=url,
             ) from error
 
     def _data(self, verb: str, quads: Iterable[Quad]) -> str:

@@ -58,10 +58,12 @@ class Reply:
     """What an endpoint said.
 
     Attributes:
+        url: that was asked.
         headers: by name in lower case.
         file: the body; what is large is on the disk.
     """
 
+    url: str
     status: int
     headers: Mapping[str, str]
     file: IO[bytes] = field(repr=False)
@@ -88,11 +90,13 @@ class Stream:
     """What an endpoint says, read as it comes.
 
     Attributes:
+        url: that was asked.
         headers: by name in lower case.
         tells_end: whether an answer that is cut off can be told from a whole one.
     """
 
-    def __init__(self, response: http.client.HTTPResponse) -> None:
+    def __init__(self, url: str, response: http.client.HTTPResponse) -> None:
+        self.url, self.status = url, response.status
         self.headers = _headers(response)
         self.tells_end = response.chunked or response.length is not None
         self._response = response
@@ -203,6 +207,7 @@ class Request(SPARQLWrapper):
         parameters: Iterable[tuple[str, str]] = (),
     ) -> None:
         parts = urlsplit(url)
+        self._url = url
         super().__init__(urlunsplit(parts._replace(query="")), agent=f"graphrag-rdf/{__version__}")
         for name, value in [*parse_qsl(parts.query), *parameters]:
             self.addParameter(name, value)
@@ -238,7 +243,7 @@ class Request(SPARQLWrapper):
         except HTTPError as refusal:
             response = refusal
         with response:
-            return _reply(response)
+            return _reply(self._url, response)
 
     def open(self, connected: Connected) -> Stream | Reply:
         """Send it; the answer as it comes, or a refusal, whole.
@@ -253,11 +258,11 @@ class Request(SPARQLWrapper):
             response: Any = self.query().response
         except HTTPError as refusal:
             with refusal:
-                return _reply(refusal)
-        return Stream(response)
+                return _reply(self._url, refusal)
+        return Stream(self._url, response)
 
 
-def _reply(response: Any) -> Reply:
+def _reply(url: str, response: Any) -> Reply:
     """An answer, read to its end and unpacked.
 
     Raises:
@@ -271,14 +276,14 @@ def _reply(response: Any) -> Reply:
         raise http.client.IncompleteRead(b"", int(promised) - came.tell())
     came.seek(0)
     if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip"):
-        return Reply(response.status, headers, came)
+        return Reply(url, response.status, headers, came)
     unpacked: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
     try:
         with came, gzip.GzipFile(fileobj=came, mode="rb") as packed:
             shutil.copyfileobj(packed, unpacked)
     except (EOFError, zlib.error) as error:
         raise OSError(f"its compressed answer is damaged ({error})") from error
-    return Reply(response.status, headers, unpacked)
+    return Reply(url, response.status, headers, unpacked)
 
 
 def asks_for_graph(sparql: str) -> bool:

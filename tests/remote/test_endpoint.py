@@ -179,7 +179,33 @@ def test_refusals_say_what_to_do(status: int, update: bool, kind: type[GraphRagE
     error = refusal(Said(status, b"why it does", {"Content-Type": "text/plain"}), update=update)
     assert type(error) is kind
     assert said in error.message
-    assert error.hint or status in (400, 500)
+    assert error.hint or status == 400
+
+
+@pytest.mark.parametrize("settings", [{"user": "me", "password": "hunter2"}, {"token": "hunter2"}])
+def test_credentials_that_are_not_taken_are_told_from_none(settings: dict[str, str]) -> None:
+    gateway, endpoint = talk(in_turn(Said(401, b"who?")), **settings)
+    with gateway, pytest.raises(EndpointError, match="does not take the user or token") as caught:
+        endpoint.query("ASK {}")
+    assert "hunter2" not in f"{caught.value} {caught.value.hint}"
+
+
+def test_an_update_that_may_have_been_run_is_not_sent_twice() -> None:
+    """Unless it is said to be the same when it is run twice."""
+    soon = {"Retry-After": "0"}
+    for answer in (Said(0), Said(502, b"", soon), Said(504, b"", soon)):
+        gateway, endpoint = talk(in_turn(answer, YES), retries=3)
+        with gateway:
+            with pytest.raises(EndpointError):
+                endpoint.update("INSERT {} WHERE {}", idempotent=False)
+            assert len(gateway.passed) == 1
+            gateway.judge = in_turn(answer, YES)
+            endpoint.update("INSERT DATA {}")
+            assert len(gateway.passed) == 3
+    gateway, endpoint = talk(in_turn(Said(503, b"busy", soon), Said(429, b"slower", soon), YES), retries=3)
+    with gateway:
+        endpoint.update("INSERT {} WHERE {}", idempotent=False)  # it was not begun
+    assert len(gateway.passed) == 3
 
 
 def test_a_page_in_html_is_not_shown() -> None:
@@ -195,12 +221,20 @@ def test_a_redirection_is_not_followed_and_takes_no_token_along() -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"<html>Welcome</html>", b'{"head": {"vars": ["s"]}, "results": {"bin', b"[]"]
+    "body",
+    [
+        b"<html>Welcome</html>",
+        b'{"head": {"vars": ["s"]}, "results": {"bin',
+        b"[]",
+        b'{"head": {}, "boolean": "false"}',
+    ],
 )
 def test_what_is_no_answer_or_half_of_one_is_told(body: bytes) -> None:
     gateway, endpoint = talk(in_turn(Said(200, body, JSON)))
-    with gateway, pytest.raises(StoreError, match="is not SPARQL results"):
+    with gateway, pytest.raises(EndpointError, match="is not SPARQL results") as caught:
         read_results(endpoint.query("SELECT * {}"))
+    assert f"{gateway.url}/query" in caught.value.message
+    assert caught.value.address == f"{gateway.url}/query"
 
 
 def test_results_are_read_as_engines_write_them() -> None:

@@ -21,6 +21,7 @@ from graphrag_rdf.exchange.take import import_file
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
 from graphrag_rdf.trace.catalogue import list_traces
+from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import verify_trace
 from tests.support.sample_stores import SAMPLES
 from tests.support.stores import open_engine
@@ -44,6 +45,7 @@ class Seen:
     traces: set[Quad]
     answers: list[dict[str, Any]]
     hybrid: dict[str, float]
+    steps: dict[str, list[str]]
 
 
 def asked(engine: Engine) -> list[dict[str, Any]]:
@@ -74,7 +76,9 @@ def seen(engine: Engine) -> Seen:
         same = Quad(alike(quad.subject), quad.predicate, alike(quad.object), quad.graph_name)
         (traces if quad.graph_name == Graphs.RETRIEVAL else content).add(same)
     ranked = engine.retrieve(QUESTIONS[1], k=10, settings={"exploration.use": "hybrid"})["results"]
-    return Seen(content, traces, answers, {result["chunk"]: result["score"] for result in ranked})
+    read = [read_trace(engine.store, trace.iri) for trace in list_traces(engine.store, len(QUESTIONS))]
+    steps = {trace.question: [step.kind for step in trace.steps] for trace in read}
+    return Seen(content, traces, answers, {result["chunk"]: result["score"] for result in ranked}, steps)
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +134,17 @@ def test_traces_hold_what_they_claim(engine: Engine, here: Seen) -> None:
     assert len(traces) == len(QUESTIONS)
     for trace in traces:
         assert [c for c in verify_trace(engine.store, engine.librarian, trace.iri) if not c.ok] == []
+
+
+def test_traces_are_read_back_the_same(here: Seen, embedded: Seen) -> None:
+    assert here.steps == embedded.steps
+    assert ["question", "grounding", "exploration", "focus", "synthesis"] in here.steps.values()
+
+
+def test_a_question_that_is_asked_again_comes_out_the_same(engine: Engine, here: Seen) -> None:
+    """Of a copy that is in the dialect of this program, whatever that of the endpoint is."""
+    for trace in list_traces(engine.store, 10):
+        assert engine.replay(trace.iri).differences == []
 
 
 def test_a_second_ingest_writes_nothing(engine: Engine) -> None:

@@ -318,9 +318,18 @@ def test_an_endpoint_that_says_it_gives_a_part_only(client: httpx.Client, gatewa
     body = json.dumps(
         {"head": {"vars": ["s"]}, "results": {"bindings": [{"s": {"type": "uri", "value": "urn:a"}}] * 5}}
     ).encode()
-    for header, status in (({"X-SQL-State": "S1TAT"}, 504), ({"X-SPARQL-MaxRows": "5"}, 503)):
+    for header, status in (({"X-SQL-State": "S1TAT"}, 504), ({"X-SPARQL-MaxRows": "5"}, 502)):
         gateway.judge = only("urn:part", Said(200, body, {"Content-Type": SRJ, **header}))
         assert query(client, "SELECT * { <urn:part> ?p ?o }").status_code == status
+
+
+def test_a_graph_of_which_the_endpoint_gives_a_part(client: httpx.Client, gateway: Gateway) -> None:
+    """As Virtuoso does, without a word: it is seen by counting."""
+    some = Said(200, b"<urn:s> <urn:p> <urn:o> .\n", {"Content-Type": "application/n-triples"})
+    gateway.judge = only("CONSTRUCT", some)
+    found = client.get("/store?graph=urn:graph:source", headers={"Accept": "application/n-triples"})
+    assert found.status_code == 502
+    assert re.search(r"gave 1 of the \d+ triples", found.json()["detail"])
 
 
 @pytest.mark.parametrize(
@@ -349,6 +358,26 @@ def test_an_update_is_seen_at_once_and_numbered(client: httpx.Client, engine_ser
     assert engine_server.ask("ASK { GRAPH <urn:mine> { ?s ?p ?o FILTER(STRENDS(STR(?o), '/x')) } }")
     assert client.post("/update", data={"update": "DROP GRAPH <urn:mine>"}).status_code == 204
     assert query(client, "ASK { GRAPH <urn:mine> { ?s ?p ?o } }").json()["boolean"] is False
+
+
+def test_an_update_whose_answer_is_lost_is_run_once(
+    client: httpx.Client, engine_server: Server, gateway: Gateway
+) -> None:
+    more = "DELETE { ?s ?p ?n } INSERT { ?s ?p ?more } WHERE { ?s ?p ?n . BIND(?n + 1 AS ?more) }"
+    more = f"WITH <urn:counts> {more}"
+
+    def judge(request: Passed) -> Said | None:
+        if "<urn:counts>" not in request.body or not request.is_update:
+            return None
+        engine_server.update(request.body)
+        return Said(0)
+
+    assert client.put("/store?graph=urn:counts", content="<urn:s> <urn:p> 1 .").status_code == 201
+    gateway.judge = judge
+    assert client.post("/update", data={"update": more}).status_code == 503
+    gateway.judge = lambda request: None
+    assert rows(query(client, "SELECT ?n { GRAPH <urn:counts> { ?s ?p ?n } }")) == [{"n": "2"}]
+    assert client.delete("/store?graph=urn:counts").status_code == 204
 
 
 def test_updates_pass_the_same_checks(client: httpx.Client, front: Endpoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,7 @@ from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.updates import data
 from tests.support import endpoint as own
 from tests.support.commands import environment, program
+from tests.support.gateway import Gateway, Passed, Said
 
 _BATCH = 2_000
 
@@ -135,6 +137,34 @@ def oxigraph(*options: str, on_disk: bool = False) -> Server:
     return Server(f"http://127.0.0.1:{port}", command, folder)
 
 
+@dataclass
+class Classic(Server):
+    """`oxigraph serve` with a union for its default graph, behind what takes triple terms for errors: as
+    engines of RDF 1.1 are."""
+
+    def start(self) -> None:
+        """See `Server.start`."""
+        super().start()
+        self.gateway = Gateway(self.url, _knows_no_triple_terms)
+        self.gateway.__enter__()
+        self.url = self.gateway.url
+
+    def stop(self) -> None:
+        """See `Server.stop`."""
+        self.gateway.__exit__(None, None, None)
+        super().stop()
+
+
+def _knows_no_triple_terms(request: Passed) -> Said | None:
+    return Said(400, b"what is <<?") if re.search(r"<<[ (]", request.body) else None
+
+
+def classic() -> Server:
+    """See `Classic`."""
+    server = oxigraph("--union-default-graph")
+    return Classic(server.url, server.command, server.folder, dialect="classic")
+
+
 def serve() -> Server:
     """Our own server, on a folder, with a token that may write."""
     port, folder = _free_port(), _folder()
@@ -244,6 +274,7 @@ def virtuoso(rows: int = 1_000_000) -> Server:
 
 MAKERS: dict[str, Callable[..., Server]] = {
     "oxigraph": oxigraph,
+    "classic": classic,
     "serve": serve,
     "jena": jena,
     "virtuoso": virtuoso,

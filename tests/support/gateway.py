@@ -70,15 +70,7 @@ class Gateway:
                     kept = {
                         k: v for k, v in headers.items() if k in ("content-type", "accept", "authorization")
                     }
-                    found = httpx.post(
-                        target + self.path, content=text.encode(), headers=kept, timeout=60, verify=False
-                    )
-                    keep = ("content-type", "graphrag-commit")
-                    answer = Said(
-                        found.status_code,
-                        found.content,
-                        {name: value for name, value in found.headers.items() if name in keep},
-                    )
+                    answer = gateway._pass_on(target + self.path, text, kept)
                 if answer.status == 0:
                     self.close_connection = True
                     self.connection.close()
@@ -93,10 +85,21 @@ class Gateway:
             def log_message(self, *_: object) -> None:
                 """Say nothing."""
 
+        self._client = httpx.Client(timeout=60, verify=False)  # one for all: each takes long to make
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    def _pass_on(self, url: str, text: str, headers: dict[str, str]) -> Said:
+        """What the endpoint says; nothing when it is not there."""
+        try:
+            found = self._client.post(url, content=text.encode(), headers=headers)
+        except httpx.TransportError:
+            return Said(0)
+        keep = ("content-type", "graphrag-commit")
+        kept = {name: value for name, value in found.headers.items() if name in keep}
+        return Said(found.status_code, found.content, kept)
 
     @property
     def updates(self) -> list[str]:
@@ -113,6 +116,7 @@ class Gateway:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+        self._client.close()
 
 
 def in_turn(*answers: Said | None) -> Callable[[Passed], Said | None]:

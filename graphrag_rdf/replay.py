@@ -18,7 +18,6 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
-from graphrag_rdf.exchange.dump import plain_quads
 from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.needed import NeededParts
@@ -30,6 +29,7 @@ from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.difference import FOUND, Difference, differences
 from graphrag_rdf.trace.model import Trace

@@ -43,7 +43,7 @@ def check_command(shapes: bool, form: str) -> int:
 
 def _violations(engine: Engine, *, shapes: bool) -> list[Violation]:
     from graphrag_rdf.checks import Violation, run_checks, run_shapes
-    from graphrag_rdf.exchange.dump import plain_quads
+    from graphrag_rdf.store.plain import plain_quads
 
     index, damaged = None, []
     try:

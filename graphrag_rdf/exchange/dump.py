@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import IO, Protocol
+from typing import IO
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple, serialize
 
@@ -19,19 +19,13 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.formats import FORMATS, RDF_FORMATS, Format, star_line
 from graphrag_rdf.exchange.graphml import write_graphml
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.sparql.dialect import Dialect, decode, encode
+from graphrag_rdf.sparql.dialect import Dialect, encode
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.plain import plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})
 _XML_NAME_END = re.compile(r"[^\W\d][\w.-]*\Z")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
-
-
-class QuadStore(Store, Protocol):
-    """A store that hands out its quads."""
-
-    def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
-        """All quads, or those of one graph."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +49,7 @@ class ExportReport:
 
 
 def export_graph(
-    store: QuadStore,
+    store: Store,
     output: IO[bytes],
     form: Format = "trig",
     graph: NamedNode | None = None,
@@ -92,22 +86,6 @@ def export_graph(
     except TypeError as error:
         raise UsageError(f"the dialect {dialect} cannot say this: {error}") from error
     return ExportReport(quads=counted.count)
-
-
-def plain_quads(store: QuadStore, graph: NamedNode | None = None) -> Iterator[Quad]:
-    """The quads of a store in dialect `rdf12`, the facts in the default graph."""
-    facts = store.renderer.facts_graph
-    if store.renderer.dialect == "classic":
-        quads: Iterable[Quad] = decode(store.quads())
-    elif graph is None:
-        quads = store.quads()
-    else:
-        place = DefaultGraph() if graph == Graphs.FACTS and facts is None else graph
-        quads = store.quads(place)  # type: ignore[arg-type]
-    for quad in quads:
-        is_fact = quad.graph_name in (DefaultGraph(), facts)
-        if graph is None or quad.graph_name == graph or (graph == Graphs.FACTS and is_fact):
-            yield Quad(quad.subject, quad.predicate, quad.object) if is_fact else quad
 
 
 class _Counter:

@@ -16,10 +16,11 @@ from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, parse
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.exchange.dump import export_graph, plain_quads
+from graphrag_rdf.exchange.dump import export_graph
 from graphrag_rdf.exchange.take import import_file
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
+from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import verify_trace

@@ -49,8 +49,13 @@ def _one_line(value: object) -> object:
     return one_line(value) if isinstance(value, str) else value
 
 
+def is_clean(text: str) -> bool:
+    """Whether a passage may stand in an example: no control characters, such as the break of a page."""
+    return not _CONTROL.search(text) and encodable(text) == text
+
+
 def _whole(value: str) -> str:
-    if _CONTROL.search(value) or encodable(value) != value:
+    if not is_clean(value):
         raise ValueError("it holds control characters")
     return value
 

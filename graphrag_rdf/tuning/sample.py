@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.extract.prompt_data import is_clean
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store
 
@@ -90,7 +91,7 @@ def cover(things: Mapping[K, Iterable[Hashable]], number: int) -> list[K]:
 
 
 def excerpts(store: Store, passages: Sequence[Passage]) -> list[Passage]:
-    """Of each passage the sentences in a row that mention the most, `EXCERPT` characters at most.
+    """Of each passage the sentences in a row that mention the most, `EXCERPT` characters of a page at most.
 
     Passages that are all rows of tables, or in which nothing is mentioned, give none.
     """
@@ -117,6 +118,8 @@ def _densest(sentences: Sequence[tuple[tuple[int, int], set[str]]], text: str) -
         end = start
         for (offset, length), entities in sentences[first:]:
             if offset + length - start > EXCERPT or text[end:offset].strip():  # a row stands between
+                break
+            if not is_clean(text[end : offset + length]):
                 break
             mentioned |= entities
             end = offset + length

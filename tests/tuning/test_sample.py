@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -70,6 +71,21 @@ def test_excerpts_are_where_names_are_and_never_rows(engine: Engine) -> None:
         assert len(excerpt.text) <= EXCERPT
         assert excerpt.text.startswith(("Mona Kell", "Captain Alder"))
         assert not excerpt.text.endswith("came of it.")
+
+
+def test_excerpts_end_with_their_page(tmp_path: Path) -> None:
+    """The break of a page may not stand in an example."""
+    (tmp_path / "a.txt").write_text(
+        "Mona Kell met Ada Moor.\fAda Moor of Tarn sailed with Bram Finch. Cole Venn of Lindow saw it.\f"
+        "Dana Orr met the crew\fof Ewan Hale, Skell Town, Port Merrin, Orrin Bridge and Tarnay Sound."
+    )
+    with Engine.open(config=Settings(store=":memory:")) as opened:
+        opened.ingest([tmp_path])
+        passages = draw(opened.store, "all", limit=1, held_out=0, seed=0).seen
+        assert "\f" in passages[0].text
+        (excerpt,) = excerpts(opened.store, passages)
+    assert excerpt.text.startswith("Ada Moor of Tarn")
+    assert excerpt.text.endswith("saw it.")
 
 
 @given(st.dictionaries(st.integers(), st.sets(st.integers(0, 12)), max_size=12), st.integers(0, 12))

@@ -17,6 +17,7 @@ from graphrag_rdf.documents.model import Span
 _DEEPEST = 8
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
 _BLANK = re.compile(r"[ \t\r\n]*")
+_MARK = re.compile(r"\\.|\"", re.DOTALL)
 _ESCAPE = re.compile(
     r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[\da-fA-F]{4}|[\"\\/bfnrt])"
 )
@@ -84,6 +85,11 @@ def unescaped(piece: str) -> tuple[str, Sequence[int]]:
         places += [*range(position, escape.start()), escape.start()]
         position = escape.end()
     return "".join([*said, piece[position:]]), [*places, *range(position, len(piece) + 1)]
+
+
+def without_marks(text: str) -> str:
+    """A text of JSON with blanks in the place of the quotation marks around its strings."""
+    return _MARK.sub(lambda found: " " if found[0] == '"' else found[0], text)
 
 
 def record_lists(text: str) -> list[list[Span]]:

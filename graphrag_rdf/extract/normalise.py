@@ -11,8 +11,6 @@ import re
 import unicodedata
 from functools import lru_cache
 
-NORMALISER_VERSION = "1"
-
 _SPACE = re.compile(r"\s+")
 # invisible characters that come with copied text and never tell two names apart
 _INVISIBLE = dict.fromkeys((0x00AD, 0x200B, 0x2060, 0xFEFF))

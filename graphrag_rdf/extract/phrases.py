@@ -51,10 +51,12 @@ class NounPhrase:
 
     @property
     def start(self) -> int:
+        """Where it begins in the chunk, code points."""
         return self.units[0].start
 
     @property
     def end(self) -> int:
+        """Where it ends in the chunk, code points."""
         return self.units[-1].end
 
     @property

@@ -6,11 +6,11 @@ The evidence of a fact is its row. A row tells the same whatever stands beside i
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from graphrag_rdf.documents.json_rows import unescaped
+from graphrag_rdf.documents.json_rows import unescaped, without_marks
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
 
@@ -99,10 +99,37 @@ def read_rows(text: str, rows: Sequence[Row], rules: RowRules) -> Extraction:
     )
 
 
-def cells_apart(sentences: Sequence[Sentence], rows: Sequence[Row]) -> tuple[Sentence, ...]:
-    """Sentences to look for names in: of a row each cell, as no name reaches from one to the next."""
-    if not rows:
-        return tuple(sentences)
+def find_names(
+    text: str,
+    sentences: Sequence[Sentence],
+    rows: Sequence[Row],
+    *,
+    language: str | None,
+    names: Iterable[str],
+    title: str | None,
+) -> tuple[Mention, ...]:
+    """The places that name something in a passage that may hold rows: no name reaches from one cell to the
+    next, and strings of JSON are read as what they say.
+
+    Args:
+        text: the passage's.
+        sentences: its sentences.
+        rows: those of them that are rows.
+        language, names, title: as of `find_mentions`.
+    """
+    apart = _cells_apart(sentences, rows) if rows else tuple(sentences)
+    if not any(row.part.separator == RECORDS for row in rows):
+        return find_mentions(text, apart, language=language, names=names, title=title)
+    said, places = unescaped(without_marks(text))
+    spans = ((bisect_left(places, s.offset), bisect_left(places, s.offset + s.length)) for s in apart)
+    moved = [Sentence(number, start, end - start) for number, (start, end) in enumerate(spans)]
+    found = find_mentions(said, moved, language=language, names=names, title=title)
+    return tuple(
+        Mention(places[m.offset], places[m.offset + m.length] - places[m.offset], m.name) for m in found
+    )
+
+
+def _cells_apart(sentences: Sequence[Sentence], rows: Sequence[Row]) -> tuple[Sentence, ...]:
     spans: list[tuple[int, int]] = []
     parts = {row.part.offset: row for row in rows}
     for sentence in sentences:

@@ -76,6 +76,7 @@ class Unit:
 
     @property
     def lower(self) -> str:
+        """Its text in lower case."""
         return self.text.lower()
 
 

@@ -17,6 +17,8 @@ _ARABIC_ARTICLE = re.compile(r"[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
 
 
 class Word(NamedTuple):  # a tuple is made three times faster than a frozen dataclass, and there are many
+    """A word: its place in code points, as it is written and in lower case, and whether it has a capital."""
+
     start: int
     end: int
     text: str

@@ -9,9 +9,8 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.companions import with_companions
-from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.rows import cells_apart, parted
+from graphrag_rdf.extract.rows import find_names, parted
 from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
@@ -161,9 +160,10 @@ class ChunkWriter:
                 known.update((entity.name, *entity.aliases))
         in_tables = task.tables.rows
         if elsewhere or not found:
-            found = find_mentions(
+            found = find_names(
                 text,
-                cells_apart(task.sentences, in_tables),
+                task.sentences,
+                in_tables,
                 language=parsed.language,
                 names=sorted(known),
                 title=parsed.title,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from pyoxigraph import NamedNode
@@ -9,7 +10,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, Graphs
 from tests.ingest.conftest import (
     MakeEngine,
     assert_same,
@@ -172,6 +173,21 @@ def test_a_very_wide_table(docs: Path, engine_of: MakeEngine) -> None:
         assert not broken(engine)
     assert facts(narrow) == facts(wide)
     assert len(facts(wide)) == 3 * 200  # RuleSettings.max_facts of a row
+
+
+def test_names_beside_what_a_model_finds_are_read_without_the_escapes_of_json(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    notes = ["They went to Orrin.\nMona Kell stayed in Tarn\u00e4y.", "Ida Moor built it."]
+    records = [{"name": f"Ada {n}", "note": note} for n, note in enumerate(notes)]
+    (docs / "notes.json").write_text(json.dumps(records))
+    scripted_server.answer_with(lambda _: '{"entities": [], "relations": []}')
+    engine = engine_of(**by_model(scripted_server))
+    engine.ingest([docs])
+    assert not broken(engine)
+    named = {quad.object.value for quad in engine.store.quads() if quad.predicate == RDFS.label}
+    assert {"Mona Kell", "Tarn\u00e4y", "Orrin", "Ida Moor"} <= named
+    assert not {"nMona Kell", "Tarn", "Ida Moor built it"} & named  # a string is no title in quotation marks
 
 
 def test_a_model_is_told_the_columns_of_later_passages(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -81,7 +82,9 @@ def test_a_removed_fact_is_marked_where_an_answer_rested_on_it(client: httpx.Cli
     assert QUESTION in page.text
     page = get(client, document)
     assert struck(page) == 1
-    assert "Holds no more: removal by R. <Tennant>: the deed & the log" in page.text
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    assert f"Holds no more: removal by R. <Tennant>, {when}" in page.text
+    assert "UTC: the deed & the log" in page.text
     client.delete("/facts", params={"decision": decision}).raise_for_status()
     assert struck(get(client, asked)) == struck(get(client, document)) == 0
 

@@ -66,9 +66,11 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
     width = len(columns) * (_WIDTH + _GAP) - _GAP + 2 * _MARGIN
     height = max((len(column) for column in columns), default=0) * _ROW + 2 * _MARGIN
     names = {node.key: node.label for node in nodes}
+    lines = [_line(edge, places, names, *turn) for edge, *turn in _turns(edges, places)]
     shown = Markup("").join(
         [
-            *(_line(edge, places, names, *turn) for edge, *turn in _turns(edges, places)),
+            *(line for line, _ in lines),
+            *(label for _, label in lines),  # above all lines, so that none strikes a label out
             *(_box(node, *places[node.key]) for node in nodes),
         ]
     )
@@ -139,7 +141,8 @@ def _turns(
 
 def _line(
     edge: Edge, places: Mapping[str, tuple[float, float]], names: Mapping[str, str], turn: int, above: int
-) -> Markup:
+) -> tuple[Markup, Markup]:
+    """An edge and its label."""
     from markupsafe import Markup, escape
 
     (x1, y1), (x2, y2) = places[edge.source], places[edge.target]
@@ -156,16 +159,19 @@ def _line(
         path = f"M{start:g} {y1:g}C{half:g} {y1:g} {half:g} {y2:g} {end:g} {y2:g}"
         right, level = (end, y2) if x1 < x2 else (start, y1)  # beside the node farther off: each has a row
         at, anchor = (right - 10, level - 4 - 13 * above), "end"
-    kind = "edge" + (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
+    kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
     label = ("✗ " if edge.gone else "") + _cut(edge.label, _RELATION)
     told = f"{names[edge.source]} {edge.label} {names[edge.target]}{' (holds no more)' if edge.gone else ''}"
     what = (
         f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
         f'data-label="{escape(one_line(edge.label))}"'
     )
-    return Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="{kind}" {what}><title>{escape(one_line(told))}</title>'
-        f'<path d="{path}" marker-end="url(#tip)"/>'
+    line = Markup(  # noqa: S704 - its parts are escaped
+        f'<g class="edge{kind}" {what}><title>{escape(one_line(told))}</title>'
+        f'<path d="{path}" marker-end="url(#tip)"/></g>'
+    )
+    return line, Markup(  # noqa: S704 - its parts are escaped
+        f'<g class="label{kind}">'
         f'<text x="{at[0]:g}" y="{at[1]:g}" text-anchor="{anchor}">{escape(label)}</text></g>'
     )
 

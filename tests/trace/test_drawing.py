@@ -33,6 +33,8 @@ def test_everything_is_drawn_apart_and_inside(labels: list[str], pairs: list[tup
     assert all(x >= 0 and x + 190 <= float(svg.attrib["width"]) for x, _ in boxes)
     assert all(y >= 0 and y + 34 <= float(svg.attrib["height"]) for _, y in boxes)
     assert len(svg.findall(f"{SVG}g[@class='edge']")) == len(edges)
+    order = [group.attrib["class"].split()[0] for group in svg.findall(f"{SVG}g")]
+    assert order == sorted(order), "edges, then labels, then nodes: no line strikes a label out"
 
 
 def test_columns_go_by_distance() -> None:

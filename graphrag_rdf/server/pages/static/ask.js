@@ -94,7 +94,7 @@
         list.append(item);
       }
     }
-    if (list.children.length) answer.after(list);
+    if (list.children.length) (stored ? status : answer).after(list);  // what to ask next is no evidence
   }
 
   function fail(text) {

@@ -20,7 +20,7 @@ from typing import cast
 from graphrag_rdf.server import wire
 from graphrag_rdf.server.answers import Answer, Gone, retry, unless_gone
 from graphrag_rdf.server.evaluate import Job, QueryFailed
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
 from graphrag_rdf.server.process import spawn
 from graphrag_rdf.server.snapshots import Snapshot, SnapshotSource
 
@@ -100,6 +100,11 @@ class Reader(asyncio.Protocol):
             reader.close()
             raise
         return reader
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be given a job, as far as is known."""
+        return not self.gone and self._transport is not None and not self._transport.is_closing()
 
     @property
     def pid(self) -> int:
@@ -269,13 +274,7 @@ class ReaderPool:
 
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
         """See `Queries.run`."""
-        reader = await self._free()
-        try:
-            snapshot = await self._snapshots.fresh(min_commit)
-            answer = reader.run(job, snapshot)
-        except BaseException:
-            self._freed(reader)
-            raise
+        answer = await self._taken_on(job, min_commit, gone)
         try:
             await unless_gone(answer, gone)
         except BaseException:
@@ -283,28 +282,46 @@ class ReaderPool:
             raise
         return answer
 
+    async def _taken_on(self, job: Job, min_commit: int, gone: Gone) -> Answer:
+        """The answer of the first reader that is still there when its snapshot is."""
+        while True:
+            reader = await self._free(gone)
+            try:
+                snapshot = await self._snapshots.fresh(min_commit)
+            except BaseException:
+                self._freed(reader)
+                raise
+            if reader.is_there:
+                return reader.run(job, snapshot)
+
     # --- readers come and go ---------------------------------------------------------------------------
 
-    async def _free(self) -> Reader:
+    async def _free(self, gone: Gone) -> Reader:
+        """A reader that had nothing to do, soon; for a client that is there by then."""
         while self._idle:
             reader = self._idle.pop()
-            if not reader.gone:
+            if reader.is_there:
                 return reader
         if len(self._waiting) >= self.limits.waiting:
             raise Problem(503, "too many queries are waiting", headers=retry(503))
         turn: asyncio.Future[Reader] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
-            return await asyncio.wait_for(turn, self.limits.patience)
-        except TimeoutError:
-            raise Problem(503, "no reader was free for too long", headers=retry(503)) from None
-        except asyncio.CancelledError:
+            reader = await asyncio.wait_for(turn, self.limits.patience)
+            left = await gone()
+        except BaseException as error:
             if turn.done() and not turn.cancelled():
                 self._freed(turn.result())
+            if isinstance(error, TimeoutError):
+                raise Problem(503, "no reader was free for too long", headers=retry(503)) from None
             raise
         finally:
             with suppress(ValueError):
                 self._waiting.remove(turn)
+        if left:
+            self._freed(reader)
+            raise Problem(CLIENT_LEFT, "the client left")
+        return reader
 
     def _freed(self, reader: Reader) -> None:
         if reader.gone:

@@ -46,7 +46,7 @@ _FORM_GROWTH = 4
 """How much longer a form may be than the query in it: each byte is three when it is percent-encoded."""
 
 _LONG = 1 << 14
-"""Characters above which a query is looked at in a thread."""
+"""Bytes of a form that is decoded, and characters of a query that is looked at, in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,9 @@ async def _operation(request: Request) -> Operation:
         most = min(most, _FORM_GROWTH * settings.max_query_kb << 10)
     body = await read_body(request, most)
     if media_type == FORM:
-        return _announced(_of_form(Parameters.of_form(body), url, request.method))
+        long = len(body) > _LONG
+        form = await asyncio.to_thread(Parameters.of_form, body) if long else Parameters.of_form(body)
+        return _announced(_of_form(form, url, request.method))
     if "query" in url or "update" in url:
         raise Problem(400, "there is a query or update in the URL and another in the body")
     return _announced(Operation(text_of(body, header), media_type == UPDATE, url))
@@ -150,11 +152,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     settings = service.settings
     if len(text) > settings.max_query_kb << 10:
         raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
-    looked_at = (
-        inspect_query(text, settings.allow_service)
-        if len(text) < _LONG
-        else await asyncio.to_thread(inspect_query, text, settings.allow_service)
-    )
+    looked_at = await look_at(text, service)
     accept = request.headers.get("accept")
     job = _job(request, text, parameters, looked_at, service, accept)
     if request.method in ("GET", "HEAD") and not looked_at.volatile:
@@ -165,6 +163,14 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
     if service.remote is None and (found := look_up(service, job, looked_at.lookup)) is not None:
         return Response(found[1], headers=found[0])
     return await run(request, service, job, min_commit, validated=None if looked_at.volatile else "weak")
+
+
+async def look_at(text: str, service: Service) -> Inspected:
+    """See `inspect_query`; while others are answered."""
+    allowed = service.settings.allow_service
+    if len(text) < _LONG:
+        return inspect_query(text, allowed)
+    return await asyncio.to_thread(inspect_query, text, allowed)
 
 
 def _job(

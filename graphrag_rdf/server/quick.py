@@ -18,7 +18,7 @@ _LONGEST = 4096
 """Bytes of a query that may be a look-up."""
 
 _FEW, _MOST_BYTES = 50, 1 << 22
-"""Rows that may be written in one call, and bytes of any other answer: long texts are for readers."""
+"""Rows that may be written without being looked at, and bytes of an answer: long texts are for readers."""
 
 _JSON = RESULTS[0].media_type
 
@@ -47,14 +47,14 @@ def answer(store: ox.Store, job: Job, lookup: Lookup) -> tuple[str, bytes] | Non
     """
     if not lookup.is_small(store):
         return None
-    wanted, limit = job.results, lookup.limit
+    wanted, limit, most = job.results, lookup.limit, min(job.max_bytes, _MOST_BYTES)
     if limit is None:
         job = replace(job, text=f"{job.text}\nLIMIT {MOST + 1}", max_rows=min(MOST, job.max_rows))
-    elif limit <= min(_FEW, job.max_rows) and wanted is not None and job.base is None and _is_plain(wanted):
-        data = _json(store, job.text)
-        return (wanted.content_type, data) if len(data) <= job.max_bytes else None
+    few = limit is not None and limit <= min(_FEW, job.max_rows)
     try:
-        return evaluate_whole(store, replace(job, max_bytes=min(job.max_bytes, _MOST_BYTES)))
+        if few and wanted is not None and job.base is None and _is_plain(wanted):
+            return wanted.content_type, _json(store, job.text, most)
+        return evaluate_whole(store, replace(job, max_bytes=most))
     except QueryFailed as failure:
         if failure.status == 503:
             return None
@@ -66,11 +66,38 @@ def _is_plain(wanted: Wanted) -> bool:
     return wanted.media_type == _JSON and wanted.triple_terms
 
 
-def _json(store: ox.Store, text: str) -> bytes:
-    """The same in one call: no row needs to be counted or looked through."""
+class _Parts:
+    """An output that takes so many bytes."""
+
+    __slots__ = ("_left", "_parts")
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        """A part."""
+        self._left -= len(data)
+        if self._left < 0:
+            raise QueryFailed(503, "the answer is long")
+        self._parts.append(data)
+        return len(data)
+
+    def flush(self) -> None:
+        """The engine asks for it."""
+
+    def data(self) -> bytes:
+        """All of it."""
+        return b"".join(self._parts)
+
+
+def _json(store: ox.Store, text: str, most: int) -> bytes:
+    """The same, where no row needs to be counted or looked through."""
     try:
         found = store.query(text)
     except (SyntaxError, ValueError) as error:
         raise QueryFailed(400, str(error)) from error.with_traceback(None)
     assert isinstance(found, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101 - the shape says so
-    return found.serialize(format=ox.QueryResultsFormat.JSON) or b""
+    output = _Parts(most)
+    found.serialize(output, format=ox.QueryResultsFormat.JSON)  # type: ignore[arg-type]
+    return output.data()

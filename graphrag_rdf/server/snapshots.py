@@ -91,7 +91,6 @@ class Snapshots:
             if (found := self._fit(min_commit)) is not None:
                 return found
             self._newest = await asyncio.to_thread(self._take)
-            self._all.add(self._newest)
             return self._newest
 
     async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
@@ -123,7 +122,9 @@ class Snapshots:
         self._store.snapshot(path)
         self.made += 1
         self.seconds += time.monotonic() - start
-        return Snapshot(path, commit, start)
+        taken = Snapshot(path, commit, start)
+        self._all.add(taken)  # also if who asked for it is not there any more
+        return taken
 
 
 class Unchanging:

@@ -8,6 +8,7 @@ import resource
 import socket
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -150,6 +151,21 @@ def test_long_queries_are_not_remembered() -> None:
     assert inspect_query("ASK {}") is inspect_query("ASK {}")
 
 
+def test_a_form_that_takes_long_to_decode_holds_up_nobody(endpoint: Endpoint, client: httpx.Client) -> None:
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    with ThreadPoolExecutor(1) as pool:
+        start = time.monotonic()
+        sent = pool.submit(client.post, "/sparql", content=b"query=" + b"%41" * 8_000_000, headers=form)
+        longest = 0.0
+        with endpoint.client() as other:
+            while not sent.done():
+                asked = time.monotonic()
+                assert other.get("/health").status_code == 200
+                longest = max(longest, time.monotonic() - asked)
+        assert sent.result().status_code == 413
+        assert longest < (time.monotonic() - start) / 3
+
+
 # --- memory ---------------------------------------------------------------------------------------------
 
 
@@ -213,7 +229,7 @@ def test_a_look_up_of_long_texts_goes_to_a_reader(client: httpx.Client, endpoint
     rows = " ".join(f'<urn:s{i}> <urn:long> "{str(i) * 200_000}" .' for i in range(10, 60))
     client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
     before = _memory(endpoint.process.pid)
-    for limit in ("", "LIMIT 1000"):
+    for limit in ("", "LIMIT 1000", "LIMIT 50"):
         query = f"SELECT ?o {{ ?s <urn:long> ?o }} {limit}"
         answer = client.get("/sparql", params={"query": query}, headers={"Accept-Encoding": "identity"})
         assert len(answer.json()["results"]["bindings"]) == 50

@@ -22,7 +22,7 @@ import pytest
 
 from graphrag_rdf.server.evaluate import Job, Wanted
 from graphrag_rdf.server.pool import Limits, ReaderPool
-from graphrag_rdf.server.snapshots import Unchanging
+from graphrag_rdf.server.snapshots import Snapshot, Unchanging
 from tests.support.endpoint import Endpoint, alive, eventually
 
 pytestmark = pytest.mark.embedded
@@ -142,6 +142,63 @@ def test_a_crash_of_a_reader_is_invisible_to_others(filled: httpx.Client, endpoi
     assert crashed.status_code == 503
     assert crashed.headers["retry-after"]
     eventually(lambda: len([pid for pid in endpoint.children() if alive(pid)]) >= 2)
+
+
+def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Path) -> None:
+    """While the snapshot for it is made: another takes the query on, and nobody can tell."""
+    ox.Store(str(tmp_path / "store")).flush()
+    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
+
+    class Slow(Unchanging):
+        """Of which readers do not live to see the first."""
+
+        kills = 2
+
+        async def fresh(self, min_commit: int) -> Snapshot:
+            if self.kills:
+                self.kills -= 1
+                for child in psutil.Process().children():
+                    if "graphrag_rdf.server.reader" in child.cmdline():
+                        child.kill()
+                await asyncio.sleep(0.3)
+            return await super().fresh(min_commit)
+
+    async def ask() -> bytes:
+        pool = ReaderPool(Slow(tmp_path / "store", 1), 1, Limits())
+        await pool.start()
+        try:
+            answer = await asyncio.wait_for(pool.run(job, 0, present), 30)
+            return b"".join([part async for part in answer.parts()])
+        finally:
+            await pool.stop()
+
+    assert asyncio.run(ask()).strip() == b"true"
+
+
+async def present() -> bool:
+    """The client has not left."""
+    return False
+
+
+def test_clients_that_hung_up_while_they_waited_take_no_reader(
+    filled: httpx.Client, endpoint: Endpoint
+) -> None:
+    """Each of theirs would run for half a second, and its reader be started anew."""
+    body = ENDLESS.encode()
+    request = (
+        f"POST /sparql HTTP/1.1\r\nHost: {endpoint.url[7:]}\r\nContent-Type: application/sparql-query\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+    connections = [endpoint.connect() for _ in range(60)]
+    for connection in connections:
+        connection.sendall(request)
+    time.sleep(0.5)
+    for connection in connections:
+        connection.close()
+    start = time.monotonic()
+    found = filled.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
+    assert found.status_code == 200
+    assert time.monotonic() - start < 6
 
 
 def test_a_client_that_hangs_up_frees_its_reader(filled: httpx.Client, endpoint: Endpoint) -> None:
@@ -325,9 +382,6 @@ def test_what_a_reader_takes_to_start_counts_for_no_query(
     monkeypatch.setattr(sys, "executable", str(slow))
     ox.Store(str(tmp_path / "store")).flush()
     job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
-
-    async def present() -> bool:
-        return False
 
     async def ask() -> bytes:
         pool = ReaderPool(Unchanging(tmp_path / "store", 1), 1, Limits(seconds=0.8))

@@ -42,6 +42,25 @@ def test_one_that_is_read_stays_however_old_it_is(store: EmbeddedStore, tmp_path
     assert not left.path.exists()
 
 
+def test_one_that_nobody_waits_for_any_more_is_dropped(store: EmbeddedStore, tmp_path: Path) -> None:
+    """Its query was cancelled while it was taken."""
+    folder = tmp_path / "snapshots"
+
+    async def scenario() -> None:
+        snapshots = Snapshots(store, folder)
+        asking = asyncio.create_task(snapshots.fresh(0))
+        await asyncio.sleep(0)  # it is being taken
+        await asyncio.sleep(0)
+        asking.cancel()
+        while not snapshots.made:
+            await asyncio.sleep(0.01)
+        write(store, 1)
+        await snapshots.tidy(set)
+
+    asyncio.run(scenario())
+    assert list(folder.iterdir()) == []
+
+
 def test_one_that_is_taken_while_others_are_dropped_is_not_dropped_under_its_reader(
     store: EmbeddedStore, tmp_path: Path
 ) -> None:

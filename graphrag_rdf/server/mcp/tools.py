@@ -14,11 +14,11 @@ from graphrag_rdf.config import Role
 from graphrag_rdf.server import ask
 from graphrag_rdf.server.evaluate import Job
 from graphrag_rdf.server.ingests import ingest_named, may_read
-from graphrag_rdf.server.inspect import inspect_query
 from graphrag_rdf.server.lane import forms_for
 from graphrag_rdf.server.mcp import texts
 from graphrag_rdf.server.mcp.calls import Call, Caller, Outcome
 from graphrag_rdf.server.problems import Problem, TransferAborted
+from graphrag_rdf.server.query import look_at
 from graphrag_rdf.server.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.sparql.dialect import Dialect
@@ -152,7 +152,7 @@ async def _retrieve(call: Call, asked: RetrieveRequest) -> Outcome:
 async def _sparql(call: Call, asked: SparqlArguments) -> Outcome:
     service, settings = call.service, call.service.settings
     text = prologue(asked.query).replace("\n", " ") + asked.query
-    looked_at = inspect_query(text, settings.allow_service)
+    looked_at = await look_at(text, service)
     results, graph = forms_for("application/sparql-results+json, text/turtle")
     job = Job(
         text=text,

@@ -54,6 +54,7 @@ class BoundedProtocol(UnmovedProtocol):
         self._untaken = 0
         self._body_bytes = 0
         self._untaken_timer: asyncio.TimerHandle | None = None
+        self._refusal: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come, or come home: as if it had been here all the time."""
@@ -85,6 +86,8 @@ class BoundedProtocol(UnmovedProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Part of a request."""
+        if self._refusal is not None:
+            return  # what follows a request that was refused is none
         if self._head_bytes is not None:
             self._head_bytes += len(data)
         self._feed(data)
@@ -173,20 +176,27 @@ class BoundedProtocol(UnmovedProtocol):
 
     def give_up(self) -> None:
         """Part with the client; who got nothing of an answer yet is told."""
-        if self.cycle is not None and not self.cycle.response_started:
-            self._refuse(b"503 Service Unavailable", b"the server is stopping")
-        else:
+        if self.cycle is None or self.cycle.response_started or self.pipeline:
             self.transport.abort()
+        else:
+            self._refusal = _refusal(b"503 Service Unavailable", b"the server is stopping")
+            self._send_refusal()
 
     def on_body(self, body: bytes) -> None:
         """Part of a body."""
-        self._body_bytes += len(body)
-        super().on_body(body)
+        if self._refusal is None:
+            self._body_bytes += len(body)
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request is whole."""
+        if self._refusal is None:
+            super().on_message_complete()
 
     def on_message_begin(self) -> None:
         """A request begins."""
         super().on_message_begin()
-        if self._head_bytes is None:
+        if self._head_bytes is None and self._refusal is None:
             self._await_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -196,6 +206,8 @@ class BoundedProtocol(UnmovedProtocol):
 
     def on_headers_complete(self) -> None:
         """The head of a request is whole."""
+        if self._refusal is not None:
+            return
         self._stop_timer()
         head = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         self._head_bytes = None
@@ -210,6 +222,8 @@ class BoundedProtocol(UnmovedProtocol):
     def on_response_complete(self) -> None:
         """An answer is whole; the close of a connection waits for nobody who leaves it unread."""
         super().on_response_complete()
+        if self._refusal is not None and not self._is_busy():
+            self._send_refusal()
         if self.transport.is_closing():
             self._watch_reading()
 
@@ -259,20 +273,41 @@ class BoundedProtocol(UnmovedProtocol):
     def _late(self) -> None:
         self._refuse(b"408 Request Timeout", b"the head of the request did not come in time")
 
+    def _is_busy(self) -> bool:
+        """Whether what was asked before is not answered yet."""
+        return bool(self.pipeline) or (self.cycle is not None and not self.cycle.response_complete)
+
     def _refuse(self, status: bytes, detail: bytes) -> None:
-        if self.transport.is_closing():
+        """Refuse what came last, and take no more; what came before it is answered first."""
+        if self.transport.is_closing() or self._refusal is not None:
             return
-        number, _, title = status.partition(b" ")
-        body = b'{"type":"about:blank","title":"%b","status":%b,"detail":"%b"}' % (title, number, detail)
-        self.transport.write(
-            b"HTTP/1.1 %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n"
-            b"connection: close\r\n\r\n%b" % (status, len(body), body)
-        )
+        self._refusal = _refusal(status, detail)
+        self._stop_timer()
+        if not self._is_busy():
+            self._send_refusal()
+        elif self.cycle.more_body:  # the end of its body will never come
+            if self.pipeline or self.cycle.response_started:
+                self.transport.abort()
+            else:
+                self._send_refusal()
+
+    def _send_refusal(self) -> None:
+        assert self._refusal is not None  # noqa: S101 - the callers see to it
+        self.transport.write(self._refusal)
         self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """What is no HTTP at all."""
         self._refuse(b"400 Bad Request", msg.encode("ascii", "replace"))
+
+
+def _refusal(status: bytes, detail: bytes) -> bytes:
+    number, _, title = status.partition(b" ")
+    body = b'{"type":"about:blank","title":"%b","status":%b,"detail":"%b"}' % (title, number, detail)
+    return (
+        b"HTTP/1.1 %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n"
+        b"connection: close\r\n\r\n%b" % (status, len(body), body)
+    )
 
 
 def _join_lists(headers: list[tuple[bytes, bytes]]) -> None:

@@ -167,7 +167,8 @@ class Outpost:
             return
 
     def _tell(self) -> None:
-        if self._times or self._closed:
+        """What was done; while there are connections, also that nothing was."""
+        if self._times or self._closed or self._open:
             self._server.sendall(wire.json_frame(TOLD, [self._closed, self._times]))
             self._times, self._closed = {}, 0
 

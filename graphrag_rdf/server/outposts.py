@@ -65,6 +65,10 @@ _LOOK = 1.0
 _IDLE = 10.0
 """Seconds that an outpost without connections stays."""
 
+_SILENT = 10
+"""Looks in a row at which an outpost with connections had told nothing, though it tells twice a second: it is
+stuck, and its clients with it."""
+
 _LEAVING = 2.0
 """Seconds that an outpost may take to end when the server does."""
 
@@ -166,6 +170,7 @@ class Outposts:
             return
         except OSError:
             data, fds = b"", []
+        post.silent = 0
         post.arrived.extend(fds)
         for kind, payload in post.frames.feed(data):
             if kind == TAKEN:
@@ -220,18 +225,26 @@ class Outposts:
         self._posts.append(post)
         loop.add_reader(post.way.fileno(), self._listen, post)
 
-    def _end(self, post: _Post, seconds: float = 5.0) -> asyncio.Future[None]:
-        loop = asyncio.get_running_loop()
+    def _end(self, post: _Post, seconds: float = 5.0) -> asyncio.Task[object]:
         self._posts.remove(post)
-        loop.remove_reader(post.way.fileno())
+        asyncio.get_running_loop().remove_reader(post.way.fileno())
+        return self._keep(self._ended(post, seconds))
+
+    async def _ended(self, post: _Post, seconds: float) -> None:
+        """Only when the process is gone it is sure not to take what it was sent."""
+        await asyncio.get_running_loop().run_in_executor(None, post.close, seconds)
         if self._size:
             post.take_back()
-        return loop.run_in_executor(None, post.close, seconds)
+        else:
+            post.drop()
 
     async def _tidy(self) -> None:
         while True:
             await asyncio.sleep(_LOOK)
             for post in list(self._posts):
+                if post.is_stuck():
+                    log.warning("an outpost that had stopped was ended, and its connections with it")
+                    post.kill()
                 if post.snapshot is not None and post.snapshot is not self._snapshots.current:
                     post.let_go_of_snapshot()
                 if post.open:
@@ -239,10 +252,11 @@ class Outposts:
                 elif time.monotonic() - post.needed > _IDLE:
                     self._end(post)
 
-    def _keep(self, work: Coroutine[Any, Any, object]) -> None:
+    def _keep(self, work: Coroutine[Any, Any, object]) -> asyncio.Task[object]:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
 
 class _Post:
@@ -254,6 +268,7 @@ class _Post:
         sent: connections that it has not said it took.
         open: connections that it has.
         needed: when it had one last (monotonic).
+        silent: looks at it since it told something.
         leaving: it takes no more.
     """
 
@@ -264,6 +279,7 @@ class _Post:
         self.sent: deque[socket.socket] = deque()
         self.open = 0
         self.needed = time.monotonic()
+        self.silent = 0
         self.leaving = False
         self.snapshot: Snapshot | None = None
         self._process = process
@@ -346,6 +362,20 @@ class _Post:
             assert self._come_home is not None  # noqa: S101 - as above
             self._come_home(self.sent.popleft(), b"", b"")
 
+    def drop(self) -> None:
+        """Part with what it was sent."""
+        while self.sent:
+            self.sent.popleft().close()
+
+    def is_stuck(self) -> bool:
+        """Whether it has told nothing for so many looks, of which this is one."""
+        self.silent = self.silent + 1 if self.open else 0
+        return self.silent > _SILENT
+
+    def kill(self) -> None:
+        """End the process at once."""
+        self._process.kill()
+
     def let_go_of_snapshot(self) -> None:
         """Close the store that it holds open; connections stay until their clients speak."""
         with suppress(OSError):
@@ -363,7 +393,6 @@ class _Post:
         """End it, and wait for that; so long until it is killed."""
         self.way.close()
         close_all(self.arrived)
-        close_all(kept.detach() for kept in self.sent)
         try:
             self._process.wait(seconds)
         except subprocess.TimeoutExpired:

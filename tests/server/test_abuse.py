@@ -258,6 +258,56 @@ def test_many_requests_in_a_row_are_no_large_head(answering: Endpoint) -> None:
     assert data.count(b"HTTP/1.1 200 OK") == count + 1
 
 
+UPDATE = (
+    b"POST /update HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/sparql-update\r\n"
+    b"Content-Length: 39\r\n\r\nINSERT DATA { <urn:told> <urn:true> 1 }"
+)
+COUNT = b"GET /query?query=SELECT(COUNT(*)AS?n){?a?b?c.?d?e?f} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+@pytest.mark.parametrize("first", [UPDATE, COUNT], ids=["update", "query"])
+@pytest.mark.parametrize(
+    ("then", "status"),
+    [
+        (b"this is no HTTP\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * 70_000 + b"\r\n\r\n", 431),
+        (b"POST / HTTP/1.1\r\nContent-Length: 9\r\nX: " + b"x" * 70_000 + b"\r\n\r\nmore body", 431),
+    ],
+    ids=["garbage", "head", "head and body"],
+)
+def test_what_comes_behind_a_request_is_refused_behind_its_answer(
+    first: bytes, then: bytes, status: int, client: httpx.Client, endpoint: Endpoint
+) -> None:
+    """Else the answer of the one is taken for the other's: a write that was done was refused."""
+    for request in (first + then, first * 3 + then):
+        with endpoint.connect() as connection:
+            connection.sendall(request)
+            *before, (last, headers, _) = wire_answers(connection, request.count(first) + 1)
+            assert {each[0] for each in before} <= {200, 204}
+            assert (last, headers["connection"]) == (status, "close")
+            assert connection.recv(1) == b""
+
+
+def test_a_body_that_breaks_off_in_garbage_is_refused(endpoint: Endpoint) -> None:
+    head = b"POST /update HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/sparql-update\r\n"
+    for before in (b"", COUNT.replace(b"localhost", b"HOST")):
+        found = endpoint.raw(before + head + b"Transfer-Encoding: chunked\r\n\r\n6\r\nINSERTnonsense")
+        assert found[0] == (0 if before else 400)  # cut off where another answer is still to come
+
+
+@pytest.mark.slow
+def test_a_head_that_does_not_come_is_refused_behind_the_answer_before_it(tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:
+        rows = " ".join(f"<urn:s{i}> <urn:p> {i} ." for i in range(3000))
+        client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
+        endless = COUNT.replace(b"?f}", b"?f.?g?h?i}")
+        with endpoint.connect() as connection:
+            connection.settimeout(60)
+            connection.sendall(endless + b"GET /health HTTP/1.1\r\nHo")
+            (first, _, _), (second, _, _) = wire_answers(connection, 2)
+            assert (first, second) == (504, 408)
+
+
 def test_a_request_without_a_path(answering: Endpoint) -> None:
     assert answering.raw(b"OPTIONS * HTTP/1.1\r\nHost: HOST\r\nConnection: close\r\n\r\n")[0] in (404, 405)
     assert not [line for line in answering.log if "failed" in line or "Traceback" in line]

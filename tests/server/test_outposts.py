@@ -388,6 +388,26 @@ def test_connections_on_their_way_to_an_outpost_that_dies(served: Endpoint, call
 
 
 @pytest.mark.slow
+def test_an_outpost_that_is_stuck_is_ended(served: Endpoint, caller: Caller) -> None:
+    """So that its clients do not wait for ever; those on their way to it are answered at home."""
+    eventually(lambda: away(served) == 1)
+    pids = outposts(served)
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    sent = Caller(served)
+    for _ in range(MOVES_AFTER - 1):
+        assert sent.where() == sent.home
+    eventually(lambda: away(served) == 2)
+    for each in (caller, sent):
+        each.send(LOOKUP)
+    assert caller.connection.recv(1) == b""
+    ((status, _, _),) = wire_answers(sent.connection, 1)
+    assert status == 200
+    assert not any(map(alive, pids))
+    eventually(lambda: away(served) == 0)
+
+
+@pytest.mark.slow
 def test_what_is_not_needed_goes_away(served: Endpoint, caller: Caller) -> None:
     assert outposts(served)
     start = time.monotonic()

@@ -20,6 +20,7 @@
 | `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |
 | `remote`, `remote_query` | queries at the endpoint of a remote store |
 | `service`, `writer` | what routes work with; the one queue of writes |
+| `aside` | threads for what queries wait for |
 | `connection`, `offers` | uvicorn's connections, with limits of our own |
 | `envelope`, `guard`, `access`, `throttle`, `metrics` | what stands before the routes |
 """

@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 from graphrag_rdf.server import wire
+from graphrag_rdf.server.aside import aside
 from graphrag_rdf.server.process import spawn
 from graphrag_rdf.server.snapshots import Snapshot, SnapshotSource
 from graphrag_rdf.server.ticket import (
@@ -232,7 +233,7 @@ class Outposts:
 
     async def _ended(self, post: _Post, seconds: float) -> None:
         """Only when the process is gone it is sure not to take what it was sent."""
-        await asyncio.get_running_loop().run_in_executor(None, post.close, seconds)
+        await aside(post.close, seconds)
         if self._size:
             post.take_back()
         else:
@@ -303,9 +304,7 @@ class _Post:
             with theirs:
                 fd = theirs.fileno()
                 words = (str(fd), str(newest), str(memory_mb), str(REST))
-                process = await asyncio.to_thread(
-                    spawn, "graphrag_rdf.server.outpost", *words, fds=(fd, newest)
-                )
+                process = await aside(spawn, "graphrag_rdf.server.outpost", *words, fds=(fd, newest))
             async with asyncio.timeout(_STARTING):
                 ready = await asyncio.get_running_loop().sock_recv(ours, wire.HEADER)
         except BaseException:

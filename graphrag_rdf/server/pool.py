@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine
@@ -19,6 +20,7 @@ from typing import cast
 
 from graphrag_rdf.server import wire
 from graphrag_rdf.server.answers import Answer, Gone, retry, unless_gone
+from graphrag_rdf.server.aside import aside
 from graphrag_rdf.server.evaluate import Job, QueryFailed
 from graphrag_rdf.server.problems import CLIENT_LEFT, Problem
 from graphrag_rdf.server.process import spawn
@@ -88,7 +90,7 @@ class Reader(asyncio.Protocol):
         """
         ours, theirs = socket.socketpair()
         with theirs:
-            process = await asyncio.to_thread(_spawn, theirs.fileno(), limits.memory_mb)
+            process = await aside(_spawn, theirs.fileno(), limits.memory_mb)
         ours.setblocking(False)
         loop = asyncio.get_running_loop()
         _, reader = await loop.create_unix_connection(lambda: cls(process, limits, freed), sock=ours)
@@ -182,7 +184,8 @@ class Reader(asyncio.Protocol):
         answer, self._answer = self._answer, None
         if self._timer is not None:
             self._timer.cancel()
-        asyncio.get_running_loop().run_in_executor(None, self._reap, answer, asyncio.get_running_loop())
+        reaping = (answer, asyncio.get_running_loop())
+        threading.Thread(target=self._reap, args=reaping, daemon=True).start()
         self._freed(self)
 
     def _reap(self, answer: Answer | None, loop: asyncio.AbstractEventLoop) -> None:

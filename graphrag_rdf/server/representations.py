@@ -20,7 +20,7 @@ from graphrag_rdf.server.formats import GRAPHS, Format
 from graphrag_rdf.server.negotiation import Choice, negotiate
 from graphrag_rdf.server.parameters import Parameters
 from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.service import Service, service_of
+from graphrag_rdf.server.service import Service, client_of, service_of
 
 T = TypeVar("T")
 
@@ -79,7 +79,8 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
         return choice.content_type, _written(found, choice)
 
     commit = service.engine.store.commit_number()
-    content_type, data = await asyncio.to_thread(make)
+    with service.concurrency.slot(client_of(request)):
+        content_type, data = await asyncio.to_thread(make)
     return Response(data, headers={**standard(commit), "Content-Type": content_type})
 
 

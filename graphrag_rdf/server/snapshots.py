@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from graphrag_rdf.server.aside import aside
 from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25
@@ -90,7 +91,7 @@ class Snapshots:
         async with self._lock:
             if (found := self._fit(min_commit)) is not None:
                 return found
-            self._newest = await asyncio.to_thread(self._take)
+            self._newest = await aside(self._take)
             return self._newest
 
     async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
@@ -100,7 +101,7 @@ class Snapshots:
             dropped = self._all - set(in_use()) - {self._newest}
             self._all -= dropped
         for snapshot in dropped:
-            await asyncio.to_thread(shutil.rmtree, snapshot.path, ignore_errors=True)
+            await aside(shutil.rmtree, snapshot.path, ignore_errors=True)
 
     def close(self) -> None:
         """See `SnapshotSource.close`."""

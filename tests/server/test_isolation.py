@@ -9,6 +9,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,9 +21,12 @@ import psutil
 import pyoxigraph as ox
 import pytest
 
+from graphrag_rdf.resources import folder
 from graphrag_rdf.server.evaluate import Job, Wanted
 from graphrag_rdf.server.pool import Limits, ReaderPool
-from graphrag_rdf.server.snapshots import Snapshot, Unchanging
+from graphrag_rdf.server.snapshots import Snapshot, Snapshots, Unchanging
+from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.endpoint import Endpoint, alive, eventually
 
 pytestmark = pytest.mark.embedded
@@ -173,6 +177,40 @@ def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Pa
             await pool.stop()
 
     assert asyncio.run(ask()).strip() == b"true"
+
+
+def test_pages_that_use_all_threads_hold_up_no_query(tmp_path: Path) -> None:
+    """Readers start, and snapshots are made, in threads of their own."""
+    store = EmbeddedStore(TemplateLibrary(folder("queries")), tmp_path / "oxigraph")
+    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
+    done = threading.Event()
+
+    async def ask() -> bytes:
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
+        pages = asyncio.create_task(asyncio.to_thread(done.wait))
+        pool = ReaderPool(Snapshots(store, tmp_path / "snapshots"), 1, Limits())
+        await pool.start()
+        try:
+            answer = await asyncio.wait_for(pool.run(job, 0, present), 30)
+            return b"".join([part async for part in answer.parts()])
+        finally:
+            done.set()
+            await pages
+            await pool.stop()
+
+    assert asyncio.run(ask()).strip() == b"true"
+    store.close()
+
+
+def test_one_client_has_so_many_pages_at_once(tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store", GRAPHRAG_RDF_SERVER__QUERIES_PER_CLIENT="1") as endpoint:
+
+        def page(_: int) -> int:
+            with endpoint.client() as client:
+                return client.get("/dataset", headers={"Accept": "text/html"}).status_code
+
+        with ThreadPoolExecutor(30) as pool:
+            assert set(pool.map(page, range(60))) == {200, 429}
 
 
 async def present() -> bool:

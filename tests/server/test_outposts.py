@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -400,7 +401,8 @@ def test_an_outpost_that_is_stuck_is_ended(served: Endpoint, caller: Caller) -> 
     eventually(lambda: away(served) == 2)
     for each in (caller, sent):
         each.send(LOOKUP)
-    assert caller.connection.recv(1) == b""
+    with contextlib.suppress(ConnectionResetError):  # what it sent was not read
+        assert caller.connection.recv(1) == b""
     ((status, _, _),) = wire_answers(sent.connection, 1)
     assert status == 200
     assert not any(map(alive, pids))

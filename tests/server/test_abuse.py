@@ -297,7 +297,8 @@ def test_a_body_that_breaks_off_in_garbage_is_refused(endpoint: Endpoint) -> Non
 
 @pytest.mark.slow
 def test_a_head_that_does_not_come_is_refused_behind_the_answer_before_it(tmp_path: Path) -> None:
-    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:
+    options = ("--anonymous", "write", "--query-timeout", str(HEAD_SECONDS + 2))
+    with Endpoint.start(tmp_path / "store", *options) as endpoint, endpoint.client() as client:
         rows = " ".join(f"<urn:s{i}> <urn:p> {i} ." for i in range(3000))
         client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
         endless = COUNT.replace(b"?f}", b"?f.?g?h?i}")

@@ -257,8 +257,8 @@ class Parts:
     def keeping_indexes(self) -> Iterator[None]:
         """The indexes are kept by the caller alone; questions take them as they are meanwhile."""
         with self._index_lock:
-            self._ingesting = True
+            before, self._ingesting = self._ingesting, True
             try:
                 yield
             finally:
-                self._ingesting = False
+                self._ingesting = before

@@ -82,7 +82,11 @@ async def _done(
     loop = asyncio.get_running_loop()
 
     def alone(copy: Callable[[], object]) -> None:
-        asyncio.run_coroutine_threadsafe(service.writes.run(copy), loop).result()
+        def copied() -> None:
+            with service.engine.keeping_indexes():
+                copy()
+
+        asyncio.run_coroutine_threadsafe(service.writes.run(copied), loop).result()
 
     def again() -> dict[str, Any]:
         return work(_trace(service, request.path_params["id"]), alone).as_json()

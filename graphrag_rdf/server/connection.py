@@ -59,6 +59,10 @@ class BoundedProtocol(UnmovedProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come, or come home: as if it had been here all the time."""
         super().connection_made(transport)
+        most = self.config.limit_concurrency
+        if self._brought is None and most is not None and len(self.connections) > most - self.config.backlog:
+            self._refuse(b"503 Service Unavailable", b"too many connections")
+            return
         unsent, unread = self._brought or (b"", b"")
         transport.write(unsent)
         if unread or self._brought is None:

@@ -194,7 +194,8 @@ async def _write(request: Request, work: Callable[[], Edited]) -> tuple[dict[str
     done: dict[str, Any] = {}
 
     def write() -> int:
-        done.update(service.engine.facts.as_json(work()))
+        with service.engine.keeping_indexes():
+            done.update(service.engine.facts.as_json(work()))
         return service.engine.store.commit_number()
 
     commit = await service.writes.run(write, long=True)  # after an ingest, not between its chunks

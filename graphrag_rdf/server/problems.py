@@ -15,6 +15,7 @@ from graphrag_rdf.errors import (
     EndpointError,
     GraphRagError,
     MalformedError,
+    SearchIndexError,
     StoreError,
     TooLargeError,
     UsageError,
@@ -105,6 +106,9 @@ def problem_of(error: GraphRagError) -> Problem:
     if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # a full disk, as a rule
         log.error("%s", error.message)
         return Problem(503, "the store cannot be read or written at present", headers={"Retry-After": "30"})
+    if isinstance(error, SearchIndexError):
+        log.error("%s", error.message)
+        return Problem(503, "the search index cannot be used at present", headers={"Retry-After": "30"})
     if isinstance(error, MalformedError):
         return Problem(400, _unaddressed(error))
     if isinstance(error, TooLargeError):

@@ -7,14 +7,18 @@ import logging
 import socket
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 
-_BACKLOG = 1024
-_CONNECTIONS = 2048
+_FILES = 8192
+"""Open files to ask for: connections, and those of the store, which wants as many as it was opened with."""
+
+_CONNECTIONS, _BACKLOG = 2048, 1024
+"""Connections at once, and those that may come in one go; fewer where few files may be open."""
 
 
 def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None]) -> None:
@@ -35,9 +39,11 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     from graphrag_rdf.server.envelope import NoAborts
     from graphrag_rdf.server.outposts import REST
 
+    files = open_files()
+    backlog = min(_BACKLOG, files // 8)
     app = create_app(engine, settings)
     lane = app.state.lane
-    listening = _listen(settings)
+    listening = _listen(settings, backlog)
     url = _url(settings, listening)
     note_address(engine, url)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
@@ -52,8 +58,8 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=int(REST),
-        backlog=_BACKLOG,
-        limit_concurrency=_CONNECTIONS,
+        backlog=backlog,
+        limit_concurrency=min(_CONNECTIONS, files // 2) + backlog,  # those are refused, which takes a moment
         lifespan="on",
     )
     ready(url)
@@ -78,10 +84,29 @@ def note_address(engine: Engine, url: str) -> None:
     holder.write_text(json.dumps({**note, "url": url}), encoding="utf-8")
 
 
-def _listen(settings: ServerSection) -> socket.socket:
+def open_files() -> int:
+    """How many files may be open, after asking the system for more if it is not enough.
+
+    Without one to open, the store's engine writes nothing any more until it is started anew. So connections
+    are never to use them up.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows, where connections are no files
+        return _FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, most = (_FILES if limit == resource.RLIM_INFINITY else limit for limit in (soft, hard))
+    if soft < (wanted := min(_FILES, most)):
+        with suppress(OSError, ValueError):  # macOS has yet another limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            soft = wanted
+    return soft
+
+
+def _listen(settings: ServerSection, backlog: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        return socket.create_server((settings.host, settings.port), family=family, backlog=backlog)
     except (OSError, OverflowError) as error:
         raise UsageError(
             f"{settings.host}:{settings.port} cannot be listened on: {error}", hint="take another with --port"

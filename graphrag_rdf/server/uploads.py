@@ -64,7 +64,8 @@ async def forget(request: Request) -> Response:
         engine = service.engine
         if not engine.store.select("provenance/find-document", name=iri):
             raise Problem(404, f"there is no document {iri}")
-        return forget_documents(engine, find_documents(engine.store, [iri])).as_json()
+        with engine.keeping_indexes():
+            return forget_documents(engine, find_documents(engine.store, [iri])).as_json()
 
     found = await service.writes.run(work, long=True)
     service.wrote(request, service.engine.store.commit_number())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,46 @@ def test_a_server_that_only_reads(documents_store: Path, tmp_path: Path) -> None
     ):
         assert client.post("/facts", json=BORN).status_code == 403
         assert client.get("/facts").json()["items"] == []
+
+
+@pytest.mark.slow
+def test_edits_beside_questions_that_bring_the_indexes_up_to_date(
+    documents_store: Path, tmp_path: Path
+) -> None:
+    """Each is done by one of them at a time; else a manifest of one was moved away by another."""
+    fact = {"subject": "Charles Babbage", "predicate": "built", "object": "Difference Engine"}
+    text = b"Charles Babbage built the Difference Engine in London."
+    done = threading.Event()
+    with Endpoint.start(copy_of(documents_store, tmp_path), "--anonymous", "write") as endpoint:
+
+        def ask(number: int) -> set[int]:
+            found = set()
+            with endpoint.client() as client:
+                while not done.is_set():
+                    label = f"<urn:e{number}> <http://www.w3.org/2000/01/rdf-schema#label> '{len(found)}'"
+                    client.post("/update", data={"update": f"INSERT DATA {{ {label} }}"})
+                    found.add(client.post("/ask", json={"question": "Who built it?"}).status_code)
+            return found
+
+        with ThreadPoolExecutor(3) as pool, endpoint.client() as client:
+            client.post("/documents", files=[("f", ("engine.txt", text, "text/plain"))]).raise_for_status()
+            asking = [pool.submit(ask, number) for number in range(3)]
+            try:
+                for _ in range(60):
+                    assert client.post("/facts", json=fact).status_code == 200
+                    assert client.delete("/facts", params=fact).status_code == 200
+            finally:
+                done.set()
+            assert set().union(*(each.result() for each in asking)) == {200}
+
+
+def test_what_is_wrong_with_an_index_is_told_to_the_log(documents_store: Path, tmp_path: Path) -> None:
+    """Clients learn what happened, not where."""
+    place = copy_of(documents_store, tmp_path)
+    (place / "index" / "text" / "manifest.json").write_text("{")
+    with Endpoint.start(place, "--anonymous", "write") as endpoint, endpoint.client() as client:
+        refused = client.post("/facts", json=BORN)
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
+        assert "search index" in refused.json()["detail"]
+        assert str(tmp_path) not in refused.text
+        assert str(tmp_path) in "".join(endpoint.log)

@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 from graphrag_rdf import Engine
 from graphrag_rdf.config import RemoteSection, Settings
 from tests.support.commands import COMPANY, HARBOUR, documents_in
-from tests.support.endpoint import TOKENS, WRITE, Endpoint, bearer, eventually
+from tests.support.endpoint import TOKENS, WRITE, Endpoint
 from tests.support.endpoints import MAKERS, Server, oxigraph
 from tests.support.gateway import Gateway, Passed, Said
 
@@ -32,6 +32,7 @@ SELECT ?who { ?w rdfs:label ?who . ?w <http://trustgraph.ai/r/founded> ?c .
 """
 SRJ = "application/sparql-results+json"
 ENDLESS = "SELECT (COUNT(*) AS ?n) { " + " . ".join(f"?s{n} ?p{n} ?o{n}" for n in range(6)) + " }"
+SECRET = "remote-secret-2f6b1c"
 LONG = "SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }"
 
 
@@ -65,16 +66,22 @@ def gateway(engine_server: Server) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-def _front(gateway: Gateway, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+def beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `front` keeps its files."""
+    return tmp_path_factory.mktemp("front")
+
+
+@pytest.fixture(scope="module")
+def _front(gateway: Gateway, beside: Path) -> Iterator[Endpoint]:
     env = {"GRAPHRAG_RDF_SERVER__MAX_ROWS": "20000", "GRAPHRAG_RDF_SERVER__READERS": "2"}
-    place = tmp_path_factory.mktemp("front")
-    with started(gateway.url, place, "--query-timeout", "2", **env) as front:
+    env["GRAPHRAG_RDF_REMOTE__TOKEN"] = SECRET
+    with started(gateway.url, beside, "--query-timeout", "2", **env) as front:
         yield front
 
 
 @pytest.fixture
 def front(_front: Endpoint, gateway: Gateway) -> Iterator[Endpoint]:
-    """Our server over the gateway: queries end after 2 s and 20,000 rows, two run at once."""
+    """Our server over the gateway, with a token: queries end after 2 s and 20,000 rows, two run at once."""
     yield _front
     gateway.judge = lambda request: None
 
@@ -83,6 +90,22 @@ def front(_front: Endpoint, gateway: Gateway) -> Iterator[Endpoint]:
 def client(front: Endpoint) -> Iterator[httpx.Client]:
     """A client that may write."""
     with front.client(WRITE) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def mortal() -> Iterator[Server]:
+    """`oxigraph serve` on a disk, which may be killed and emptied."""
+    server = oxigraph(on_disk=True)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="module")
+def spare(mortal: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
+    """Our server over it."""
+    with started(mortal.url, tmp_path_factory.mktemp("spare"), GRAPHRAG_RDF_REMOTE__RETRIES="1") as found:
         yield found
 
 
@@ -466,22 +489,15 @@ def test_the_graph_store_protocol(client: httpx.Client) -> None:
     assert client.get(place).status_code == 404
 
 
-@pytest.mark.slow
-def test_a_store_that_is_emptied_is_one_again(tmp_path: Path) -> None:
-    server = oxigraph()
-    server.start()
-    try:
-        with started(server.url, tmp_path, "--anonymous", "write") as front, front.client() as client:
-            assert client.post("/update", data={"update": "DROP ALL"}).status_code == 204
-            assert client.get("/health").json()["status"] == "ok"
-            told = (
-                "ASK { GRAPH <urn:graph:system> { ?e <https://w3id.org/graphrag-rdf/ns#dialect> 'rdf12' } }"
-            )
-            assert server.ask(told)
-            files = {"files": ("company.txt", COMPANY)}
-            assert client.post("/documents", files=files).json()["documents"]["added"] == 1
-    finally:
-        server.stop()
+def test_a_store_that_is_emptied_is_one_again(spare: Endpoint, mortal: Server) -> None:
+    with spare.client(WRITE) as client:
+        assert client.post("/update", data={"update": "DROP ALL"}).status_code == 204
+        assert client.get("/health").json()["status"] == "ok"
+        assert mortal.ask(
+            "ASK { GRAPH <urn:graph:system> { ?e <https://w3id.org/graphrag-rdf/ns#dialect> 'rdf12' } }"
+        )
+        files = {"files": ("company.txt", COMPANY)}
+        assert client.post("/documents", files=files).json()["documents"]["added"] == 1
 
 
 # --- questions, documents, pages ----------------------------------------------------------------------
@@ -585,17 +601,12 @@ def test_tools(client: httpx.Client, front: Endpoint) -> None:
 # --- an endpoint that goes and comes, and its credentials -----------------------------------------------
 
 
-def test_an_endpoint_that_dies_and_comes_back(tmp_path: Path) -> None:
-    server = oxigraph(on_disk=True)
-    server.start()
-    try:
-        with (
-            started(server.url, tmp_path, GRAPHRAG_RDF_REMOTE__RETRIES="1") as front,
-            front.client(WRITE) as client,
-        ):
-            files = {"files": ("company.txt", COMPANY)}
-            assert client.post("/documents", files=files).status_code == 200
-            server.kill()
+def test_an_endpoint_that_dies_and_comes_back(spare: Endpoint, mortal: Server) -> None:
+    with spare.client(WRITE) as client:
+        files = {"files": ("company.txt", COMPANY)}
+        assert client.post("/documents", files=files).status_code == 200
+        mortal.kill()
+        try:
             for said in (
                 query(client, "ASK {}"),
                 client.get("/documents"),
@@ -608,21 +619,19 @@ def test_an_endpoint_that_dies_and_comes_back(tmp_path: Path) -> None:
             ):
                 assert said.status_code == 503, (said.request.url, said.text)
                 assert "cannot be reached: Connection refused" in said.json()["detail"], said.text
-                assert server.url not in said.text
+                assert mortal.url not in said.text
             page = client.get("/entities", headers={"Accept": "text/html"})
             assert page.status_code == 503
             assert "cannot be reached" in page.text
             events = client.post("/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"})
             assert events.status_code == 503 or "cannot be reached" in events.text
-            server.start()
-            assert client.get("/health").status_code == 200
-            again = client.post("/documents", files={"files": ("harbour.md", HARBOUR)})
-            assert again.status_code == 200, again.text
-            assert "Walter Pennock" in client.post("/ask", json={"question": QUESTION}).json()["answer"]
-            log = "".join(front.log)
-        assert "Traceback" not in log
-    finally:
-        server.stop()
+        finally:
+            mortal.start()
+        assert client.get("/health").status_code == 200
+        again = client.post("/documents", files={"files": ("harbour.md", HARBOUR)})
+        assert again.status_code == 200, again.text
+        assert "Walter Pennock" in client.post("/ask", json={"question": QUESTION}).json()["answer"]
+    assert "Traceback" not in "".join(spare.log)
 
 
 def test_an_endpoint_that_dies_in_the_middle_of_an_answer(client: httpx.Client, gateway: Gateway) -> None:
@@ -642,21 +651,16 @@ def test_an_endpoint_that_dies_in_the_middle_of_an_answer(client: httpx.Client, 
 
 
 def test_credentials_of_the_endpoint_are_used_and_appear_nowhere(
-    engine_server: Server, tmp_path: Path
+    front: Endpoint, gateway: Gateway, engine_server: Server, beside: Path
 ) -> None:
-    secret = "remote-secret-2f6b1c"
     refused = False
 
     def judge(request: Passed) -> Said | None:
-        known = request.headers.get("authorization") == f"Bearer {secret}"
+        known = request.headers.get("authorization") == f"Bearer {SECRET}"
         return None if known and not refused else Said(401, b"who are you?")
 
-    env = {"GRAPHRAG_RDF_REMOTE__TOKEN": secret}
-    with (
-        Gateway(engine_server.url, judge) as between,
-        started(between.url, tmp_path / "beside", "-v", **env) as front,
-        front.client(TOKENS["GRAPHRAG_RDF_SERVER__ADMIN_TOKEN"]) as client,
-    ):
+    gateway.judge = judge
+    with front.client(TOKENS["GRAPHRAG_RDF_SERVER__ADMIN_TOKEN"]) as client:
         seen = [
             query(client, FOUNDED),
             client.post("/ask", json={"question": QUESTION}),
@@ -669,13 +673,13 @@ def test_credentials_of_the_endpoint_are_used_and_appear_nowhere(
         refused = True
         seen += [query(client, FOUNDED), client.get("/documents"), client.get("/health")]
         assert [found.status_code for found in seen[-3:]] == [502, 502, 503]
-        text = "".join(found.text for found in seen) + "".join(front.log)
-    assert secret not in text
-    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    text = "".join(found.text for found in seen) + "".join(front.log)
+    assert SECRET not in text
+    kept = [path.read_bytes() for path in beside.rglob("*") if path.is_file()]
     assert kept
-    assert not any(secret.encode() in data for data in kept)
+    assert not any(SECRET.encode() in data for data in kept)
     assert not engine_server.ask(
-        f"ASK {{ {{ ?s ?p ?o }} UNION {{ GRAPH ?g {{ ?s ?p ?o }} }} FILTER(CONTAINS(STR(?o), '{secret}')) }}"
+        f"ASK {{ {{ ?s ?p ?o }} UNION {{ GRAPH ?g {{ ?s ?p ?o }} }} FILTER(CONTAINS(STR(?o), '{SECRET}')) }}"
     )
 
 
@@ -700,57 +704,7 @@ def test_what_is_otherwise_is_said_at_the_start(front: Endpoint, gateway: Gatewa
 
 
 @pytest.mark.slow
-def test_other_dialects_are_described_as_they_are(tmp_path: Path) -> None:
-    """An endpoint that knows no triple terms: clients see what it keeps, and no promise of more."""
-    server = oxigraph()
-    server.start()
-    refusing = only("<<", Said(400, b"what is <<?"))
-    try:
-        with (
-            Gateway(server.url, refusing) as between,
-            started(between.url, tmp_path, "--anonymous", "write") as front,
-            front.client() as client,
-        ):
-            files = {"files": ("company.txt", COMPANY)}
-            assert client.post("/documents", files=files).status_code == 200
-            assert "Walter Pennock" in client.post("/ask", json={"question": QUESTION}).json()["answer"]
-            described = client.get("/sparql", headers={"Accept": "text/turtle"}).text
-            assert "SPARQL11Query" in described
-            assert "SPARQL12" not in described
-            assert client.get("/health").json()["dialect"] == "classic"
-            term = {"Content-Type": "text/turtle"}
-            put = client.put(
-                "/store?graph=urn:g", content="<urn:s> <urn:p> <<( <urn:a> <urn:b> 1 )>>", headers=term
-            )
-            assert put.status_code == 400
-            assert client.get("/resource?iri=urn:nothing").status_code == 404
-            assert client.get("/entities/walter-pennock", headers={"Accept": "text/html"}).status_code == 200
-            eventually(lambda: "classic" in "".join(front.log))
-    finally:
-        server.stop()
-
-
-@pytest.mark.slow
-def test_in_front_of_our_own_server(tmp_path: Path) -> None:
-    """A server of ours is an endpoint too."""
-    with (
-        Endpoint.start(tmp_path / "store", **TOKENS) as behind,
-        started(behind.url, tmp_path / "beside", GRAPHRAG_RDF_REMOTE__TOKEN=WRITE) as front,
-        front.client(WRITE) as client,
-    ):
-        assert client.post("/documents", files={"files": ("company.txt", COMPANY)}).status_code == 200
-        assert rows(query(client, FOUNDED)) == [{"who": "Walter Pennock"}]
-        assert "Walter Pennock" in client.post("/ask", json={"question": QUESTION}).json()["answer"]
-        before = int(query(client, "ASK {}").headers["graphrag-commit"])
-        done = client.post("/update", data={"update": "INSERT DATA { GRAPH <urn:g> { <urn:s> <urn:p> 1 } }"})
-        assert int(done.headers["graphrag-commit"]) == before + 1
-        assert len(rows(query(client, "SELECT * { GRAPH <urn:g> { ?s ?p ?o } }"))) == 1
-        with httpx.Client(base_url=behind.url, headers=bearer(WRITE)) as direct:
-            assert len(rows(query(direct, "SELECT * { GRAPH <urn:g> { ?s ?p ?o } }"))) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["serve", "jena", "virtuoso"])
+@pytest.mark.parametrize("kind", ["classic", "serve", "jena", "virtuoso"])
 def test_in_front_of_other_engines(tmp_path: Path, kind: str) -> None:
     """What clients do works whatever the endpoint is, and it is described as what it is."""
     server = MAKERS[kind]()
@@ -774,23 +728,33 @@ def test_in_front_of_other_engines(tmp_path: Path, kind: str) -> None:
             assert len(list(ox.parse(graph.content, ox.RdfFormat.TURTLE))) > 5
             contained = "SELECT ?o { GRAPH <urn:graph:source> { ?s <https://trustgraph.ai/ns/contains> ?o } }"
             terms = query(client, contained).json()["results"]["bindings"]
-            assert {row["o"]["type"] for row in terms} == {"uri" if kind == "virtuoso" else "triple"}
+            classic = server.dialect == "classic"
+            assert {row["o"]["type"] for row in terms} == {"uri" if classic else "triple"}
             assert query(client, "SELECT * { ?s ?p }").status_code == 400
+            before = int(query(client, "ASK {}").headers["graphrag-commit"])
             insert = "INSERT DATA { GRAPH <urn:mine> { <urn:s> <urn:p> <urn:o> } }"
-            assert client.post("/update", data={"update": insert}).status_code == 204
+            done = client.post("/update", data={"update": insert})
+            assert done.status_code == 204
+            assert int(done.headers["graphrag-commit"]) == before + 1
             assert len(rows(query(client, "SELECT * { GRAPH <urn:mine> { ?s ?p ?o } }"))) == 1
+            assert server.ask("ASK { GRAPH <urn:mine> { ?s ?p ?o } }")
             assert client.post("/update", data={"update": "INSERT DATA { nonsense"}).status_code == 400
             place, turtle = "/store?graph=urn:g", {"Content-Type": "text/turtle"}
             assert client.put(place, content="<urn:s> <urn:p> <urn:o> .", headers=turtle).status_code == 201
             assert "<urn:o>" in client.get(place).text
             assert client.delete(place).status_code == 204
             assert client.get(place).status_code == 404
+            term = client.put(place, content="<urn:s> <urn:p> <<( <urn:a> <urn:b> 1 )>> .", headers=turtle)
+            assert term.status_code == (400 if classic else 201)
+            assert ("keeps no triple terms" in term.text) == classic
             for path in ("/", "/traces", f"/traces/{run}", "/documents/company.txt", "/entities", "/dataset"):
                 assert client.get(path, headers={"Accept": "text/html"}).status_code == 200, path
             described = client.get("/sparql", headers={"Accept": "text/turtle"}).text
             assert ("SPARQL12" in described) == (server.dialect == "rdf12")
-            assert ("UnionDefaultGraph" in described) == (kind == "virtuoso")
+            assert ("UnionDefaultGraph" in described) == classic
             assert client.delete("/documents/company.txt").json()["removed"]["chunks"] == 1
-        assert "Traceback" not in "".join(front.log)
+        log = "".join(front.log)
+        assert "Traceback" not in log
+        assert (server.dialect in log) == (server.dialect != "rdf12")
     finally:
         server.stop()

@@ -18,6 +18,7 @@ from graphrag_rdf.exchange.formats import RDF_FORMATS
 from graphrag_rdf.rdf.namespaces import RDF, TG, Graphs
 from graphrag_rdf.sparql.dialect import Dialect, decode
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.plain import plain_quads
 from tests.support.sample_stores import store_of
 
 TEXTS = st.one_of(
@@ -118,7 +119,7 @@ def test_formats_of_one_graph_hold_the_facts(sample: Engine, form: Format) -> No
     out = io.BytesIO()
     report = export_graph(sample.store, out, form)
     read = {Quad(q.subject, q.predicate, q.object) for q in parse(out.getvalue(), format=RDF_FORMATS[form])}
-    facts = {q for q in sample.store.quads() if q.graph_name == DefaultGraph()}
+    facts = {q for q in plain_quads(sample.store) if q.graph_name == DefaultGraph()}
     assert read == facts
     assert report.quads == len(facts)
 
@@ -133,7 +134,7 @@ def test_one_graph_by_name(sample: Engine, form: Format) -> None:
 
 
 def test_the_graph_of_facts_has_a_name_everywhere(sample: Engine) -> None:
-    classic = store_of(sample.store.quads(), "classic")
+    classic = store_of(plain_quads(sample.store), "classic")
     here, there = io.BytesIO(), io.BytesIO()
     export_graph(sample.store, here, "ntriples", Graphs.FACTS)
     export_graph(classic, there, "ntriples", Graphs.FACTS)
@@ -141,11 +142,11 @@ def test_the_graph_of_facts_has_a_name_everywhere(sample: Engine) -> None:
 
 
 def test_a_classic_store_exports_triple_terms(sample: Engine) -> None:
-    classic = store_of(sample.store.quads(), "classic")
+    classic = store_of(plain_quads(sample.store), "classic")
     out = io.BytesIO()
     export_graph(classic, out, "nquads")
     assert without_numbers(parse(out.getvalue(), format=RdfFormat.N_QUADS)) == without_numbers(
-        sample.store.quads()
+        plain_quads(sample.store)
     )
 
 

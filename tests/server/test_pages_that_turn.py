@@ -52,6 +52,13 @@ def _turned(client: httpx.Client, path: str, name: str) -> list[str]:
     raise AssertionError("it does not end")
 
 
+def test_a_page_behind_the_last_leads_back(client: httpx.Client) -> None:
+    page = get(client, "/entities/harrow-dockyard?facts=5000")
+    assert f"They end before: there are {SHIPS}." in page.text
+    assert "None are known" not in page.text
+    assert any(a.get("rel") == "prev" for tag, a in page.tags if tag == "a")
+
+
 def test_every_fact_of_a_hub_is_on_one_page(client: httpx.Client) -> None:
     pages = _turned(client, "/entities/harrow-dockyard", "#facts")
     assert len(pages) == 3

@@ -62,7 +62,7 @@ def _target(request: Request) -> Target:
     graph, default = parameters.one("graph"), parameters.one("default")
     path = request.scope["raw_path"].decode("ascii")
     base = site_of(request)
-    direct = not path.endswith("/store") and path != "/store/"
+    direct = bool(request.path_params.get("path"))
     if (graph is not None) + (default is not None) + direct > 1:
         raise Problem(400, "a request names one graph: by its address, by ?graph=IRI, or by ?default")
     if direct:
@@ -180,7 +180,7 @@ async def _write(
 def _address(request: Request, graph: NamedNode) -> str:
     """Where a graph can be got: its own IRI when that is an address of ours."""
     ours = f"{site_of(request)}/store/"
-    if graph.value.startswith(ours):
+    if graph.value.startswith(ours) and not set("?#") & set(graph.value):
         return graph.value
     return f"{ours.removesuffix('/')}?graph={quote(graph.value, safe='')}"
 

@@ -139,10 +139,11 @@ class Reader(asyncio.Protocol):
         return pages * os.sysconf("SC_PAGE_SIZE") > _IDLE_MB << 20
 
     def kill(self) -> None:
-        """End the process at once."""
+        """End the process at once; its end is heard, also where nothing more was to come in."""
         self._killed = True
         with suppress(ProcessLookupError):
             self._process.kill()
+        self._room(True)
 
     def close(self) -> None:
         """Let an idle process leave."""
@@ -220,8 +221,8 @@ class Reader(asyncio.Protocol):
             self._freed(self)
 
     def _room(self, more: bool) -> None:
-        if self._transport is not None and not self.gone:
-            (self._transport.resume_reading if more else self._transport.pause_reading)()
+        if self._transport is not None and not self._transport.is_closing():
+            (self._transport.resume_reading if more or self._killed else self._transport.pause_reading)()
 
 
 class ReaderPool:

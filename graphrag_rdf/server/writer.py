@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from graphrag_rdf.errors import GraphRagError, StoreError
+from graphrag_rdf.errors import StoreError
 from graphrag_rdf.server.nesting import deep_stacks
 from graphrag_rdf.server.problems import Problem
 
@@ -104,7 +104,7 @@ class WriteQueue:
                 if not waiting:
                     return
                 write = waiting.popleft()
-            with suppress(GraphRagError):  # the write meets it too, and tells of it
+            with suppress(Exception):  # the write meets it too, and tells of it
                 self._before()
             write()
 

@@ -82,12 +82,22 @@ def test_put_says_where_an_indirect_graph_is(client: httpx.Client) -> None:
     assert triples(client.get(location)) == turtle(ONE)
 
 
-def test_a_direct_graph_is_called_by_its_address(endpoint: Endpoint, client: httpx.Client) -> None:
-    client.put("/store/a%20b/%C3%BC", content=ONE, headers=TURTLE).raise_for_status()
-    graph = f"{endpoint.url}/store/a%20b/%C3%BC"
+@pytest.mark.parametrize("path", ["/store/a%20b/%C3%BC", "/store/my/store", "/store/a//store/"])
+def test_a_direct_graph_is_called_by_its_address(path: str, endpoint: Endpoint, client: httpx.Client) -> None:
+    assert client.put(path, content=ONE, headers=TURTLE).status_code == 201
+    graph = f"{endpoint.url}{path}"
     assert triples(client.get("/store", params={"graph": graph})) == turtle(ONE)
     found = client.get("/query", params={"query": f"ASK {{ GRAPH <{graph}> {{ ?s ?p ?o }} }}"})
     assert found.json()["boolean"] is True
+    assert client.delete(path).status_code == 204
+
+
+def test_a_graph_whose_address_would_be_another_is_located_by_its_name(
+    endpoint: Endpoint, client: httpx.Client
+) -> None:
+    graph = {"graph": f"{endpoint.url}/store/a?graph=urn:b"}
+    made = client.put("/store", params=graph, content=ONE, headers=TURTLE)
+    assert triples(client.get(made.headers["location"])) == turtle(ONE)
 
 
 def test_multipart_files_are_merged(client: httpx.Client) -> None:

@@ -27,7 +27,7 @@ from graphrag_rdf.server.pool import Limits, ReaderPool
 from graphrag_rdf.server.snapshots import Snapshot, Snapshots, Unchanging
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
-from tests.support.endpoint import Endpoint, alive, eventually
+from tests.support.endpoint import Endpoint, alive, eventually, wire_request
 
 pytestmark = pytest.mark.embedded
 ENDLESS = "SELECT (COUNT(*) AS ?n) { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i . ?j ?k ?l FILTER(?a != ?k) }"
@@ -237,6 +237,20 @@ def test_clients_that_hung_up_while_they_waited_take_no_reader(
     found = filled.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
     assert found.status_code == 200
     assert time.monotonic() - start < 6
+
+
+def test_a_client_that_does_not_read_frees_its_reader_at_the_limit(tmp_path: Path) -> None:
+    """The end of a process was not heard while its answer waited for the client."""
+    options = ("--anonymous", "write", "--query-timeout", str(LIMIT))
+    with Endpoint.start(tmp_path / "store", *options, GRAPHRAG_RDF_SERVER__READERS="1") as endpoint:
+        rows = " ".join(f'<urn:s{n}> <urn:p> "{"x" * 100}{n}" .' for n in range(600))
+        with endpoint.client() as client, endpoint.connect() as slow:
+            client.post("/update", data={"update": f"INSERT DATA {{ {rows} }}"}).raise_for_status()
+            slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 12)
+            slow.sendall(wire_request(endpoint, LONG))
+            time.sleep(LIMIT + 1)
+            found = client.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
+            assert found.status_code == 200
 
 
 def test_a_client_that_hangs_up_frees_its_reader(filled: httpx.Client, endpoint: Endpoint) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from urllib.parse import urlencode
 
 import httpx
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.using import outside_bookkeeping, with_dataset
+from graphrag_rdf.server.writer import WriteQueue
 
 G = "http://example.org/"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
@@ -252,3 +254,18 @@ def test_who_says_that_the_content_is_unchanged_is_believed(client: httpx.Client
     assert read() == {"commit": first, "contentCommit": first}
     client.post("/update", content=write, headers={**DIRECT, "GraphRAG-Content": "unchanged"})
     assert read() == {"commit": first + 1, "contentCommit": first}
+
+
+def test_the_queue_of_writes_outlives_what_goes_wrong_before_one() -> None:
+    """Whatever that is: it once ended the thread of writes, and each after it waited for ever."""
+
+    def before() -> None:
+        raise ValueError("a number that is none")
+
+    async def scenario() -> list[int]:
+        queue = WriteQueue(before)
+        found = [await asyncio.wait_for(queue.run(lambda: 1), 10) for _ in range(2)]
+        await queue.stop()
+        return found
+
+    assert asyncio.run(scenario()) == [1, 1]

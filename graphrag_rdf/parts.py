@@ -17,7 +17,6 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.store.librarian import Librarian
-from graphrag_rdf.store.remote import RemoteStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -96,9 +95,15 @@ class Parts:
     def _index_folder(self) -> Path | None:
         """Where indexes are kept. None for memory: also where a store behind an endpoint is only read, whose
         indexes nobody may have built here, and nothing is to be written."""
-        if self.place is None or (self.read_only and isinstance(self.store, RemoteStore)):
+        if self.place is None or (self.read_only and self._is_remote):
             return None
         return self.place.index
+
+    @property
+    def _is_remote(self) -> bool:
+        from graphrag_rdf.store.remote import RemoteStore
+
+        return isinstance(self.store, RemoteStore)
 
     @cached_property
     def embedder(self) -> Embedder | None:

@@ -99,11 +99,26 @@ def test_python_minus_m_is_the_program(process: Run) -> None:
     "code", ["import graphrag_rdf", "from graphrag_rdf.cli.app import root; root(['--help'])"]
 )
 def test_nothing_heavy_is_imported_for_help(code: str) -> None:
+    assert HEAVY & _imported(code) == set()
+
+
+def test_what_reaches_endpoints_is_not_imported_for_a_store_that_is_here(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("Ann lives in Rome.")
+    code = f"""
+from graphrag_rdf import Engine
+from graphrag_rdf.config import Settings
+with Engine.open({str(tmp_path / "store")!r}, config=Settings()) as engine:
+    assert engine.ingest([{str(tmp_path / "a.txt")!r}]).documents.added == 1
+"""
+    assert {"SPARQLWrapper", "litellm", "rdflib"} & _imported(code) == set()
+
+
+def _imported(code: str) -> set[str]:
     script = f"import sys, atexit\natexit.register(lambda: print(*sys.modules, file=sys.stderr))\n{code}"
     found = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=environment(), check=True
     )
-    assert HEAVY & set(found.stderr.split()) == set()
+    return set(found.stderr.split())
 
 
 @pytest.mark.parametrize("arguments", [["-c", "import graphrag_rdf"], ["-m", "graphrag_rdf", "--help"]])

@@ -25,9 +25,8 @@ _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\r\n\f]*(?:\r\n|\n|\r)")
 _MARKED_HEADING = re.compile(r"#{1,6}[ \t]")
 _NO_HEADING_END = ".!?…:;,。！？"
 _LONGEST_HEADING = 100
-_AT_ONCE = (
-    1 << 16
-)  # characters, or 32 passages: the time of the splitter grows with the square of what it is given
+_AT_ONCE = 1 << 16
+"""Characters, or 32 passages: the time of the splitter grows with the square of what it is given."""
 
 Measure = Callable[[int, int], int]
 

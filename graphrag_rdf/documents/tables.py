@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 
+from graphrag_rdf.documents.inline_marks import unmarked
 from graphrag_rdf.documents.json_rows import items, members
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table
 from graphrag_rdf.documents.sentences import split_sentences
@@ -33,8 +34,6 @@ _LONG = 20_000  # characters of a row that is read once for all of its passages
 _LONGEST_MARKED = 1000  # characters of a cell of which Markdown's marks are taken out
 
 _BAR = re.compile(r"(?<!\\)\|")
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +217,7 @@ def _barred(row: str) -> tuple[Cell, ...]:
         cell = _cell(row, left + 1, right)
         value = cell.text
         if len(value) <= _LONGEST_MARKED:
-            value = _MARKS.sub("", _LINK.sub(r"\1", value))
+            value = unmarked(value)
         value = value.replace("\\|", "|").strip()
         cells.append(Cell(value, cell.offset, cell.length))
     return tuple(cells)

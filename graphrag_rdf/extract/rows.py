@@ -320,9 +320,8 @@ class _Rows:
 
 _BETWEEN_CELLS = re.compile(r"[^,;|\t\r\n\"]+")
 _SEPARATOR = re.compile(r"[,;|\t\r\n\"]")
-_NEAR = (
-    10_000  # characters of a piece that are looked at before and after the part of a row that is asked for
-)
+_NEAR = 10_000
+"""Characters of a piece that are looked at before and after the part of a row that is asked for."""
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

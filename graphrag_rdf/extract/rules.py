@@ -79,9 +79,8 @@ class RuleExtractor:
             return read
         prose = self._prose(text, rest, language, title, topic, synonyms)
         if language is None and not any(_may_state(text, sentence) for sentence in rest):
-            prose = replace(
-                prose, language_warning=None
-            )  # a table tells no language, and its title needs none
+            # a table tells no language, and its title needs none
+            prose = replace(prose, language_warning=None)
         return _together(replace(prose, mentions=parted(prose.mentions, rows)[1]), read)
 
     def _row_rules(self, synonyms: _Synonyms, language: str | None) -> RowRules:

@@ -12,7 +12,8 @@ from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS, read_row
 _LINE = re.compile(r"[^\r\n]+")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
 _DASHES = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+FENCE = re.compile(r" {0,3}(```+|~~~+)")
+"""Begins and ends code in Markdown; matched at the beginning of a line."""
 
 
 def barred_tables(text: str, heads: Mapping[str, bool] | None = None, *, start: int = 0) -> tuple[Table, ...]:
@@ -53,7 +54,7 @@ def _blocks(text: str, start: int, *, fences: bool) -> Iterator[list[Span]]:
     run: list[Span] = []
     fence = ""
     for match in _LINE.finditer(text, start):
-        mark = _FENCE.match(match[0]) if fences else None
+        mark = FENCE.match(match[0]) if fences else None
         if mark and (not fence or mark[1].startswith(fence)):
             fence = "" if fence else mark[1]
         row = not fence and _ROW.fullmatch(match[0]) is not None

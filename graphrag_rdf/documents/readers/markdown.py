@@ -7,8 +7,9 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.documents.inline_marks import unmarked
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers.barred import barred_tables
+from graphrag_rdf.documents.readers.barred import FENCE, barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
 
 if TYPE_CHECKING:
@@ -17,12 +18,9 @@ if TYPE_CHECKING:
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*\r?$", re.S | re.M)
 _LIKE_YAML = re.compile(r"[\w-]+:(?:\s|$)|\s|- |#")
 _PAIR = re.compile(r"([\w-]+):\s+(\S.*)")
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(?:=+|-{2,})[ \t]*$")
 _NO_SETEXT = re.compile(r"[-*+>|]|\d+[.)]")
-_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
-_MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _LONGEST_HEADING = 4096  # characters of a line that are looked at for a title
 _MOST_ALIASES = 10  # merged into each other, they multiply what they stand for ("billion laughs")
 _DEEPEST = 50  # collections within each other
@@ -158,7 +156,7 @@ def _first_heading(body: str) -> str:
     previous = ""
     for whole in body.splitlines():
         line = whole[:_LONGEST_HEADING]
-        mark = _FENCE.match(line)
+        mark = FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence):
                 fence = ""
@@ -166,12 +164,8 @@ def _first_heading(body: str) -> str:
         if mark:
             fence = mark[1]
         elif match := _ATX.match(line):
-            return _plain(match[1])
+            return unmarked(match[1]).strip()
         elif previous and _SETEXT.match(line) and not _NO_SETEXT.match(previous):
-            return _plain(previous)
+            return unmarked(previous).strip()
         previous = line.strip()
     return ""
-
-
-def _plain(heading: str) -> str:
-    return _MARKS.sub("", _LINK.sub(r"\1", heading)).strip()

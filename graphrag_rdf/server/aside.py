@@ -38,5 +38,5 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(tell, *told)
 
-    threading.Thread(target=run, name="aside", daemon=True).start()
+    threading.Thread(target=run, name="aside").start()
     return await done

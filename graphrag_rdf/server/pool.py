@@ -186,7 +186,7 @@ class Reader(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         reaping = (answer, asyncio.get_running_loop())
-        threading.Thread(target=self._reap, args=reaping, daemon=True).start()
+        threading.Thread(target=self._reap, args=reaping).start()
         self._freed(self)
 
     def _reap(self, answer: Answer | None, loop: asyncio.AbstractEventLoop) -> None:

@@ -138,9 +138,18 @@ def test_what_is_not_there(path: str, status: int, client: httpx.Client) -> None
 
 
 def test_what_is_not_written(client: httpx.Client) -> None:
-    assert client.get("/traces", headers=TURTLE).status_code == 406
+    assert client.get("/facts", headers=TURTLE).status_code == 406
     assert client.get("/traces", headers={"Accept": "image/png"}).status_code == 406
     assert client.post("/traces").status_code == 405
+    for path, methods in {
+        "/documents": "GET, HEAD, POST",
+        "/documents/any": "DELETE, GET, HEAD",
+        "/facts": "DELETE, GET, HEAD, POST",
+        "/ask": "GET, HEAD, POST",
+        "/health": "GET, HEAD",
+    }.items():
+        refused = client.patch(path)
+        assert (refused.status_code, refused.headers["allow"]) == (405, methods)
 
 
 def test_the_description_names_every_route(client: httpx.Client) -> None:

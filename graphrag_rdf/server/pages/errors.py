@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from starlette.requests import HTTPConnection
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from graphrag_rdf.server.formats import Format
 from graphrag_rdf.server.negotiation import negotiate
@@ -14,9 +15,18 @@ from graphrag_rdf.server.representations import HTML
 _FORMS = (Format((MEDIA_TYPE, "application/json"), None, ""), HTML)
 
 
+def _methods(connection: HTTPConnection) -> list[str]:
+    """What a path takes (RFC 9110 §15.5.6): each of its methods has a route, and Starlette tells of one."""
+    routes = (route for route in connection.app.routes if isinstance(route, Route))
+    found = (route.methods or () for route in routes if route.matches(connection.scope)[0] is not Match.NONE)
+    return sorted({method for methods in found for method in methods})
+
+
 async def on_error(connection: HTTPConnection, error: Exception) -> Response:
     """What Starlette calls for what a route raised."""
     problem = problem_from(error)
+    if problem.status == 405:
+        problem.headers["Allow"] = ", ".join(_methods(connection))
     choice = negotiate(connection.headers.get("accept"), _FORMS)
     if choice is None or choice.format is not HTML:
         return problem.response()

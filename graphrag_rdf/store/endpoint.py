@@ -255,10 +255,12 @@ class Endpoint:
             try:
                 reply = request.send()
             except (OSError, http.client.HTTPException) as error:
+                if not (idempotent or _is_refused_connection(error)):
+                    raise _unknown(url, error) from error
                 if _is_timeout(error):
                     raise _timed_out(url, settings.timeout) from error
-                if last or not (idempotent or _is_refused_connection(error)):
-                    self._lost = last
+                if last:
+                    self._lost = True
                     raise _unreachable(url, error) from error
                 self._wait(attempt, None, f"{url}: {error}")
                 continue
@@ -297,6 +299,15 @@ def _timed_out(url: str, seconds: float) -> EndpointError:
     )
 
 
+def _unknown(url: str, error: Exception) -> EndpointError:
+    return EndpointError(
+        f"{url} did not say whether it ran the update: {_cause(error)}",
+        "refused",
+        hint="look whether it was run before you send it again",
+        address=url,
+    )
+
+
 def _require_whole(reply: Reply | Stream) -> None:
     """Refuse what is marked as a part of an answer: Virtuoso gives one with status 200."""
     url, limit = reply.url, reply.headers.get("x-sparql-maxrows")
@@ -325,14 +336,17 @@ def _warn_of_listeners(addresses: Addresses) -> None:
 
 
 def _unreachable(url: str, error: Exception) -> EndpointError:
-    cause = getattr(error, "reason", None) or error
-    cause = getattr(cause, "strerror", None) or cause  # the words without the number
     return EndpointError(
-        f"{url} cannot be reached: {cause}",
+        f"{url} cannot be reached: {_cause(error)}",
         "unreachable",
         hint="see whether the endpoint runs; what was committed is intact, and the same command goes on",
         address=url,
     )
+
+
+def _cause(error: Exception) -> object:
+    cause = getattr(error, "reason", None) or error
+    return getattr(cause, "strerror", None) or cause  # the words without the number
 
 
 def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:

@@ -8,6 +8,7 @@ import pytest
 from pyoxigraph import Quad
 
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.store.plain import plain_quads
 from tests.support.sample_stores import sample_engine
 
 
@@ -19,4 +20,4 @@ def healthy() -> Iterator[Engine]:
 
 @pytest.fixture(scope="session")
 def quads(healthy: Engine) -> tuple[Quad, ...]:
-    return tuple(sorted(healthy.store.quads(), key=str))
+    return tuple(sorted(plain_quads(healthy.store), key=str))

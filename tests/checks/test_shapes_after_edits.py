@@ -7,6 +7,7 @@ from pathlib import Path
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings
+from graphrag_rdf.store.plain import plain_quads
 from tests.support.stores import open_engine
 
 SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "documents"
@@ -27,4 +28,4 @@ def test_shapes_hold_after_an_edit_a_move_and_a_loss(tmp_path: Path) -> None:
         (documents / names[3]).unlink()
         report = engine.ingest([documents], sync=True)
         assert (report.documents.updated, report.documents.moved, report.documents.forgotten) == (1, 1, 1)
-        assert run_shapes(engine.store.quads()) == []
+        assert run_shapes(plain_quads(engine.store)) == []

@@ -20,6 +20,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, Graphs
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.plain import plain_quads
 from tests.exchange.test_dump import DATASETS, stored
 from tests.support import stores
 from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES
@@ -47,7 +48,7 @@ FACTS = """
 def numbers_aside(engine: Engine) -> set[Quad]:
     return {
         q
-        for q in engine.store.quads()
+        for q in plain_quads(engine.store)
         if not (q.subject == STORE_NODE and q.predicate in (RAG.commit, RAG.contentCommit))
     }
 
@@ -112,11 +113,11 @@ def test_ingesting_the_same_documents_after_a_restore_changes_nothing(
 def test_a_dump_is_not_restored_over_other_data(sample: Engine, empty: Engine, tmp_path: Path) -> None:
     path = exported(sample, tmp_path / "a.nq")
     empty.ingest([DOCUMENTS / "chaodong-note-1986.txt"])
-    before = set(empty.store.quads())
+    before = set(plain_quads(empty.store))
     with pytest.raises(UsageError, match="not empty") as caught:
         import_file(empty, path)
     assert "--merge" in (caught.value.hint or "")
-    assert set(empty.store.quads()) == before
+    assert set(plain_quads(empty.store)) == before
 
 
 def test_two_stores_become_one(sample: Engine, empty: Engine, tmp_path: Path) -> None:
@@ -128,9 +129,9 @@ def test_two_stores_become_one(sample: Engine, empty: Engine, tmp_path: Path) ->
     assert run_checks(empty.store, empty.librarian, empty.text_index) == []
     assert len(empty.store.select("ingest/documents")) == len(SAMPLES) + 1
     assert answer(empty)[0] == answer(sample)[0]
-    quads = set(empty.store.quads())
+    quads = set(plain_quads(empty.store))
     import_file(empty, path, merge=True)
-    assert len(set(empty.store.quads()) ^ quads) <= 4  # the two commit numbers
+    assert len(set(plain_quads(empty.store)) ^ quads) <= 4  # the two commit numbers
 
 
 def test_other_versions_of_the_same_document_are_not_merged(tmp_path: Path) -> None:
@@ -143,18 +144,18 @@ def test_other_versions_of_the_same_document_are_not_merged(tmp_path: Path) -> N
             if not dumps:
                 dumps.append(exported(engine, tmp_path / "a.nq"))
                 continue
-            before = set(engine.store.quads())
+            before = set(plain_quads(engine.store))
             with pytest.raises(UsageError, match="other versions of the same documents"):
                 import_file(engine, dumps[0], merge=True)
-            assert set(engine.store.quads()) == before
+            assert set(plain_quads(engine.store)) == before
 
 
 def test_a_dump_for_star_engines_is_not_misread(sample: Engine, empty: Engine, tmp_path: Path) -> None:
-    before = set(empty.store.quads())
+    before = set(plain_quads(empty.store))
     for name in ("a.trig", "a.nq"):
         with pytest.raises(UsageError, match=name):
             import_file(empty, exported(sample, tmp_path / name, "rdf-star"))
-    assert set(empty.store.quads()) == before
+    assert set(plain_quads(empty.store)) == before
 
 
 def test_a_dump_of_a_newer_program_is_refused(empty: Engine, tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_any_dataset_of_ours_is_restored(tmp_path_factory: pytest.TempPathFactor
         first.store.commit(Changes(add=quads))
         import_file(second, exported(first, folder / "a.trig"))
         assert numbers_aside(second) == numbers_aside(first)
-        assert stored(quads) <= set(second.store.quads())
+        assert stored(quads) <= set(plain_quads(second.store))
 
 
 # --- facts of others -----------------------------------------------------------------------------
@@ -210,7 +211,7 @@ def test_facts_are_asserted_and_contained(empty: Engine, foreign: Path) -> None:
     report = import_file(empty, foreign)
     assert report.kind == "imported"
     fact = Triple(NamedNode(EX + "ada"), NamedNode(EX + "knows"), NamedNode(EX + "charles_babbage"))
-    quads = set(empty.store.quads())
+    quads = set(plain_quads(empty.store))
     assert Quad(*fact) in quads
     (container,) = [q.subject for q in quads if q.predicate == TG.contains and q.object == fact]
     (origin,) = [q.object for q in quads if q.subject == container and q.predicate == PROV.wasDerivedFrom]
@@ -240,7 +241,7 @@ def test_names_become_labels_and_aliases(empty: Engine, foreign: Path) -> None:
     assert names_of(empty, "mary%20somerville") == {"mary somerville": "label"}
     assert names_of(empty, "Person") == {"Person": "label", "Persona": "altLabel"}
     tagged = Literal("Charles Babbage", language="en")
-    assert Quad(NamedNode(EX + "charles_babbage"), SKOS.prefLabel, tagged) in set(empty.store.quads())
+    assert Quad(NamedNode(EX + "charles_babbage"), SKOS.prefLabel, tagged) in set(plain_quads(empty.store))
 
 
 def test_imported_entities_are_found_and_followed(empty: Engine, foreign: Path) -> None:
@@ -251,9 +252,9 @@ def test_imported_entities_are_found_and_followed(empty: Engine, foreign: Path) 
 
 def test_the_same_file_again_changes_nothing(empty: Engine, foreign: Path) -> None:
     import_file(empty, foreign)
-    before = set(empty.store.quads())
+    before = set(plain_quads(empty.store))
     assert import_file(empty, foreign).kind == "unchanged"
-    assert set(empty.store.quads()) == before
+    assert set(plain_quads(empty.store)) == before
 
 
 def test_an_import_is_deterministic(foreign: Path) -> None:
@@ -286,7 +287,7 @@ def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) 
     note.write_text("Ada Lovelace met Charles Babbage in London.", "utf-8")
     with open_engine(":memory:", config=Settings()) as engine:
         engine.ingest([note])
-        facts = [q for q in engine.store.quads() if "/r/" in q.predicate.value]
+        facts = [q for q in plain_quads(engine.store) if "/r/" in q.predicate.value]
         assert facts
         kept = tmp_path / "kept.nt"
         kept.write_text("".join(f"{q.subject} {q.predicate} {q.object} .\n" for q in facts), "utf-8")
@@ -294,7 +295,7 @@ def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) 
         from graphrag_rdf.ingest.forget import find_documents, forget_documents
 
         forget_documents(engine, find_documents(engine.store, [str(note)]))
-        assert set(facts) <= set(engine.store.quads())
+        assert set(facts) <= set(plain_quads(engine.store))
         assert run_checks(engine.store, engine.librarian, engine.text_index) == []
 
 
@@ -334,7 +335,7 @@ def test_nothing_is_fetched(empty: Engine, tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"x\.rdf"):
         import_file(empty, entity)
-    assert not any("SECRET" in str(quad) for quad in empty.store.quads())
+    assert not any("SECRET" in str(quad) for quad in plain_quads(empty.store))
 
 
 MALFORMED: dict[str, str] = {
@@ -353,10 +354,10 @@ def test_a_malformed_file_is_named_with_its_line_and_leaves_nothing(
 ) -> None:
     path = tmp_path / name
     path.write_text(MALFORMED[name], "utf-8")
-    before = set(empty.store.quads())
+    before = set(plain_quads(empty.store))
     with pytest.raises(UsageError, match=rf"{name.replace('.', '[.]')}, line \d"):
         import_file(empty, path)
-    assert set(empty.store.quads()) == before
+    assert set(plain_quads(empty.store)) == before
     assert list(empty.librarian.objects()) == []
 
 

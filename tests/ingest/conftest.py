@@ -13,6 +13,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, TG, Graphs
+from graphrag_rdf.store.plain import plain_quads
 from tests.support.scripted_server import Request, ScriptedServer, extract_answer
 from tests.support.stores import open_engine
 
@@ -82,7 +83,7 @@ def engine_of(tmp_path: Path) -> Iterator[MakeEngine]:
 
 def everything(engine: Engine) -> set[Quad]:
     """All quads."""
-    return set(engine.store.quads())
+    return set(plain_quads(engine.store))
 
 
 def content(engine: Engine, *, history: bool = True) -> set[Quad]:
@@ -141,7 +142,7 @@ def chunks(engine: Engine) -> dict[str, str]:
 def facts(engine: Engine) -> set[tuple[str, str, str]]:
     """The relations between entities, by slugs."""
     found = set()
-    for quad in engine.store.quads():
+    for quad in plain_quads(engine.store):
         if "/r/" in quad.predicate.value and isinstance(quad.graph_name, DefaultGraph):
             found.add((_tail(quad.subject), _tail(quad.predicate), _tail(quad.object)))
     return found

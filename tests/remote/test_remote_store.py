@@ -340,8 +340,9 @@ def test_an_update_whose_answer_is_lost_is_run_once_and_numbered(server: Server)
         store = opened(between.url, retries=2)
         store.commit(Changes(add=[Quad(A, NamedNode("urn:n"), Literal(1))]))
         before = store.content_commit()
-        with pytest.raises(StoreError, match="cannot be reached"):
+        with pytest.raises(StoreError, match="did not say whether it ran the update") as caught:
             store.update(count)
+        assert "before you send it again" in (caught.value.hint or "")
         assert server.ask("ASK { <urn:a> <urn:n> 2 }")
         assert store.content_commit() == before + 1
         direct = opened(server.url, create=False)

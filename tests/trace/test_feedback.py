@@ -14,6 +14,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import OA, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
 from graphrag_rdf.trace.page import render_page
@@ -39,7 +40,7 @@ def mark(engine: Engine, session: NamedNode, rating: Any = "wrong", **options: A
 
 
 def quads(engine: Engine) -> set[Quad]:
-    return set(engine.store.quads())
+    return set(plain_quads(engine.store))
 
 
 def test_an_answer_is_marked(engine: Engine, session: NamedNode) -> None:
@@ -135,4 +136,4 @@ def test_a_marked_store_is_sound(engine: Engine, session: NamedNode) -> None:
     assert engine.store.content_commit() == content, "no answer is made invalid by a mark"
     assert run_checks(engine.store, engine.librarian) == []
     pytest.importorskip("pyshacl")
-    assert run_shapes(engine.store.quads()) == []
+    assert run_shapes(plain_quads(engine.store)) == []

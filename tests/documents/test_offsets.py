@@ -105,7 +105,11 @@ FORMATS = {
         RECORDS_OF,
     ),
     "a.jsonl": RECORDS_OF.map(lambda records: "\n".join(as_json(record, None, True) for record in records)),
-    "a.csv": st.lists(CELLS, max_size=6).map(lambda rows: "\n".join(["name,born", *rows])),
+    "a.csv": st.builds(
+        lambda first, rows: "\n".join([*first, "name,born", *rows]),
+        st.sampled_from([[], ["sep=,"], ["sep=;"]]),
+        st.lists(CELLS, max_size=6),
+    ),
 }
 
 

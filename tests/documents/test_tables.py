@@ -202,6 +202,18 @@ def test_passages_after_the_first_know_the_columns() -> None:
     assert all(columns_above(parsed, chunk) == ("name", "born") for chunk in rest)
 
 
+@pytest.mark.parametrize("declared", ["sep=;", '"sep=;"', "SEP=;"])
+def test_a_line_that_tells_the_separator_is_no_row(declared: str) -> None:
+    text = f"{declared}\r\nname;born\r\nAda, the first;1871\r\nMona, the second;1880\r\n"
+    parsed = read_bytes(text.encode(), "a.csv")
+    [table] = parsed.tables
+    assert (table.separator, table.names, len(table.rows)) == (";", ("name", "born"), 2)
+    [chunk] = chunk_text(text, tables=parsed.tables)
+    said = [chunk.text[s.offset : s.offset + s.length] for s in sentences_in(parsed, chunk)]
+    assert said == ["Ada, the first;1871", "Mona, the second;1880"]
+    assert read_bytes(b"sep=;\njust a note\n", "a.csv").tables == ()
+
+
 # --- whatever the text ------------------------------------------------------------------------------
 
 

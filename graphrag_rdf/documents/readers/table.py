@@ -13,6 +13,8 @@ from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.tables import MOST_COLUMNS, count_cells, read_row, records
 
 _SEPARATORS = "\t;,|"
+# the line in which spreadsheet programs tell the separator
+_DECLARED = re.compile(r'"?sep=([\t;,|])"?[ \t]*(?=[\r\n])', re.IGNORECASE)
 _SAMPLE = 200  # records that tell the separator and whether the first one names the columns
 _ALIKE = 0.8  # share of records with the same number of cells
 _LONGEST_NAME = 80
@@ -47,25 +49,33 @@ def read_table(data: bytes) -> Content:
         UnreadableError: it is not text.
     """
     text, encoding = decode(data)
+    declared = _DECLARED.match(text)
+    unsaid = (declared.span(),) if declared else ()
     table = find_table(text)
     if table is None:
-        return Content(text, encoding=encoding)
+        return Content(text, encoding=encoding, unsaid=unsaid)
     names = tuple((VARIABLE_MEASURED, name) for name in table.names if name)
-    return Content(text, encoding=encoding, metadata=names, tables=(table,))
+    return Content(text, encoding=encoding, metadata=names, tables=(table,), unsaid=unsaid)
 
 
 def find_table(text: str) -> Table | None:
     """The rows of a delimited text, or None if it has no two columns.
 
-    Records with one cell only, such as a title above the table or a note below it, are no rows.
+    Records with one cell only, such as a title above the table or a note below it, are no rows, and neither
+    is a first line that tells the separator (`sep=;`).
     """
-    separator = _separator(text)
+    declared = _DECLARED.match(text)
+    separator = declared[1] if declared else _separator(text)
     if separator is None:
         return None
-    counted = [(count_cells(text[slice(*span)], separator), span) for span in records(text, separator)]
+    start = declared.end() if declared else 0
+    spans = [span for span in records(text, separator) if span[0] >= start]
+    counted = [(count_cells(text[slice(*span)], separator), span) for span in spans]
     if any(count > MOST_COLUMNS for count, _ in counted):
         return None
     spans = [span for count, span in counted if count > 1]
+    if not spans:
+        return None
     sample = [
         [cell.text for cell in read_row(text[start:end], separator, ()) or ()]
         for start, end in spans[: _SAMPLE + 1]

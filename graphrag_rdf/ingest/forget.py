@@ -19,6 +19,7 @@ from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf.fact_decisions import Statement
+from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.needed import NeededParts
 
 _BATCH = 200
+_WITH_STATEMENTS = [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM]
 _NOT_PURGED = (
     "the text is out of the store, but the endpoint's own files and backups may still hold it until whoever "
     "runs it compacts them"
@@ -152,6 +154,8 @@ def forget_documents(
     engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
+    if store.renderer.dialect == "classic":  # only there statements have nodes of their own
+        store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     tell("erasing the text from the search indexes")
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)

@@ -1,0 +1,15 @@
+# name: forget/statements
+# kind: update
+# summary: Take out nodes of statements that nothing speaks of any more; an engine without triple terms has them, and they hold the words of what was forgotten.
+# params:
+#   graphs: {type: "iri[]", sample: ["urn:graph:source"]}
+{% for graph in graphs %}
+DELETE { GRAPH {{ graph }} { ?statement ?part ?term } } WHERE {
+  GRAPH {{ graph }} {
+    ?statement rdf:subject ?subject .
+    FILTER(STRSTARTS(STR(?statement), "urn:statement:"))
+    FILTER NOT EXISTS { ?thing ?link ?statement }
+    ?statement ?part ?term .
+  }
+} {% if not loop.last %};{% endif %}
+{% endfor %}

@@ -1,4 +1,4 @@
-"""Work that waits for the system, in a thread of its own: snapshots, processes that start and end.
+"""Work that waits for the system, in a thread of its own: processes that start and end, files that go.
 
 The threads of the event loop are few, and pages use them: no query is to wait for those.
 """

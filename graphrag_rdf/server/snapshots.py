@@ -9,6 +9,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -73,10 +74,12 @@ class Snapshots:
         self._newest: Snapshot | None = None
         self._all: set[Snapshot] = set()
         self._lock = asyncio.Lock()
+        # always the same: what the engine takes in one thread and leaves in another is not given back
+        self._thread = ThreadPoolExecutor(1, "snapshot")
         self._number = 0
         self.made = 0
         self.seconds = 0.0
-        self.close()
+        shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def current(self) -> Snapshot | None:
@@ -91,7 +94,7 @@ class Snapshots:
         async with self._lock:
             if (found := self._fit(min_commit)) is not None:
                 return found
-            self._newest = await aside(self._take)
+            self._newest = await asyncio.get_running_loop().run_in_executor(self._thread, self._take)
             return self._newest
 
     async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
@@ -107,6 +110,7 @@ class Snapshots:
         """See `SnapshotSource.close`."""
         self._newest = None
         self._all.clear()
+        self._thread.shutdown(wait=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _fit(self, min_commit: int) -> Snapshot | None:

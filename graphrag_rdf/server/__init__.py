@@ -1,26 +1,17 @@
 """The server: a SPARQL 1.2 endpoint, questions over HTTP, and what people read, over one store.
 
-| module | holds |
+Each knows those below it; a page and a tool also the route that does the same for programs:
+
+| folder or module | holds |
 |---|---|
-| `app` | the routes and what stands before them |
-| `run` | uvicorn, started and stopped |
-| `query`, `update`, `graphstore`, `description` | the W3C protocols, the service description |
-| `ask`, `questions`, `runs` | questions over HTTP, in threads |
-| `mcp` | the same and more as tools for programs with a language model |
-| `uploads`, `ingests` | documents that clients send, and that they name in an allowed folder |
-| `traces`, `documents`, `entities`, `resource` | what the store holds |
-| `dataset`, `statistics`, `queries` | what the store says of itself: VoID and DCAT, templates as RDF |
+| `run`, `ending`, `connection` | uvicorn: started, stopped in order, its connections with limits of our own |
+| `app` | the table of routes, and what stands before them |
+| `routes` | what each path does |
+| `pages`, `mcp` | the same for people, and as tools for programs with a language model |
 | `representations` | JSON, RDF or a page of one thing, by negotiation |
-| `status`, `openapi` | health, metrics, diagnostics, the description of all this |
-| `negotiation`, `formats`, `parameters`, `body`, `xmlguard`, `problems` | parts of HTTP |
+| `lane` | the short way for look-ups, past routes and what stands before them |
 | `caching`, `preconditions` | tags of answers, and requests that depend on them |
-| `inspect`, `using`, `operations`, `nesting` | what a query's or update's tokens tell before it runs |
-| `lookup`, `lane` | queries that can only be quick, and their short way |
-| `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
-| `pool`, `reader`, `wire`, `snapshots`, `inprocess` | queries in processes of their own, on snapshots |
-| `remote`, `remote_query` | queries at the endpoint of a remote store |
-| `service`, `writer` | what routes work with; the one queue of writes |
-| `aside` | threads for what queries wait for |
-| `connection`, `offers` | uvicorn's connections, with limits of our own |
-| `envelope`, `guard`, `access`, `throttle`, `metrics` | what stands before the routes |
+| `service`, `writer`, `runs`, `ingests` | what routes work with: engine, queue of writes, runs in threads |
+| `execution` | a query, from its text to the bytes of its result, in processes of their own |
+| `http` | parts of HTTP, and what every request passes |
 """

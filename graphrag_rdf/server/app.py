@@ -17,7 +17,19 @@ from starlette.types import Message, Receive, Scope, Send
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server import (
+from graphrag_rdf.server.caching import ZIPPED
+from graphrag_rdf.server.http import problems
+from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.http.envelope import Envelope
+from graphrag_rdf.server.http.guard import Gate, Guard, known_hosts
+from graphrag_rdf.server.http.metrics import Metrics
+from graphrag_rdf.server.http.negotiation import takes_gzip
+from graphrag_rdf.server.http.throttle import Rate
+from graphrag_rdf.server.lane import Lane
+from graphrag_rdf.server.mcp import http as mcp
+from graphrag_rdf.server.pages import ask as asking
+from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
+from graphrag_rdf.server.routes import (
     again,
     ask,
     cache,
@@ -28,7 +40,6 @@ from graphrag_rdf.server import (
     feedback,
     graphstore,
     openapi,
-    problems,
     queries,
     query,
     resource,
@@ -36,18 +47,7 @@ from graphrag_rdf.server import (
     traces,
     uploads,
 )
-from graphrag_rdf.server.access import Access
-from graphrag_rdf.server.caching import ZIPPED
-from graphrag_rdf.server.envelope import Envelope
-from graphrag_rdf.server.guard import Gate, Guard, known_hosts
-from graphrag_rdf.server.lane import Lane
-from graphrag_rdf.server.mcp import http as mcp
-from graphrag_rdf.server.metrics import Metrics
-from graphrag_rdf.server.negotiation import takes_gzip
-from graphrag_rdf.server.pages import ask as asking
-from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
 from graphrag_rdf.server.service import COMMIT, MIN_COMMIT, Service
-from graphrag_rdf.server.throttle import Rate
 
 _COMPRESSED_FROM = 1024
 _LEVEL = 4

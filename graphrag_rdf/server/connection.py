@@ -13,9 +13,9 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
+from graphrag_rdf.server.execution.outposts import MOVES_AFTER
+from graphrag_rdf.server.http.offers import UnmovedProtocol
 from graphrag_rdf.server.lane import Lane
-from graphrag_rdf.server.offers import UnmovedProtocol
-from graphrag_rdf.server.outposts import MOVES_AFTER
 
 HEAD_BYTES = 1 << 16
 """Request line and headers together; a query by GET is in the former."""

@@ -22,7 +22,7 @@ from typing import Any
 import uvicorn
 
 from graphrag_rdf.server.connection import BoundedProtocol
-from graphrag_rdf.server.process import kill_all
+from graphrag_rdf.server.execution.process import kill_all
 from graphrag_rdf.server.service import Service
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.documents.discover import discover
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.folder import is_store
 

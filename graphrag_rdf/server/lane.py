@@ -13,21 +13,21 @@ from functools import lru_cache
 
 from starlette.types import Scope
 
-from graphrag_rdf.server.access import ROLES
 from graphrag_rdf.server.caching import standard, validators
-from graphrag_rdf.server.envelope import headers_of_caution, is_logged, log_request
-from graphrag_rdf.server.evaluate import Job, QueryFailed, Wanted
-from graphrag_rdf.server.formats import GRAPHS, RESULTS
-from graphrag_rdf.server.guard import Gate
-from graphrag_rdf.server.identifiers import identifier_of
-from graphrag_rdf.server.lookup import Lookup, lookup_of
-from graphrag_rdf.server.metrics import Metrics
-from graphrag_rdf.server.negotiation import Choice, negotiate
-from graphrag_rdf.server.outposts import Movable
-from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.quick import PATHS, answer, text_of
+from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, Wanted
+from graphrag_rdf.server.execution.lookup import Lookup, lookup_of
+from graphrag_rdf.server.execution.outposts import Movable
+from graphrag_rdf.server.execution.quick import PATHS, answer, text_of
+from graphrag_rdf.server.execution.ticket import Ticket, constant
+from graphrag_rdf.server.http.access import ROLES
+from graphrag_rdf.server.http.envelope import headers_of_caution, is_logged, log_request
+from graphrag_rdf.server.http.formats import GRAPHS, RESULTS
+from graphrag_rdf.server.http.guard import Gate
+from graphrag_rdf.server.http.identifiers import identifier_of
+from graphrag_rdf.server.http.metrics import Metrics
+from graphrag_rdf.server.http.negotiation import Choice, negotiate
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import MIN_COMMIT, Service
-from graphrag_rdf.server.ticket import Ticket, constant
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from starlette.requests import Request
 
 from graphrag_rdf.server.caching import moment_of, state
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service
 
 

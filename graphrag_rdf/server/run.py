@@ -36,8 +36,8 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     from graphrag_rdf.server.app import create_app
     from graphrag_rdf.server.connection import BoundedProtocol, with_lane
     from graphrag_rdf.server.ending import Server
-    from graphrag_rdf.server.envelope import NoAborts
-    from graphrag_rdf.server.outposts import REST
+    from graphrag_rdf.server.execution.outposts import REST
+    from graphrag_rdf.server.http.envelope import NoAborts
 
     files = open_files()
     backlog = min(_BACKLOG, files // 8)

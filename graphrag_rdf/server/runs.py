@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from graphrag_rdf.from_thread import ThreadRun
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 log = logging.getLogger(__name__)

@@ -17,16 +17,16 @@ from starlette.requests import HTTPConnection
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.answers import Queries
-from graphrag_rdf.server.inprocess import InProcessQueries
-from graphrag_rdf.server.outposts import Outposts
-from graphrag_rdf.server.pool import Limits, ReaderPool
-from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.remote import RemoteQueries
+from graphrag_rdf.server.execution.answers import Queries
+from graphrag_rdf.server.execution.inprocess import InProcessQueries
+from graphrag_rdf.server.execution.outposts import Outposts
+from graphrag_rdf.server.execution.pool import Limits, ReaderPool
+from graphrag_rdf.server.execution.remote import RemoteQueries
+from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.throttle import Concurrency
+from graphrag_rdf.server.routes.statistics import Counter
 from graphrag_rdf.server.runs import Runs
-from graphrag_rdf.server.snapshots import Snapshots, Unchanging
-from graphrag_rdf.server.statistics import Counter
-from graphrag_rdf.server.throttle import Concurrency
 from graphrag_rdf.server.writer import WriteQueue
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.remote import RemoteStore

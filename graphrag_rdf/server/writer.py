@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from graphrag_rdf.errors import StoreError
-from graphrag_rdf.server.nesting import deep_stacks
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.execution.nesting import deep_stacks
+from graphrag_rdf.server.http.problems import Problem
 
 T = TypeVar("T")
 _WAITING = 64

@@ -34,7 +34,7 @@ from graphrag_rdf.store.wrapper import asks_for_graph
 from graphrag_rdf.store.writing import write_answer
 
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
-"""Tells our own server that an update changes nothing that search indexes hold (see server.update)."""
+"""Tells our own server that an update changes nothing that search indexes hold (see server.routes.update)."""
 
 
 class RemoteStore(TemplateStore):

@@ -72,6 +72,18 @@ def test_rooms_know_only_what_the_table_allows() -> None:
     assert wrong == set()
 
 
+@pytest.mark.parametrize(("room", "known"), [("http", set()), ("execution", {"http"})])
+def test_lower_rooms_of_the_server_know_no_higher_ones(room: str, known: set[str]) -> None:
+    found = {
+        module[2]
+        for path in (PACKAGE / "server" / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for module in _modules(node, ["graphrag_rdf", "server", room])
+        if module[:2] == ["graphrag_rdf", "server"]
+    }
+    assert found - {room} == known
+
+
 def test_the_example_is_trig_and_says_what_the_text_says() -> None:
     (_, example), *_ = blocks(PAGE, "trig")
     store = ox.Store()

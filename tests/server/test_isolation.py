@@ -22,9 +22,9 @@ import pyoxigraph as ox
 import pytest
 
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.evaluate import Job, Wanted
-from graphrag_rdf.server.pool import Limits, ReaderPool
-from graphrag_rdf.server.snapshots import Snapshot, Snapshots, Unchanging
+from graphrag_rdf.server.execution.evaluate import Job, Wanted
+from graphrag_rdf.server.execution.pool import Limits, ReaderPool
+from graphrag_rdf.server.execution.snapshots import Snapshot, Snapshots, Unchanging
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.endpoint import Endpoint, alive, eventually, wire_request
@@ -162,7 +162,7 @@ def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Pa
             if self.kills:
                 self.kills -= 1
                 for child in psutil.Process().children():
-                    if "graphrag_rdf.server.reader" in child.cmdline():
+                    if "graphrag_rdf.server.execution.reader" in child.cmdline():
                         child.kill()
                 await asyncio.sleep(0.3)
             return await super().fresh(min_commit)

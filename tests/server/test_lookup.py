@@ -10,7 +10,7 @@ import httpx
 import pyoxigraph as ox
 import pytest
 
-from graphrag_rdf.server.lookup import FAN_OUT, MOST, lookup_of
+from graphrag_rdf.server.execution.lookup import FAN_OUT, MOST, lookup_of
 from tests.support.endpoint import READ, TOKENS, Endpoint, wire_answers, wire_request
 
 P = "PREFIX e: <urn:e:> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "

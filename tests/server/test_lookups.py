@@ -14,7 +14,7 @@ import pytest
 from starlette.routing import Route
 
 from graphrag_rdf.server.app import routes
-from graphrag_rdf.server.openapi import description
+from graphrag_rdf.server.routes.openapi import description
 from tests.support.endpoint import Endpoint
 
 TURTLE = {"Accept": "text/turtle"}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.inspect import inspect_update
-from graphrag_rdf.server.operations import nothing_missed
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.execution.inspect import inspect_update
+from graphrag_rdf.server.execution.operations import nothing_missed
+from graphrag_rdf.server.http.problems import Problem
 
 NOTHING = "INSERT DATA {}"
 

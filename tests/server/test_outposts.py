@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from graphrag_rdf.server.outposts import MOVES_AFTER
-from graphrag_rdf.server.ticket import close_all, received
+from graphrag_rdf.server.execution.outposts import MOVES_AFTER
+from graphrag_rdf.server.execution.ticket import close_all, received
 from tests.support.endpoint import Endpoint, alive, eventually, wire_answers, wire_request
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="connections move over Unix sockets")
@@ -111,7 +111,7 @@ def outposts(endpoint: Endpoint) -> list[int]:
     found = []
     for pid in endpoint.children():
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
-            if b"server.outpost" in file.read():
+            if b"server.execution.outpost" in file.read():
                 found.append(pid)
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.resources import folder
-from graphrag_rdf.server.snapshots import Snapshot, Snapshots
+from graphrag_rdf.server.execution.snapshots import Snapshot, Snapshots
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.embedded import EmbeddedStore

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server import wire
-from graphrag_rdf.server.evaluate import Job, Wanted
+from graphrag_rdf.server.execution import wire
+from graphrag_rdf.server.execution.evaluate import Job, Wanted
 
 KINDS = st.sampled_from([wire.HEAD, wire.DATA, wire.END, wire.FAIL])
 

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
-from graphrag_rdf.server.access import ROLES, Access
+from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.service import Service, client_of
 
 Progress = Callable[[int, int | None, str], Awaitable[None]]

@@ -13,12 +13,12 @@ from starlette.requests import Request
 from starlette.types import Message, Receive, Scope, Send
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.server.access import require
-from graphrag_rdf.server.body import read_body
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.mcp import protocol
 from graphrag_rdf.server.mcp.calls import Caller
 from graphrag_rdf.server.mcp.sessions import Sessions
-from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.service import Service
 
 if TYPE_CHECKING:

@@ -11,13 +11,13 @@ from starlette.responses import RedirectResponse, Response
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.prepare import MAX_QUESTION
-from graphrag_rdf.server import ask as protocol
-from graphrag_rdf.server.access import ROLES, Access, require
-from graphrag_rdf.server.forms import is_form, read_form
+from graphrag_rdf.server.http.access import ROLES, Access, require
+from graphrag_rdf.server.http.forms import is_form, read_form
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.questions import AskRequest, read_request
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.problems import Problem
-from graphrag_rdf.server.questions import AskRequest, read_request
 from graphrag_rdf.server.representations import HTML, parameter
+from graphrag_rdf.server.routes import ask as protocol
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import find_trace

@@ -8,7 +8,7 @@ from pathlib import Path
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.server.problems import Problem
+from graphrag_rdf.server.http.problems import Problem
 
 _HERE = Path(__file__).resolve().parent
 _FILES = {

@@ -18,18 +18,18 @@ from starlette.responses import Response
 
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.server import query as protocol
-from graphrag_rdf.server.access import require
-from graphrag_rdf.server.body import read_body
-from graphrag_rdf.server.evaluate import Job, Wanted
-from graphrag_rdf.server.formats import GRAPHS, RESULTS, Format
-from graphrag_rdf.server.inspect import inspect_query
+from graphrag_rdf.server.execution.evaluate import Job, Wanted
+from graphrag_rdf.server.execution.inspect import inspect_query
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.formats import GRAPHS, RESULTS, Format
+from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
-from graphrag_rdf.server.parameters import Parameters
-from graphrag_rdf.server.problems import Problem
 from graphrag_rdf.server.representations import HTML, iri_of
+from graphrag_rdf.server.routes import query as protocol
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.store.base import Store

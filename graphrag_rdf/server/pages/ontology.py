@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.vocabulary_page import TermRow, vocabularies
-from graphrag_rdf.server.access import require
+from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML
 

@@ -1,0 +1,165 @@
+"""The answer to a query on its way from where it is made to the client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Protocol
+
+from graphrag_rdf.server.execution.evaluate import Job, QueryFailed
+from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, TransferAborted
+
+Gone = Callable[[], Awaitable[bool]]
+"""Tells whether the client has left."""
+
+_LOOK = 0.5
+
+
+class Answer:
+    """An answer; its parts come in while it is read.
+
+    Attributes:
+        content_type: of the whole, known when `begun`.
+        commit: the commit up to which it saw the store.
+
+    Args:
+        let_go: called once when nobody wants the rest.
+        room: called with whether more parts may come in.
+    """
+
+    HIGH, LOW = 1 << 20, 1 << 18
+    """Bytes waiting at which the maker is asked to pause, and to go on."""
+
+    def __init__(
+        self,
+        commit: int,
+        let_go: Callable[[], None] | None = None,
+        room: Callable[[bool], None] | None = None,
+    ) -> None:
+        self.commit = commit
+        self.content_type = ""
+        self._parts: deque[bytes] = deque()
+        self._waiting = 0
+        self._paused = False
+        self._ended = False
+        self._failure: QueryFailed | None = None
+        self._news = asyncio.Event()
+        self._let_go = let_go
+        self._room = room
+
+    # --- the maker's side ------------------------------------------------------------------------------
+
+    def begin(self, content_type: str) -> None:
+        """What it is."""
+        self.content_type = content_type
+
+    def put(self, data: bytes) -> None:
+        """A part."""
+        self._parts.append(data)
+        self._waiting += len(data)
+        if self._room is not None and not self._paused and self._waiting > self.HIGH:
+            self._paused = True
+            self._room(False)
+        self._news.set()
+
+    def end(self) -> None:
+        """It is whole."""
+        self._ended = True
+        self._news.set()
+
+    def fail(self, failure: QueryFailed) -> None:
+        """It will never be whole."""
+        self._failure = self._failure or failure
+        self._ended = True
+        self._news.set()
+
+    # --- the client's side -----------------------------------------------------------------------------
+
+    @property
+    def whole(self) -> bytes | None:
+        """All of it, if it has all come; it is then taken."""
+        if not self._ended or self._failure is not None:
+            return None
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
+
+    async def begun(self) -> None:
+        """Wait until the first part, or the whole, has come.
+
+        Raises:
+            Problem: when it failed; nothing of it was given out, so the client is told in full.
+        """
+        while not self._parts and not self._ended:
+            self._news.clear()
+            await self._news.wait()
+        if self._failure is not None:
+            raise Problem(self._failure.status, self._failure.detail, headers=retry(self._failure.status))
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """The parts as they come.
+
+        Raises:
+            TransferAborted: when it failed after its first part.
+        """
+        try:
+            while True:
+                while self._parts:
+                    part = self._parts.popleft()
+                    self._waiting -= len(part)
+                    if self._paused and self._room is not None and self._waiting < self.LOW:
+                        self._paused = False
+                        self._room(True)
+                    yield part
+                if self._failure is not None:
+                    raise TransferAborted(self._failure.detail)
+                if self._ended:
+                    return
+                self._news.clear()
+                await self._news.wait()
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Nobody wants the rest."""
+        if not self._ended and self._let_go is not None:
+            self._let_go()
+        self._parts.clear()
+
+
+async def unless_gone(answer: Answer, gone: Gone) -> None:
+    """Wait for the first part; give up when the client has.
+
+    Raises:
+        Problem: when the answer failed before, or nobody waits for it any more.
+    """
+    while True:
+        try:
+            async with asyncio.timeout(_LOOK):
+                return await answer.begun()
+        except TimeoutError:
+            if await gone():
+                raise Problem(CLIENT_LEFT, "the client left") from None
+
+
+def retry(status: int) -> dict[str, str]:
+    """Headers that go with a status: when to come again."""
+    return {"Retry-After": "1"} if status in (429, 503) else {}
+
+
+class Queries(Protocol):
+    """What runs the queries of clients."""
+
+    async def start(self) -> None:
+        """Make ready."""
+
+    async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
+        """The answer, begun.
+
+        Raises:
+            Problem: when it failed before its first part, or nothing was free to run it.
+        """
+
+    async def stop(self) -> None:
+        """Let go of everything."""

@@ -1,0 +1,352 @@
+"""One query on one store, serialised straight to bytes: the same in a reader process and in this one.
+
+A result is asked for, written and let go of in one function and one thread, as the engine demands.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import astuple, dataclass
+from typing import Any, Literal, Protocol
+
+import pyoxigraph as ox
+from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
+
+from graphrag_rdf.rdf.csv_results import line_end, write_csv
+from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.server.execution.inspect import NO_CALLS
+from graphrag_rdf.server.http.formats import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
+from graphrag_rdf.sparql.complaints import complaint
+
+_WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
+
+
+class QueryFailed(Exception):  # noqa: N818 - it says what happened
+    """A query that has no answer.
+
+    Args:
+        status: of HTTP.
+        detail: why, for people.
+    """
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A form that an answer may take.
+
+    Attributes:
+        media_type: of `formats`.
+        content_type: what the response's header says.
+        triple_terms: whether the client and the format take them.
+    """
+
+    media_type: str
+    content_type: str
+    triple_terms: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be run, as plain data.
+
+    Attributes:
+        kind: a query; a graph or the dataset to write out; or whether a graph exists.
+        text: of the query.
+        masked: see `inspect`; must parse, or the query calls other servers.
+        base: against which relative IRIs are resolved.
+        default_graphs, named_graphs: IRIs of the protocol's dataset; None where the request names none.
+        roams: GRAPH with a variable: it does not range over the store's own bookkeeping.
+        union: the default graph is the union of all graphs.
+        results: the form of solutions and truth values; None when the client takes none of ours.
+        graph: the form of graphs, likewise.
+        target: of a dump, the graph's IRI; empty for the default graph; None for the dataset.
+        max_rows, max_bytes: of the answer.
+    """
+
+    kind: Literal["query", "dump", "exists"] = "query"
+    text: str = ""
+    masked: str | None = None
+    base: str | None = None
+    default_graphs: tuple[str, ...] | None = None
+    named_graphs: tuple[str, ...] | None = None
+    roams: bool = False
+    union: bool = False
+    results: Wanted | None = None
+    graph: Wanted | None = None
+    target: str | None = None
+    max_rows: int = 1_000_000
+    max_bytes: int = 1 << 28
+
+    def as_json(self) -> list[Any]:
+        """For the way to a reader: the attributes in their order."""
+        values = [getattr(self, name) for name in self.__slots__]
+        return [astuple(value) if isinstance(value, Wanted) else value for value in values]
+
+    @classmethod
+    def from_json(cls, values: list[Any]) -> Job:
+        """The reverse of `as_json`."""
+        named: dict[str, Any] = dict(zip(cls.__slots__, values, strict=True))
+        for form in ("results", "graph"):
+            named[form] = Wanted(*named[form]) if named[form] else None
+        return cls(**named)
+
+
+class Output(Protocol):
+    """Where an answer goes."""
+
+    def begin(self, content_type: str) -> None:
+        """The answer has begun; called once, before the first `write`."""
+
+    def write(self, data: bytes) -> int:
+        """A part of it."""
+
+
+def evaluate(store: ox.Store, job: Job, output: Output) -> None:
+    """Run a job.
+
+    Raises:
+        QueryFailed: when it is malformed, unfit for the forms asked for, or goes over a limit; parts of the
+            answer may have been written by then.
+    """
+    try:
+        _RUN[job.kind](store, job, output)
+    except SyntaxError as error:
+        raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
+    except (ValueError, RuntimeError) as error:
+        raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
+
+
+class Whole:
+    """An output that keeps all of an answer."""
+
+    def __init__(self) -> None:
+        self.content_type = ""
+        self._buffer = io.BytesIO()
+        self.write = self._buffer.write
+
+    def begin(self, content_type: str) -> None:
+        """See `Output`."""
+        self.content_type = content_type
+
+    def data(self) -> bytes:
+        """What was written."""
+        return self._buffer.getvalue()
+
+
+def evaluate_whole(store: ox.Store, job: Job) -> tuple[str, bytes]:
+    """Run a job here and now: (content type, the answer).
+
+    Raises:
+        QueryFailed: see `evaluate`.
+    """
+    output = Whole()
+    evaluate(store, job, output)
+    return output.content_type, output.data()
+
+
+def _query(store: ox.Store, job: Job, output: Output) -> None:
+    if job.masked is not None:
+        _judge(job.masked, job.text)
+    found = store.query(job.text, base_iri=job.base, **_dataset(store, job))
+    try:
+        if isinstance(found, ox.QueryTriples):
+            write_graph(found, job, output)
+            return
+        assert isinstance(found, ox.QuerySolutions | ox.QueryBoolean)  # noqa: S101
+        write_results(found, job, output)
+    finally:
+        del found
+
+
+def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: Output) -> None:
+    """Write solutions or a truth value in the form and within the limits that a job asks for.
+
+    Raises:
+        QueryFailed: see `evaluate`.
+    """
+    wanted = _wanted(job.results, "solutions and truth values")
+    variables = len(found.variables) if isinstance(found, ox.QuerySolutions) else 1
+    output.begin(wanted.content_type)
+    bounded = _Bounded(output, job, _row_counter(wanted.media_type, variables))
+    if not wanted.triple_terms:
+        bounded.forbidden = _TRIPLE_MARKS.get(wanted.media_type)
+    try:
+        if isinstance(found, ox.QuerySolutions) and wanted.media_type == "text/csv":
+            write_csv(found, bounded)
+            return
+        found.serialize(bounded, format=RESULTS_BY_TYPE[wanted.media_type].engine)  # type: ignore[arg-type]
+        if isinstance(found, ox.QueryBoolean):
+            bounded.write(line_end(wanted.media_type))
+    finally:
+        del found  # not left to an error's traceback, which another thread may let go of
+
+
+def _judge(masked: str, text: str) -> None:
+    """See `inspect`: a text whose calls are misspelt parses only if there are none."""
+    try:
+        ox.Store().query(masked)
+    except SyntaxError as error:
+        raise QueryFailed(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
+
+
+def _dataset(store: ox.Store, job: Job) -> dict[str, Any]:
+    if job.default_graphs is not None or job.named_graphs is not None:
+        try:
+            return {
+                "default_graph": [NamedNode(iri) for iri in job.default_graphs or ()],
+                "named_graphs": [NamedNode(iri) for iri in job.named_graphs or ()],
+            }
+        except ValueError as error:
+            raise QueryFailed(400, f"a graph of the dataset has no valid IRI: {error}") from None
+    if not job.roams and not job.union:
+        return {}
+    named = [graph for graph in store.named_graphs() if graph != Graphs.SYSTEM]
+    return {"named_graphs": named, "default_graph": [DefaultGraph(), *named] if job.union else None}
+
+
+def _dump(store: ox.Store, job: Job, output: Output) -> None:
+    _require_graph(store, job)
+    if job.target is None:
+        quads = (
+            quad for quad in store.quads_for_pattern(None, None, None) if quad.graph_name != Graphs.SYSTEM
+        )
+        write_graph(quads, job, output)
+        return
+    graph = NamedNode(job.target) if job.target else DefaultGraph()
+    found = store.quads_for_pattern(None, None, None, graph)
+    write_graph((quad.triple for quad in found), job, output)
+
+
+def _exists(store: ox.Store, job: Job, output: Output) -> None:
+    _require_graph(store, job)
+    output.begin(_wanted(job.graph, "graphs").content_type)
+
+
+def _require_graph(store: ox.Store, job: Job) -> None:
+    if job.target and not store.contains_named_graph(NamedNode(job.target)):
+        raise QueryFailed(404, f"there is no graph <{job.target}>")
+
+
+def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
+    """Write statements, as `write_results` does solutions."""
+    wanted = _wanted(job.graph, "graphs")
+    rdf_format = GRAPHS_BY_TYPE[wanted.media_type].engine
+    output.begin(wanted.content_type)
+    prefixes = PREFIXES if rdf_format in _WITH_PREFIXES else None
+    ox.serialize(
+        _checked(found, job.max_rows, wanted),  # type: ignore[arg-type]
+        _Bounded(output, job),  # type: ignore[arg-type]
+        format=rdf_format,  # type: ignore[arg-type]
+        prefixes=prefixes,
+    )
+
+
+def _checked(found: Iterable[Triple | Quad], limit: int, wanted: Wanted) -> Iterator[Triple | Quad]:
+    for number, statement in enumerate(found):
+        if number >= limit:
+            raise QueryFailed(503, f"the answer has more than {limit:,} statements: ask for fewer (LIMIT)")
+        if not wanted.triple_terms and isinstance(statement.object, Triple):
+            raise QueryFailed(406, f"the answer has triple terms, which {wanted.content_type} cannot carry")
+        yield statement
+
+
+def _wanted(wanted: Wanted | None, what: str) -> Wanted:
+    if wanted is None:
+        raise QueryFailed(
+            406, f"the answer is of {what}, and the request takes no format that we have for them"
+        )
+    return wanted
+
+
+_RUN: dict[str, Callable[[ox.Store, Job, Output], None]] = {"query": _query, "dump": _dump, "exists": _exists}
+
+
+# --- limits -------------------------------------------------------------------------------------------
+
+_TRIPLE_MARKS = {
+    "application/sparql-results+json": b'"type":"triple"',
+    "application/sparql-results+xml": b"<triple>",
+}
+
+
+class _Bounded:
+    """An output that stops an answer at its limits; the engine passes on what `write` raises."""
+
+    def __init__(self, output: Output, job: Job, rows: Callable[[bytes], int] | None = None) -> None:
+        self._output = output
+        self._job = job
+        self._rows = rows
+        self._bytes = 0
+        self.forbidden: bytes | None = None
+
+    def write(self, data: bytes) -> int:
+        """Pass a part on."""
+        self._bytes += len(data)
+        if self._bytes > self._job.max_bytes:
+            raise QueryFailed(503, f"the answer is larger than {self._job.max_bytes:,} bytes")
+        if self._rows is not None and self._rows(data) > self._job.max_rows:
+            raise QueryFailed(
+                503, f"the answer has more than {self._job.max_rows:,} rows: ask for fewer (LIMIT)"
+            )
+        if self.forbidden is not None and self.forbidden in data:
+            raise QueryFailed(406, "the answer has triple terms, which the version asked for cannot carry")
+        return self._output.write(data)
+
+    def flush(self) -> None:
+        """The engine asks for it."""
+
+
+def _marks(mark: bytes) -> Callable[[bytes], int]:
+    """How often a mark was seen so far, also across parts."""
+    seen, tail, overlap = 0, b"", len(mark) - 1
+
+    def count(data: bytes) -> int:
+        nonlocal seen, tail
+        seen += (tail + data).count(mark)
+        tail = (tail + data)[-overlap:] if overlap else b""
+        return seen
+
+    return count
+
+
+def _json_rows(variables: int) -> Callable[[bytes], int]:
+    """Rows by bound values: what begins a term stands nowhere else, since quotes in texts are escaped.
+
+    A triple term has three terms in it. Rows with unbound variables count for less than one.
+    """
+    terms, triples = _marks(b'"type":"'), _marks(b'"type":"triple"')
+    return lambda data: (terms(data) - 3 * triples(data)) // max(variables, 1)
+
+
+def _csv_rows() -> Callable[[bytes], int]:
+    """Line ends outside of quotes, less the header."""
+    lines, quoted = -1, False
+
+    def count(data: bytes) -> int:
+        nonlocal lines, quoted
+        for number, part in enumerate(data.split(b'"')):
+            quoted ^= number > 0
+            lines += 0 if quoted else part.count(b"\n")
+        return lines
+
+    return count
+
+
+def _tsv_rows() -> Callable[[bytes], int]:
+    lines = _marks(b"\n")
+    return lambda data: lines(data) - 1
+
+
+def _row_counter(media_type: str, variables: int) -> Callable[[bytes], int]:
+    return {
+        "application/sparql-results+json": lambda: _json_rows(variables),
+        "application/sparql-results+xml": lambda: _marks(b"<result>"),
+        "text/csv": _csv_rows,
+        "text/tab-separated-values": _tsv_rows,
+    }[media_type]()

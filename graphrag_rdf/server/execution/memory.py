@@ -1,0 +1,54 @@
+"""The memory of a process that answers clients: what it holds, and its end when that is too much."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from graphrag_rdf.server.execution import wire
+
+_WATCH = 0.05
+
+
+class Memory:
+    """What the process holds, looked up by a thread: by the time that an answer ends it is near enough."""
+
+    megabytes = 0.0
+
+
+def watch(limit_mb: int, parent: int, memory: Memory) -> None:
+    """End the process when it has grown too large, or when the server is gone."""
+    while True:
+        time.sleep(_WATCH)
+        if os.getppid() != parent:
+            os._exit(1)
+        memory.megabytes = _resident_mb()
+        if memory.megabytes > limit_mb:
+            os._exit(wire.MEMORY_EXIT)
+
+
+def _resident_mb() -> float:
+    """Resident memory in 2^20 bytes: now where the system tells it, else the most that it ever was."""
+    try:
+        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twenty times a second
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+    except OSError:
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
+
+
+def limit_address_space(limit_mb: int) -> None:
+    """A hard stop on Linux, for what grows faster than `_watch` looks."""
+    if not sys.platform.startswith("linux"):
+        return
+    import resource
+
+    with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
+        now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    ceiling = (
+        now + 2 * (limit_mb << 20) + (1 << 30)
+    )  # address space is more than memory: stacks, mapped files
+    resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))

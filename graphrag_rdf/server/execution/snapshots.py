@@ -1,0 +1,156 @@
+"""Snapshots of the store for readers: made when one is needed, dropped when the last reader has moved on.
+
+A snapshot is a folder of hard links (`EmbeddedStore.snapshot`, milliseconds), inside the store's own folder.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import time
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from graphrag_rdf.server.execution.aside import aside
+from graphrag_rdf.store.embedded import EmbeddedStore
+
+MAX_AGE = 0.25
+"""Seconds that a reader may be behind writes that are not its client's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A frozen store.
+
+    Attributes:
+        commit: all commits up to this one are in it.
+        taken: `time.monotonic` just before it was made.
+    """
+
+    path: Path
+    commit: int
+    taken: float
+
+    @property
+    def place(self) -> str:
+        """Its path, for the engine."""
+        return str(self.path)
+
+
+class SnapshotSource(Protocol):
+    """Where readers get their store from."""
+
+    @property
+    def current(self) -> Snapshot | None:
+        """The one that is as new as the store, if there is one."""
+
+    async def fresh(self, min_commit: int) -> Snapshot:
+        """A snapshot that holds a commit, and is at most `MAX_AGE` behind."""
+
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
+        """Drop what nobody reads; called often.
+
+        Args:
+            in_use: tells what is read; asked when no snapshot is being made, since its reader comes with it.
+        """
+
+    def close(self) -> None:
+        """Drop everything."""
+
+
+class Snapshots:
+    """Snapshots of a store that is written to.
+
+    Args:
+        folder: for them alone; what is left in it from before is dropped.
+    """
+
+    def __init__(self, store: EmbeddedStore, folder: Path) -> None:
+        self._store = store
+        self._folder = folder
+        self._newest: Snapshot | None = None
+        self._all: set[Snapshot] = set()
+        self._lock = asyncio.Lock()
+        # always the same: what the engine takes in one thread and leaves in another is not given back
+        self._thread = ThreadPoolExecutor(1, "snapshot")
+        self._number = 0
+        self.made = 0
+        self.seconds = 0.0
+        shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def current(self) -> Snapshot | None:
+        """See `SnapshotSource.current`."""
+        newest = self._newest
+        return newest if newest is not None and newest.commit == self._store.commit_number() else None
+
+    async def fresh(self, min_commit: int) -> Snapshot:
+        """See `SnapshotSource.fresh`."""
+        if (found := self._fit(min_commit)) is not None:
+            return found
+        async with self._lock:
+            if (found := self._fit(min_commit)) is not None:
+                return found
+            self._newest = await asyncio.get_running_loop().run_in_executor(self._thread, self._take)
+            return self._newest
+
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
+        """See `SnapshotSource.tidy`. The newest stays as long as the store is as it was."""
+        async with self._lock:
+            self._newest = self.current
+            dropped = self._all - set(in_use()) - {self._newest}
+            self._all -= dropped
+        for snapshot in dropped:
+            await aside(shutil.rmtree, snapshot.path, ignore_errors=True)
+
+    def close(self) -> None:
+        """See `SnapshotSource.close`."""
+        self._newest = None
+        self._all.clear()
+        self._thread.shutdown(wait=False)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _fit(self, min_commit: int) -> Snapshot | None:
+        newest = self._newest
+        if newest is None or newest.commit < min_commit:
+            return None
+        return newest if newest is self.current or time.monotonic() - newest.taken < MAX_AGE else None
+
+    def _take(self) -> Snapshot:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._number += 1
+        path = self._folder / str(self._number)
+        start, commit = time.monotonic(), self._store.commit_number()
+        self._store.snapshot(path)
+        self.made += 1
+        self.seconds += time.monotonic() - start
+        taken = Snapshot(path, commit, start)
+        self._all.add(taken)  # also if who asked for it is not there any more
+        return taken
+
+
+class Unchanging:
+    """A store that nobody writes to is its own snapshot."""
+
+    def __init__(self, path: Path, commit: int) -> None:
+        self._snapshot = Snapshot(path, commit, 0.0)
+
+    @property
+    def current(self) -> Snapshot | None:
+        """See `SnapshotSource.current`."""
+        return self._snapshot
+
+    async def fresh(self, min_commit: int) -> Snapshot:
+        """See `SnapshotSource.fresh`."""
+        del min_commit
+        return self._snapshot
+
+    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
+        """Nothing to do."""
+        del in_use
+
+    def close(self) -> None:
+        """Nothing to do."""

@@ -1,0 +1,10 @@
+"""Parts of HTTP, and what every request passes.
+
+| module | holds |
+|---|---|
+| `envelope`, `guard`, `access`, `throttle`, `metrics`, `identifiers` | what stands before the routes |
+| `negotiation`, `formats` | which format a client gets |
+| `parameters`, `body`, `forms`, `questions`, `xmlguard` | what clients send, checked |
+| `problems`, `events` | errors and events, as they are sent |
+| `offers` | offers to go over to another protocol |
+"""

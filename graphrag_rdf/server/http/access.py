@@ -1,0 +1,157 @@
+"""Who may do what: bearer tokens (RFC 6750) and their roles."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import get_args
+
+from pydantic import SecretStr
+from starlette.requests import HTTPConnection
+
+from graphrag_rdf.config import Role, ServerSection
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.server.http.problems import Problem
+
+log = logging.getLogger(__name__)
+
+ROLES: tuple[Role, ...] = get_args(Role)
+_SHORTEST = 16
+_SCHEME = {"WWW-Authenticate": 'Bearer realm="graphrag-rdf"'}
+
+
+class Access:
+    """The tokens that are known, by their hashes.
+
+    Args:
+        tokens: (role, token).
+        anonymous: the role of a client without a token.
+
+    Raises:
+        ConfigError: when a token is too short to be one, or no header could carry it.
+    """
+
+    def __init__(self, tokens: Iterable[tuple[Role, SecretStr]], anonymous: Role = "read") -> None:
+        self.anonymous = anonymous
+        self._known: list[tuple[bytes, Role]] = []
+        for role, token in tokens:
+            if len(token.get_secret_value()) < _SHORTEST:
+                raise ConfigError(
+                    f"a token of role {role} is too short",
+                    hint=f"take {_SHORTEST} characters or more, e.g. from: openssl rand -hex 24",
+                )
+            if not token.get_secret_value().isascii() or len(token.get_secret_value().split()) != 1:
+                raise ConfigError(
+                    f"a token of role {role} is no word of ASCII letters, which a header could carry",
+                    hint="take e.g. from: openssl rand -hex 24",
+                )
+            self._known.append((_digest(token.get_secret_value()), role))
+
+    @classmethod
+    def of_settings(cls, settings: ServerSection) -> Access:
+        """The tokens of settings and token file.
+
+        Raises:
+            ConfigError: when the file is missing or malformed.
+        """
+        given: list[tuple[Role, SecretStr | None]] = [
+            ("read", settings.read_token),
+            ("write", settings.write_token),
+            ("admin", settings.admin_token),
+        ]
+        tokens = [(role, token) for role, token in given if token is not None]
+        if settings.token_file is not None:
+            tokens += read_tokens(settings.token_file)
+        return cls(tokens, settings.anonymous)
+
+    def identify(self, authorization: bytes | None) -> tuple[Role, str | None]:
+        """(role of a request, a name for its token: None without one).
+
+        Args:
+            authorization: the header of that name.
+
+        Raises:
+            Problem: 401 for a token that is not known.
+        """
+        if authorization is None:
+            return self.anonymous, None
+        scheme, _, token = authorization.decode("latin-1").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise Problem(401, "only bearer tokens are taken here", headers=_SCHEME)
+        return self.role_of(token.strip())
+
+    def role_of(self, token: str) -> tuple[Role, str]:
+        """(role of a token, a name for it).
+
+        Raises:
+            Problem: 401 for a token that is not known.
+        """
+        digest = _digest(token)
+        found: Role | None = None
+        for known, role in self._known:  # all of them, whichever fits: the time tells nothing
+            if hmac.compare_digest(known, digest):
+                found = role
+        if found is None:
+            raise Problem(401, "the token is not known", headers={**_SCHEME})
+        return found, f"token {digest[:6].hex()}"
+
+    def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
+        """What a client of too small a role gets, whose token is known, or who has none."""
+        if not known:
+            hint = "send: Authorization: Bearer TOKEN"
+            if not self._known:
+                hint = "this server was started without tokens; see graphrag-rdf serve --help"
+            return Problem(401, f"this needs a token of role {needed}", headers=_SCHEME, hint=hint)
+        return Problem(403, f"the role {role} may not do this; {needed} may")
+
+
+def may(connection: HTTPConnection, needed: Role) -> bool:
+    """Whether the role of a request is enough."""
+    role: Role = connection.scope["state"]["role"]
+    return ROLES.index(role) >= ROLES.index(needed)
+
+
+def require(connection: HTTPConnection, needed: Role) -> None:
+    """Let a request on if its role is enough.
+
+    Raises:
+        Problem: 401 or 403 otherwise.
+    """
+    if not may(connection, needed):
+        access: Access = connection.app.state.access
+        state = connection.scope["state"]
+        raise access.refuse(state["role"], needed, known=state["token"] is not None)
+
+
+def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
+    """The tokens of a file: lines `role token`, and comments after #.
+
+    Raises:
+        ConfigError: when it cannot be read, or a line is neither; the line itself is not repeated.
+    """
+    try:
+        text = path.read_text("utf-8")
+        if path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            log.warning("%s can be read by others: chmod 600 it", path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    found: list[tuple[Role, SecretStr]] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        words = line.partition("#")[0].split()
+        if not words:
+            continue
+        role = next((role for role in ROLES[1:] if role == words[0]), None)
+        if role is None or len(words) != 2:
+            raise ConfigError(
+                f"{path}, line {number}: not of the form 'role token'", hint="roles: read, write, admin"
+            )
+        found.append((role, SecretStr(words[1])))
+    return found
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

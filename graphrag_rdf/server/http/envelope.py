@@ -1,0 +1,131 @@
+"""Around every request: an id, security headers, the log, the metrics, and how an answer is broken off."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from contextvars import ContextVar
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from graphrag_rdf.server.http.identifiers import identifier_of
+from graphrag_rdf.server.http.metrics import Metrics
+from graphrag_rdf.server.http.problems import TransferAborted, fault
+
+log = logging.getLogger("graphrag_rdf.server.access")
+
+request_id: ContextVar[str] = ContextVar("request_id", default="-")
+"""The id of the request in hand, for the log."""
+
+_SECURITY: list[tuple[bytes, bytes]] = [
+    (
+        b"content-security-policy",
+        b"default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+]
+_LONGEST_PATH = 300
+"""Characters of a path in the log."""
+_OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
+
+
+def headers_of_caution(*, cross_origin: bool) -> list[tuple[bytes, bytes]]:
+    """What every answer says to browsers.
+
+    Args:
+        cross_origin: pages of other origins may read answers (CORS is on).
+    """
+    return [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
+
+
+def is_logged() -> bool:
+    """Whether there is a line for each request."""
+    return log.isEnabledFor(logging.INFO)
+
+
+def log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
+    """One line for each request, in fields of `name=value` (logfmt).
+
+    The path is as it came, percent-encoded and so one word. A query string may hold secrets and is left out.
+    """
+    if is_logged():
+        path = scope["raw_path"].decode("ascii", "backslashreplace")
+        log.info(
+            "request=%s client=%s method=%s path=%s status=%d bytes=%d ms=%.1f%s",
+            identifier.decode(),
+            scope["client"][0] if scope.get("client") else "-",
+            scope.get("method", "WEBSOCKET"),
+            path if len(path) <= _LONGEST_PATH else f"{path[:_LONGEST_PATH]}...",
+            status,
+            size,
+            seconds * 1000,
+            f" cut_off={json.dumps(how)}" if how else "",
+        )
+
+
+class Envelope:
+    """ASGI middleware, the outermost.
+
+    Args:
+        cross_origin: pages of other origins may read answers (CORS is on).
+    """
+
+    def __init__(self, app: ASGIApp, *, metrics: Metrics, cross_origin: bool = False) -> None:
+        self._app = app
+        self._metrics = metrics
+        self._headers = headers_of_caution(cross_origin=cross_origin)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
+        identifier = identifier_of(sent)
+        request_id.set(identifier.decode())
+        extra = [*self._headers, (b"x-request-id", identifier)]
+        start, status, size = time.perf_counter(), 0, 0
+
+        async def enveloped(message: Message) -> None:
+            nonlocal status, size
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message.get("headers", ()), *extra]
+            elif message["type"] == "http.response.body":
+                size += len(message.get("body", b""))
+            await send(message)
+
+        outcome = ""
+        try:
+            await self._app(scope, receive, enveloped)
+        except Exception as error:
+            if _is_abort(error):
+                outcome = str(error)
+                raise
+            log.exception("request=%s failed", identifier.decode())
+            if status or scope["type"] != "http":
+                raise TransferAborted("the server failed") from None
+            await fault(identifier.decode()).response()(scope, receive, enveloped)
+        finally:
+            seconds = time.perf_counter() - start
+            self._metrics.observe(scope["path"], scope.get("method", "WEBSOCKET"), status, seconds)
+            log_request(identifier, scope, status, size, seconds, outcome)
+
+
+class NoAborts(logging.Filter):
+    """Keeps uvicorn from reporting an answer that was cut off on purpose as a fault."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether to log."""
+        error = record.exc_info[1] if record.exc_info else None
+        return not _is_abort(error)
+
+
+def _is_abort(error: BaseException | None) -> bool:
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_is_abort, error.exceptions))
+    return isinstance(error, TransferAborted)

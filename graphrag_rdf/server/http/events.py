@@ -1,0 +1,29 @@
+"""Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from starlette.requests import Request
+
+from graphrag_rdf.server.http.negotiation import parse_accept
+
+EVENTS = "text/event-stream"
+
+BEAT = 15.0
+"""Seconds after which a silent stream says that it is alive."""
+
+ALIVE = ": still at it\n\n"
+
+
+def wants_events(request: Request) -> bool:
+    """Whether events are asked for by name, and not less than JSON is."""
+    quality = {r.type: r.quality for r in parse_accept(request.headers.get("accept", ""))}
+    return quality.get(EVENTS, 0) > 0 and quality[EVENTS] >= quality.get("application/json", 0)
+
+
+def event(kind: str, data: dict[str, Any], identifier: str | None = None) -> str:
+    """One event; JSON has no line ends of its own."""
+    head = "" if identifier is None else f"id: {identifier}\n"
+    return f"{head}event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

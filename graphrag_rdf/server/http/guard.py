@@ -1,0 +1,154 @@
+"""What every request passes before its route, WebSockets included: host, origin, token, rate.
+
+A server on loopback is no island: any web page that its user opens may send requests to it. A page of another
+site is known by Origin and Sec-Fetch-Site; a name that was rebound to our address (DNS rebinding) by Host.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from graphrag_rdf import loopback
+from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.throttle import Rate
+
+_ANY_ADDRESS = ("", "0.0.0.0", "::")  # noqa: S104 - compared with, not listened on
+_FOREIGN = (b"cross-site", b"same-site")
+_READING = ("GET", "HEAD")
+
+
+class Gate:
+    """Decides whether a request may pass.
+
+    Args:
+        hosts: names that Host may have, without ports.
+        origins: that may ask from their pages; `*` for any.
+    """
+
+    def __init__(self, *, hosts: frozenset[str], origins: frozenset[str], access: Access, rate: Rate) -> None:
+        self._hosts = hosts
+        self._origins = origins
+        self._access = access
+        self._rate = rate
+        self._check_place = lru_cache(maxsize=256)(self._place)
+
+    @property
+    def limits_rate(self) -> bool:
+        """Whether a client may pass no more than so often."""
+        return self._rate.per_minute is not None
+
+    def check(self, scope: Scope) -> None:
+        """Note who sends a request, in its state; once for each request.
+
+        Raises:
+            Problem: when it may not pass.
+        """
+        if "role" in scope.setdefault("state", {}):
+            return
+        headers: list[tuple[bytes, bytes]] = scope["headers"]
+        known = dict(headers)
+        if sum(name == b"host" for name, _ in headers) != 1:
+            raise Problem(400, "a request names one host")
+        reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
+        place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
+        self._check_place(*place, reads)
+        self.count(scope)  # also before the token: guessing is slow
+        role, token = self._access.identify(known.get(b"authorization"))
+        scope["state"].update(role=role, token=token, client=token or _address(scope))
+
+    def count(self, scope: Scope) -> None:
+        """Count a request of a client; of a WebSocket, each of its messages is one.
+
+        Raises:
+            Problem: 429 when there were too many.
+        """
+        self._rate.take(_address(scope))
+
+    def _place(
+        self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None, reads: bool
+    ) -> None:
+        """Whether a request comes by a name of ours, and from no page of another site.
+
+        Who follows a link of such a page only reads; a form of it is no link, and names its Origin.
+        """
+        name = (host or b"").decode("latin-1")
+        if host_name(name) is None:
+            raise Problem(400, "a request names one host")
+        if host_name(name) not in self._hosts:
+            raise Problem(
+                421,
+                f"this server is not called {name!r}",
+                hint="graphrag-rdf serve --allow-host NAME lets it be",
+            )
+        if origin is not None:
+            page = origin.decode("latin-1")
+            own = page in (f"http://{name}", f"https://{name}")
+            if not own and page not in self._origins and "*" not in self._origins:
+                raise Problem(403, f"pages of {page} may not ask this server", hint="see serve --cors")
+        elif site in _FOREIGN and not (reads and (mode == b"navigate" or self._origins)):
+            raise Problem(403, "pages of other sites may not ask this server")
+
+
+class Guard:
+    """ASGI middleware that lets a request on or refuses it."""
+
+    def __init__(self, app: ASGIApp, *, gate: Gate) -> None:
+        self._app = app
+        self._gate = gate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        try:
+            self._gate.check(scope)
+        except Problem as problem:
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008, "reason": problem.detail[:120]})
+            else:
+                await problem.response()(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _address(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else "local"
+
+
+@lru_cache(maxsize=256)
+def host_name(header: str) -> str | None:
+    """The name in a Host header, in lower case and without port and brackets; None when it is malformed."""
+    try:
+        parts = urlsplit(f"//{header}")
+        name, _ = parts.hostname, parts.port
+    except ValueError:
+        return None
+    if not name or parts.username is not None or parts.path or parts.query or parts.fragment:
+        return None
+    return name.rstrip(".")
+
+
+def known_hosts(listening: str, allowed: Iterable[str]) -> frozenset[str]:
+    """The names that a server which listens on an address may be called by.
+
+    On all addresses it may be called by any *address* only when it is named here: an open port is no licence.
+    """
+    names = {*loopback.NAMES, *(name.lower().rstrip(".") for name in allowed)}
+    if listening not in _ANY_ADDRESS:
+        names.add(_plain(listening))
+    return frozenset(names)
+
+
+def _plain(address: str) -> str:
+    try:
+        return str(ipaddress.ip_address(address))
+    except ValueError:
+        return address.lower()

@@ -1,0 +1,159 @@
+"""Content negotiation: which of our formats a client likes best.
+
+RFC 9110 §12.5.1 (Accept: q-values, the most specific range counts) and RDF 1.2 (the media type parameter
+`version`: a client that asks for 1.1 or 1.2-basic gets no triple terms).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from graphrag_rdf.server.http.formats import Format
+
+_VERSIONS = {"1.1": False, "1.2": True, "1.2-basic": False}
+"""Version of RDF and SPARQL → whether it has triple terms (RDF 1.2 Concepts §2.1; Basic is without them)."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaRange:
+    """One range of an Accept header.
+
+    Attributes:
+        type: `type/subtype` in lower case, either of which may be `*`.
+        parameters: name → value, without `q`.
+        quality: 0 to 1.
+    """
+
+    type: str
+    parameters: tuple[tuple[str, str], ...] = ()
+    quality: float = 1.0
+
+    def specificity(self, media_type: str) -> int | None:
+        """How precisely the range names a media type: 0 for `*/*` up to 2; None when it does not."""
+        if self.type == media_type:
+            return 2
+        kind, _, rest = self.type.partition("/")
+        if rest == "*" and kind == media_type.partition("/")[0]:
+            return 1
+        return 0 if self.type == "*/*" else None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was negotiated.
+
+    Attributes:
+        format: of the answer.
+        version: of RDF as the client wrote it; None when it named none.
+    """
+
+    format: Format
+    version: str | None = None
+    triple_terms: bool = field(default=True)
+
+    @property
+    def content_type(self) -> str:
+        """The value of a Content-Type header; it names a version when the client did."""
+        base = self.format.content_type
+        return f"{base}; version={self.version}" if self.version else base
+
+
+@lru_cache(maxsize=512)
+def parse_accept(header: str) -> tuple[MediaRange, ...]:
+    """The ranges of an Accept header; a malformed range is left out, a malformed q counts as 0."""
+    return tuple(filter(None, map(_range, _split(header, ","))))
+
+
+def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
+    """The format that a client likes best; None when it takes none of them.
+
+    Args:
+        header: of Accept; None and empty take the first format.
+        formats: what there is, our favourite first; among equals the earlier wins.
+    """
+    ranges = parse_accept(header or "")
+    if not ranges:
+        return Choice(formats[0])
+    best: tuple[float, Choice] | None = None
+    for candidate in formats:
+        quality, chosen = _quality(ranges, candidate)
+        version = dict(chosen.parameters).get("version") if chosen else None
+        if version is not None and version not in _VERSIONS:
+            continue
+        if quality > 0 and (best is None or quality > best[0]):
+            choice = Choice(candidate, version, _VERSIONS.get(version or "1.2", True) and candidate.rdf12)
+            best = quality, choice
+    return best[1] if best else None
+
+
+@lru_cache(maxsize=64)
+def takes_gzip(header: str) -> bool:
+    """Whether an Accept-Encoding header takes gzip (RFC 9110 §12.5.3): named, and not at `q=0`."""
+    for part in _split(header, ","):
+        name, *rest = _split(part, ";")
+        if name.strip().lower() in ("gzip", "x-gzip"):
+            return _number(_parameters(rest).get("q", "1")) > 0
+    return False
+
+
+def content_type(header: str | None) -> tuple[str, dict[str, str]]:
+    """(media type in lower case, parameters) of a Content-Type header; empty for a missing one."""
+    name, *parameters = _split(header or "", ";")
+    return name.strip().lower(), _parameters(parameters)
+
+
+def _quality(ranges: Iterable[MediaRange], candidate: Format) -> tuple[float, MediaRange | None]:
+    best: tuple[int, float, MediaRange] | None = None
+    for media_range in ranges:
+        for name in candidate.accepted:
+            found = media_range.specificity(name)
+            if found is not None and (best is None or (found, media_range.quality) > best[:2]):
+                best = found, media_range.quality, media_range
+    return (best[1], best[2]) if best else (0.0, None)
+
+
+def _range(text: str) -> MediaRange | None:
+    name, *rest = _split(text, ";")
+    media_type = name.strip().lower()
+    if media_type == "*":
+        media_type = "*/*"
+    kind, slash, subtype = media_type.partition("/")
+    if not slash or not kind or not subtype or (kind == "*" and subtype != "*"):
+        return None
+    parameters = _parameters(rest)
+    quality = _number(parameters.pop("q", "1"))
+    return MediaRange(media_type, tuple(parameters.items()), quality)
+
+
+def _parameters(parts: Iterable[str]) -> dict[str, str]:
+    out: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if equals:
+            out.setdefault(name.strip().lower(), value.strip().strip('"'))
+    return out
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        return 0.0
+    return value if 0 <= value <= 1 else 0.0
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split outside quotes."""
+    if '"' not in text:
+        return [part for part in text.split(separator) if part.strip()] or [""]
+    parts, start, quoted = [], 0, False
+    for place, character in enumerate(text):
+        if character == '"' and text[place - 1 : place] != "\\":
+            quoted = not quoted
+        elif character == separator and not quoted:
+            parts.append(text[start:place])
+            start = place + 1
+    parts.append(text[start:])
+    return [part for part in parts if part.strip()] or [""]

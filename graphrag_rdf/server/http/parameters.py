@@ -1,0 +1,67 @@
+"""Parameters of a request, strictly decoded: UTF-8 or an error, never a guess.
+
+application/x-www-form-urlencoded as in the URL standard §5.1; which parameters may stand once only is the
+SPARQL 1.1 Protocol's (§2.1, §2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import parse_qsl
+
+from graphrag_rdf.server.http.problems import Problem
+
+MAX_FIELDS = 1000
+
+
+class Parameters:
+    """Names and values, in order.
+
+    Args:
+        pairs: as they stood in the URL, the form, or both.
+    """
+
+    def __init__(self, pairs: Sequence[tuple[str, str]] = ()) -> None:
+        self._pairs = tuple(pairs)
+
+    @classmethod
+    def of_query_string(cls, raw: bytes) -> Parameters:
+        """Those of a URL."""
+        return cls(_decoded(raw, "the URL"))
+
+    @classmethod
+    def of_form(cls, raw: bytes) -> Parameters:
+        """Those of a form's body."""
+        return cls(_decoded(raw, "the form"))
+
+    def __add__(self, other: Parameters) -> Parameters:
+        return Parameters(self._pairs + other._pairs)
+
+    def __contains__(self, name: str) -> bool:
+        return any(key == name for key, _ in self._pairs)
+
+    def all(self, name: str) -> list[str]:
+        """All values of a name."""
+        return [value for key, value in self._pairs if key == name]
+
+    def one(self, name: str) -> str | None:
+        """The value of a name that may stand once; None when it is absent.
+
+        Raises:
+            Problem: 400 when it stands more than once.
+        """
+        values = self.all(name)
+        if len(values) > 1:
+            raise Problem(400, f"the parameter {name} is given {len(values)} times, and may be given once")
+        return values[0] if values else None
+
+
+def _decoded(raw: bytes, where: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(
+            raw.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS
+        )
+    except UnicodeDecodeError:
+        raise Problem(400, f"{where} is not percent-encoded UTF-8") from None
+    except ValueError as error:
+        raise Problem(400, f"{where} cannot be read: {error}") from None

@@ -1,0 +1,96 @@
+"""What clients may say when they ask: a question, a pipeline, entities, and numbers up to a cap.
+
+No model, store, path, template or address: those are the server's own choice.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic_core import ErrorDetails
+
+from graphrag_rdf.client import NUMBERS
+from graphrag_rdf.prepare import MAX_QUESTION
+from graphrag_rdf.server.http.problems import Problem
+
+Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]
+PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+Session = Annotated[
+    str, StringConstraints(pattern=r"^(urn:[a-z:]{1,40}:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+]
+"""A whole name: `last` is somebody else's on a server that many ask."""
+Names = Annotated[list[Name], Field(max_length=50)]
+
+_STEPS = {name: parameter for parameter, name in NUMBERS.items()}
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    question: Question
+    pipeline: PipelineName = "graph_rag"
+    include: Names = []
+    exclude: Names = []
+    entity_limit: int | None = Field(default=None, ge=1, le=200, description="seed entities")
+    triple_limit: int | None = Field(default=None, ge=1, le=100, description="edges of an entity")
+    max_path_length: int | None = Field(default=None, ge=0, le=4, description="hops")
+    edge_limit: int | None = Field(default=None, ge=0, le=100, description="edges kept of a hop")
+
+    def steps(self) -> dict[str, str]:
+        """`step.parameter` → value, of the numbers that were given."""
+        given = self.model_dump(include=set(_STEPS), exclude_none=True)
+        return {_STEPS[name]: str(value) for name, value in given.items()}
+
+
+class AskRequest(_Request):
+    """The body of `/ask`."""
+
+    session: Session | None = Field(
+        default=None, description="the trace of the question that this goes on with"
+    )
+    max_sentences: int | None = Field(default=None, ge=1, le=20, description="of an extractive answer")
+    suggestions: int | None = Field(default=None, ge=0, le=10, description="questions to ask next")
+
+
+class RetrieveRequest(_Request):
+    """The body of `/retrieve`."""
+
+    k: int = Field(default=10, ge=1, le=100, description="chunks, and edges")
+    preview: bool = Field(default=False, description="also the paths behind each score")
+
+
+R = TypeVar("R", bound=BaseModel)
+
+
+def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
+    """A request from its JSON.
+
+    Raises:
+        Problem: 400 for what is no JSON, 422 for what is no object, and for fields unknown or unfit, by name.
+    """
+    if not isinstance(data, dict):
+        try:
+            data = json.loads(data)
+        except (ValueError, RecursionError):
+            raise Problem(400, "the body is not JSON") from None
+        if not isinstance(data, dict):
+            raise Problem(422, "the body is no JSON object")
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        raise Problem(422, "; ".join(map(_in_words, error.errors()[:10]))) from None
+
+
+_SAID = {
+    ("session", "string_pattern_mismatch"): "give the question_iri of an answer, or its UUID",
+    ("question", "string_too_short"): "it is empty",
+}
+"""(field, kind of fault) → what people are told instead of pydantic's words."""
+
+
+def _in_words(fault: ErrorDetails) -> str:
+    field = ".".join(map(str, fault["loc"])) or "body"
+    return f"{field}: {_SAID.get((field, fault['type']), fault['msg'])}"

@@ -1,0 +1,125 @@
+"""`/traces/{id}/replay` and `/traces/{id}/ask-without`: the question of a trace asked again, of a copy.
+
+Who may ask may ask again. The copy is a snapshot beside the store, made between two writes, one at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.replay import Replay, Without, Write, ask_without, replay
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.questions import read_request
+from graphrag_rdf.server.routes.ask import allowed_to_ask
+from graphrag_rdf.server.service import Service, client_of
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.reader import read_trace
+
+_BODY = 1 << 16
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+
+
+class ReplayRequest(BaseModel):
+    """The body of a replay: nothing, for everything is in the trace."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WithoutRequest(BaseModel):
+    """What shall not be there.
+
+    Attributes:
+        facts: each three terms or labels.
+        documents: by IRI, identity or title.
+        sources: chunks by IRI; imported files and corrections by name.
+        with_sentences: nor the sentences that the facts were quoted from.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    facts: Annotated[list[tuple[_Name, _Name, _Name]], Field(max_length=50)] = []
+    documents: Annotated[list[_Name], Field(max_length=50)] = []
+    sources: Annotated[list[_Name], Field(max_length=50)] = []
+    with_sentences: bool = False
+
+
+async def replayed(request: Request) -> Response:
+    """Ask again, as `trace replay --format json`."""
+    service = allowed_to_ask(request)
+    read_request(ReplayRequest, await _json(request))
+    return await _done(request, service, lambda name, alone: replay(service.engine, name, alone=alone))
+
+
+async def asked_without(request: Request) -> Response:
+    """Ask as if something were not there, as `trace ask-without --format json`."""
+    service = allowed_to_ask(request)
+    asked = read_request(WithoutRequest, await _json(request))
+    what = asked.model_dump()
+    return await _done(
+        request, service, lambda name, alone: ask_without(service.engine, name, **what, alone=alone)
+    )
+
+
+async def _done(
+    request: Request, service: Service, work: Callable[[str, Write], Replay | Without]
+) -> Response:
+    service.require_writable()  # a copy is made beside the store
+    if service.remote is not None:
+        raise Problem(
+            501,
+            "the store is behind an endpoint: a copy of it is not made for clients",
+            hint="graphrag-rdf --store URL trace replay (or ask-without), where it is not served",
+        )
+    loop = asyncio.get_running_loop()
+
+    def alone(copy: Callable[[], object]) -> None:
+        def copied() -> None:
+            with service.engine.keeping_indexes():
+                copy()
+
+        asyncio.run_coroutine_threadsafe(service.writes.run(copied), loop).result()
+
+    def again() -> dict[str, Any]:
+        return work(_trace(service, request.path_params["id"]), alone).as_json()
+
+    with service.concurrency.slot(client_of(request)):
+        async with service.copies:
+            found = await service.runs.call(again)
+    return JSONResponse(found, headers={"Cache-Control": "no-store"})
+
+
+def _trace(service: Service, name: str) -> str:
+    """The session that a name means.
+
+    Raises:
+        Problem: 404 when there is none; 409 when it asked a model that is not the server's: which model is
+            paid for is the server's choice.
+    """
+    engine = service.engine
+    try:
+        session = find_trace(engine.store, name).value
+    except UsageError as error:
+        raise Problem(404, error.message) from None
+    model = read_trace(engine.store, session, engine.librarian).model
+    if model not in (None, engine.settings.llm.model):
+        raise Problem(
+            409,
+            f"the trace was made with the model {model}, which is not this server's",
+            hint="serve with that model, or stop the server and use: graphrag-rdf trace replay",
+        )
+    return session
+
+
+async def _json(request: Request) -> bytes:
+    if content_type(request.headers.get("content-type"))[0] != "application/json":
+        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
+    return await read_body(request, _BODY)

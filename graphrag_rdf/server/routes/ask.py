@@ -1,0 +1,277 @@
+"""`POST /ask` (JSON or a stream of events), `POST /retrieve`, and `/ask/ws` (WebSocket)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from graphrag_rdf.config import Role
+from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.server.http.access import Access, require
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.http.guard import Gate
+from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
+from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest, read_request
+from graphrag_rdf.server.runs import Messages, Run
+from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+_BODY = 1 << 18
+_LOOK = 0.5
+
+
+async def ask(request: Request) -> Response:
+    """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
+    service = allowed_to_ask(request)
+    asked = read_request(AskRequest, await _json(request))
+    client = client_of(request)
+    service.concurrency.enter(client)
+    run: Run | None = None
+    try:
+        run = service.runs.start(lambda: begin(service, asked))
+        if wants_events(request):
+            first = await _first(run, request)
+            return _Events(first, run, request)
+        last = await _last(run, request)
+    except BaseException:
+        if run is not None:
+            run.close()
+        service.concurrency.leave(client)
+        raise
+    service.concurrency.leave(client)
+    if last.answer is None:
+        raise failed(last, service)
+    _seen(request)
+    return JSONResponse(last.answer, headers=_headers(service))
+
+
+async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
+    """The whole answer to a question, as `ask --format json`.
+
+    Raises:
+        Problem: when the client may not ask, left, or the run failed.
+    """
+    service = allowed_to_ask(request)
+    with service.concurrency.slot(client_of(request)):
+        run = service.runs.start(lambda: begin(service, asked))
+        try:
+            last = await _last(run, request)
+        finally:
+            run.close()
+    if last.answer is None:
+        raise failed(last, service)
+    return last.answer
+
+
+async def retrieve(request: Request) -> Response:
+    """Rank chunks and edges for a question, as `retrieve --format json`."""
+    service = allowed_to_ask(request)
+    asked = read_request(RetrieveRequest, await _json(request))
+
+    with service.concurrency.slot(client_of(request)):
+        found = await service.runs.call(lambda: ranked(service, asked))
+        return JSONResponse(found, headers=_headers(service))
+
+
+async def ask_socket(socket: WebSocket) -> None:
+    """Questions one after the other over a WebSocket; each message of a run is one JSON text.
+
+    A question may carry `token`, since pages cannot send headers here. Each counts as a request. Whatever the
+    client sends while a run is under way cancels it.
+    """
+    await socket.accept()
+    service = service_of(socket)
+    gate: Gate = socket.app.state.gate
+    try:
+        while True:
+            text = await socket.receive_text()
+            try:
+                gate.count(socket.scope)
+                await _answer_on(socket, service, text)
+            except Problem as problem:
+                await socket.send_json({"kind": "error", "error": problem.document()})
+            except GraphRagError as error:
+                await socket.send_json({"kind": "error", "error": problem_of(error).document()})
+    except KeyError:  # what was sent is no text
+        await socket.close(1003, "questions are sent as text")
+    except (WebSocketDisconnect, RuntimeError):  # left
+        return
+
+
+async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
+    data = _object(text)
+    token = data.pop("token", None)
+    if token is not None:
+        access: Access = socket.app.state.access
+        role, name = access.role_of(str(token))
+        socket.scope["state"].update(role=role, client=name, token=name)
+    allowed_to_ask(socket)
+    asked = read_request(AskRequest, data)
+    with service.concurrency.slot(client_of(socket)):
+        run = service.runs.start(lambda: begin(service, asked))
+        heard = asyncio.ensure_future(socket.receive())
+        try:
+            async for message in run.items(_LOOK):
+                if heard.done():
+                    if heard.result()["type"] == "websocket.disconnect":
+                        raise WebSocketDisconnect
+                    raise Problem(CLIENT_LEFT, "the run was cancelled")
+                if message is not None:
+                    _seen(socket)
+                    await socket.send_json(message.as_json())
+        finally:
+            run.close()
+            heard.cancel()
+
+
+def _seen(connection: HTTPConnection) -> None:
+    """A step is in the store before its message is seen: whoever sees the message finds it there."""
+    service = service_of(connection)
+    service.wrote(connection, service.engine.store.commit_number())
+
+
+# --- who may, and what was sent -----------------------------------------------------------------------
+
+
+def allowed_to_ask(connection: HTTPConnection) -> Service:
+    """The service, for those who may ask."""
+    service = service_of(connection)
+    require(connection, role_to_ask(service, known=connection.scope["state"].get("token") is not None))
+    return service
+
+
+def role_to_ask(service: Service, *, known: bool) -> Role:
+    """The role that it takes to ask. A model that answers or reranks costs money, so with one it takes a
+    token or, without a token, whoever is trusted to write.
+
+    Args:
+        known: whether the client has a token.
+    """
+    settings = service.engine.settings
+    costs = settings.llm.model is not None or settings.rerank.calls_provider
+    return "write" if costs and not known else "read"
+
+
+async def _json(request: Request) -> bytes:
+    media_type, _ = content_type(request.headers.get("content-type"))
+    if media_type != "application/json":
+        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
+    return await read_body(request, _BODY)
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise Problem(400, "the message is not JSON") from None
+    if not isinstance(data, dict):
+        raise Problem(400, "the message is not a JSON object")
+    return data
+
+
+def begin(service: Service, asked: AskRequest) -> Messages:
+    """The messages of a run, in the thread in which they are made."""
+    return service.engine.ask(
+        asked.question,
+        asked.pipeline,
+        settings=asked.steps(),
+        include=asked.include,
+        exclude=asked.exclude,
+        stored=not service.read_only,
+        session=asked.session,
+    )
+
+
+def ranked(service: Service, asked: RetrieveRequest) -> dict[str, Any]:
+    """Chunks and edges for a question, in a thread."""
+    return service.engine.retrieve(
+        asked.question,
+        k=asked.k,
+        pipeline=asked.pipeline,
+        settings=asked.steps(),
+        include=asked.include,
+        exclude=asked.exclude,
+        preview=asked.preview,
+    )
+
+
+def _headers(service: Service) -> dict[str, str]:
+    return {COMMIT: str(service.engine.store.commit_number()), "Cache-Control": "no-store", "Vary": "Accept"}
+
+
+# --- the messages of a run ----------------------------------------------------------------------------
+
+
+async def _first(run: Run, request: Request) -> GraphRagResponse:
+    """The first message, so that a question that cannot be asked is refused with a status.
+
+    Raises:
+        GraphRagError: of the run.
+    """
+    async for message in run.items(_LOOK):
+        if message is not None:
+            return message
+        if await request.is_disconnected():
+            break
+    raise Problem(CLIENT_LEFT, "the client left")
+
+
+async def _last(run: Run, request: Request) -> GraphRagResponse:
+    last = None
+    async for message in run.items(_LOOK):
+        if message is not None:
+            last = message
+        if await request.is_disconnected():
+            raise Problem(CLIENT_LEFT, "the client left")
+    if last is None:
+        raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
+    return last
+
+
+def failed(message: GraphRagResponse, service: Service) -> Problem:
+    """The problem of a run that ended with an error: with a model it is as a rule the model's, else ours."""
+    error = message.error or {"type": "graph-rag-error", "message": "the run ended without an answer"}
+    status = 500 if service.engine.settings.llm.model is None else 502
+    return Problem(status, error["message"], error=error)
+
+
+class _Events(StreamingResponse):
+    """A run as server-sent events."""
+
+    def __init__(self, first: GraphRagResponse, run: Run, request: Request) -> None:
+        headers = _headers(service_of(request))
+        super().__init__(self._lines(first, run, request), media_type=EVENTS, headers=headers)
+        self._run = run
+        self._request = request
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette; however it ends, so does the run."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._run.close()
+            service_of(self._request).concurrency.leave(client_of(self._request))
+
+    @staticmethod
+    async def _lines(first: GraphRagResponse, run: Run, request: Request) -> AsyncIterator[str]:
+        _seen(request)
+        yield _event(first)
+        try:
+            async for message in run.items(BEAT):
+                _seen(request)
+                yield ALIVE if message is None else _event(message)
+        except GraphRagError as error:
+            yield event("error", problem_of(error).document())
+
+
+def _event(message: GraphRagResponse) -> str:
+    return event(message.kind, message.as_json(), str(message.message_id))

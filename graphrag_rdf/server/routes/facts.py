@@ -1,0 +1,203 @@
+"""`/facts`: what people decided about facts - removals and corrections - and deciding or taking back more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.fact_edits import Edited
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.forms import is_form, read_form
+from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.problems import Problem, hint_of
+from graphrag_rdf.server.http.questions import read_request
+from graphrag_rdf.server.pages.facts import decisions_page, fact_page
+from graphrag_rdf.server.representations import Forms, listed, parameter, represent
+from graphrag_rdf.server.service import COMMIT, Service, service_of
+from graphrag_rdf.trace.named_facts import Edge, facts_called
+from graphrag_rdf.trace.sources import source_fact
+
+_BODY = 1 << 16
+_Term = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
+
+
+class Instead(BaseModel):
+    """What is otherwise in the fact that holds in the place of one; terms or labels."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: _Term | None = None
+    predicate: _Term | None = None
+    object: _Term | None = None
+
+
+class FactRequest(BaseModel):
+    """The body of a decision about a fact, whose terms are labels or as in N-Triples.
+
+    Attributes:
+        instead: what holds in its place; None removes it.
+        by, reason: who decides, and why.
+        with_sentences: the text is wrong, not only its reading: questions leave out its sentences too.
+        dry_run: decide nothing, tell what would be.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    subject: _Term
+    predicate: _Term
+    object: _Term
+    instead: Instead | None = None
+    by: Annotated[str, StringConstraints(max_length=200)] | None = None
+    reason: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    with_sentences: bool = Field(default=False, description="leave out its sentences too")
+    dry_run: bool = False
+
+
+async def decisions(request: Request) -> Response:
+    """The decisions that stand, as `facts list --format json`; with `all=true` also those taken back. With
+    `subject`, `predicate` and `object` the sources of that fact, as `source fact --format json`.
+    """
+    every = _truth(request, "all")
+    fact = [parameter(request, name) for name in ("subject", "predicate", "object")]
+    if any(fact):
+        return await _sources(request, *fact)
+
+    def forms(service: Service) -> Forms:
+        facts = service.engine.facts
+        found = facts.decisions(every=every)
+        return Forms(
+            json=lambda: listed(facts.as_json(found)),
+            html=lambda: decisions_page(service, found, every=every),
+        )
+
+    return await represent(request, forms)
+
+
+async def _sources(request: Request, s: str | None, p: str | None, o: str | None) -> Response:
+    if not (s and p and o):
+        raise Problem(400, "a fact is named by subject, predicate and object")
+
+    def forms(service: Service) -> Forms:
+        store = service.engine.store
+        edges: list[Edge] = []
+        try:
+            edges = facts_called(store, s, p, o)
+            found = source_fact(store, s, p, o)
+        except UsageError as error:
+            if len(edges) != 1 or not store.ask("server/is-fact", **dict(zip("spo", edges[0], strict=True))):
+                raise Problem(404, error.message, **hint_of(error)) from None
+            found = []  # stated, and by nothing that the store knows
+        return Forms(
+            json=lambda: listed([source.as_json() for source in found]),
+            html=lambda: fact_page(service, request, edges, found),
+        )
+
+    return await represent(request, forms)
+
+
+async def decide(request: Request) -> Response:
+    """Remove or correct a fact, as `facts remove|correct --format json`; a form leads back to its page."""
+    if is_form(request):
+        return await _decide_by_form(request)
+    require(request, "write")
+    if content_type(request.headers.get("content-type"))[0] != "application/json":
+        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
+    asked = read_request(FactRequest, await read_body(request, _BODY))
+    return await _done(request, _decision(service_of(request), asked))
+
+
+def _decision(service: Service, asked: FactRequest) -> Callable[[], Edited]:
+    facts = service.engine.facts
+    fact = asked.subject, asked.predicate, asked.object
+    how: dict[str, Any] = asked.model_dump(include={"by", "reason", "with_sentences", "dry_run"})
+    instead = asked.instead
+    if instead is None:
+        return lambda: facts.remove(*fact, **how)
+    if instead == Instead():
+        raise Problem(422, "instead: give subject, predicate or object")
+    how |= instead.model_dump()
+    return lambda: facts.correct(*fact, **how)
+
+
+async def _decide_by_form(request: Request) -> Response:
+    """The form of a fact's page: `act` is remove, correct (with what is otherwise in `to_…`) or undo."""
+    form = await read_form(request)
+    require(request, "write")
+    act, fact = form.one("act"), {name: form.one(name) or "" for name in ("subject", "predicate", "object")}
+    instead = {name: text for name in fact if (text := (form.one(f"to_{name}") or "").strip())}
+    if act not in ("remove", "correct", "undo"):
+        raise Problem(422, "act: remove, correct or undo")
+    if instead and act != "correct":
+        raise Problem(
+            422,
+            "what is right was given, and that the fact is to be removed",
+            hint="press “Correct it”, or leave “Instead of” empty; nothing was changed",
+        )
+    given = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
+    wrong = {"with_sentences": form.one("with_sentences") is not None}
+    asked = read_request(
+        FactRequest, fact | given | wrong | ({"instead": instead} if act == "correct" else {})
+    )
+    facts = service_of(request).engine.facts
+    named = asked.subject, asked.predicate, asked.object
+    _, commit = await _write(
+        request,
+        (lambda: facts.undo_about(*named)) if act == "undo" else _decision(service_of(request), asked),
+    )
+    headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
+    return RedirectResponse(f"/facts?{urlencode(fact)}", 303, headers)
+
+
+async def undo(request: Request) -> Response:
+    """Take back the decisions whose IRIs are `decision`, or what was decided about the fact of `subject`,
+    `predicate` and `object`, as `facts undo --format json`; with `dry_run=true` nothing is taken back.
+    """
+    require(request, "write")
+    given = Parameters.of_query_string(request.scope["query_string"])
+    names, fact = given.all("decision"), [given.one(name) for name in ("subject", "predicate", "object")]
+    dry_run = _truth(request, "dry_run")
+    facts = service_of(request).engine.facts
+    if names and all(names) and not any(fact):
+        return await _done(request, lambda: facts.undo(names, dry_run=dry_run))
+    s, p, o = fact
+    if names or not (s and p and o):
+        raise Problem(
+            400, "decision: the IRI of the decision that is taken back; or subject, predicate and object"
+        )
+    return await _done(request, lambda: facts.undo_about(s, p, o, dry_run=dry_run))
+
+
+def _truth(request: Request, name: str) -> bool:
+    asked = parameter(request, name) or "false"
+    if asked not in ("true", "false"):
+        raise Problem(400, f"{name}: true or false")
+    return asked == "true"
+
+
+async def _done(request: Request, work: Callable[[], Edited]) -> Response:
+    done, commit = await _write(request, work)
+    return JSONResponse(done, headers={COMMIT: str(commit), "Cache-Control": "no-store"})
+
+
+async def _write(request: Request, work: Callable[[], Edited]) -> tuple[dict[str, Any], int]:
+    """What was done, and the commit by which."""
+    service: Service = service_of(request)
+    service.require_writable()
+    done: dict[str, Any] = {}
+
+    def write() -> int:
+        with service.engine.keeping_indexes():
+            done.update(service.engine.facts.as_json(work()))
+        return service.engine.store.commit_number()
+
+    commit = await service.writes.run(write, long=True)  # after an ingest, not between its chunks
+    service.wrote(request, commit)
+    return done, commit

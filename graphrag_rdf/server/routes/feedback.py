@@ -1,0 +1,115 @@
+"""`/traces/{id}/feedback`: what people think of an answer, and of what it rests on; a form or JSON."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pyoxigraph import NamedNode
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.forms import is_form, read_form
+from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.questions import read_request
+from graphrag_rdf.server.representations import listed
+from graphrag_rdf.server.service import COMMIT, Service, service_of
+from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
+
+_BODY = 1 << 14
+_PLACE = Annotated[int, Field(ge=1, le=100_000)]
+
+
+class FeedbackRequest(BaseModel):
+    """The body of a mark.
+
+    Attributes:
+        rating: none takes the mark back.
+        citation: the number of a marker in the answer, to mark what it cites.
+        edge: the rank of a selected fact or sentence, to mark that. Without either the answer is marked.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rating: Literal["helpful", "wrong", "none"]
+    citation: _PLACE | None = None
+    edge: _PLACE | None = None
+    note: Annotated[str, StringConstraints(max_length=4000)] | None = None
+    by: Annotated[str, StringConstraints(max_length=200)] | None = None
+
+
+async def marks(request: Request) -> Response:
+    """The marks of a trace."""
+    require(request, "read")
+    service = service_of(request)
+
+    def read() -> list[dict[str, Any]]:
+        session = _session(service, request.path_params["id"])
+        return [mark.as_json() for mark in read_marks(service.engine.store, session)]
+
+    return JSONResponse(listed(await asyncio.to_thread(read)), headers={"Cache-Control": "no-store"})
+
+
+async def mark(request: Request) -> Response:
+    """Mark an answer, or what it rests on, as `feedback --format json`; a form leads back to the trace."""
+    form = is_form(request)
+    if not form:
+        require(request, "write")
+    asked = read_request(FeedbackRequest, _fields(await read_form(request)) if form else await _json(request))
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    done: dict[str, Any] = {}
+
+    def write() -> int:
+        session = _session(service, request.path_params["id"])
+        done.update(_marked(service, session, asked), session=session.value)
+        return service.engine.store.commit_number()
+
+    commit = await service.writes.run(write)
+    service.wrote(request, commit)
+    headers = {COMMIT: str(commit), "Cache-Control": "no-store"}
+    run = done.pop("session").rpartition(":")[2]
+    return (
+        RedirectResponse(f"/traces/{run}#marks", 303, headers)
+        if form
+        else JSONResponse(done, headers=headers)
+    )
+
+
+def _marked(service: Service, session: NamedNode, asked: FeedbackRequest) -> dict[str, Any]:
+    store = service.engine.store
+    where: dict[str, Any] = {"citation": asked.citation, "edge": asked.edge, "by": asked.by or None}
+    if asked.rating == "none":
+        return {"taken_back": take_back(store, session, **where)}
+    graph = store.renderer.trace_graph
+    return add_mark(store, session, asked.rating, note=asked.note or None, graph=graph, **where).as_json()
+
+
+def _session(service: Service, name: str) -> NamedNode:
+    try:
+        return find_trace(service.engine.store, name)
+    except UsageError as error:
+        raise Problem(404, error.message) from None
+
+
+async def _json(request: Request) -> bytes:
+    if content_type(request.headers.get("content-type"))[0] != "application/json":
+        raise Problem(415, "the body is application/json, or a form's")
+    return await read_body(request, _BODY)
+
+
+def _fields(form: Parameters) -> dict[str, Any]:
+    """The fields of the form: `about` is `answer`, `citation-N` or `edge-N`."""
+    kind, _, number = (form.one("about") or "answer").partition("-")
+    place = {kind: number} if number else {}
+    if kind not in ("answer", "citation", "edge") or bool(number) != (kind != "answer"):
+        raise Problem(422, "about: answer, citation-N or edge-N")
+    return {"rating": form.one("rating"), "note": form.one("note"), "by": form.one("by"), **place}

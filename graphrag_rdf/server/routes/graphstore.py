@@ -1,0 +1,298 @@
+"""SPARQL 1.1 Graph Store HTTP Protocol (https://www.w3.org/TR/sparql11-http-rdf-update/).
+
+A graph is named indirectly (`/store?graph=IRI`, `/store?default`) or by its own address (`/store/…`). Beyond
+the protocol, `GET /store` gives the dataset, and `POST /store` of TriG or N-Quads adds to it.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import quote
+
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad, Triple
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.server.caching import not_modified
+from graphrag_rdf.server.execution.evaluate import Job, Wanted
+from graphrag_rdf.server.execution.nesting import check_rdf_nesting
+from graphrag_rdf.server.http.access import require
+from graphrag_rdf.server.http.body import read_body, text_of
+from graphrag_rdf.server.http.formats import DATASETS, GRAPHS, RDF_BY_NAME, Format
+from graphrag_rdf.server.http.negotiation import content_type, negotiate
+from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.http.xmlguard import check_entities
+from graphrag_rdf.server.preconditions import hold
+from graphrag_rdf.server.routes.query import run
+from graphrag_rdf.server.routes.update import settled, written
+from graphrag_rdf.server.service import Service, address_of, service_of, site_of
+
+METHODS = ["GET", "PUT", "POST", "DELETE"]
+_PARTS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The graph that a request is about.
+
+    Attributes:
+        graph: its IRI; None for the default graph.
+        whole: the request names no graph.
+    """
+
+    graph: NamedNode | None
+    whole: bool = False
+
+
+async def graph_store_endpoint(request: Request) -> Response:
+    """`/store` and `/store/…`."""
+    target = _target(request)
+    return await (_read if request.method in ("GET", "HEAD") else _WRITE[request.method])(request, target)
+
+
+def _target(request: Request) -> Target:
+    """Raises Problem 400 when it is none, or two."""
+    parameters = Parameters.of_query_string(request.scope["query_string"])
+    graph, default = parameters.one("graph"), parameters.one("default")
+    path = request.scope["raw_path"].decode("ascii")
+    base = site_of(request)
+    direct = bool(request.path_params.get("path"))
+    if (graph is not None) + (default is not None) + direct > 1:
+        raise Problem(400, "a request names one graph: by its address, by ?graph=IRI, or by ?default")
+    if direct:
+        return Target(_iri(base + path))
+    if graph is not None:
+        return Target(_iri(graph))
+    return Target(None, whole=default is None)
+
+
+def _iri(text: str) -> NamedNode:
+    try:
+        return NamedNode(text)
+    except ValueError:
+        raise Problem(400, f"{text!r} is not an absolute IRI") from None
+
+
+async def _read(request: Request, target: Target) -> Response:
+    """GET and HEAD (§5.2, §5.6)."""
+    require(request, "read")
+    service = service_of(request)
+    formats = DATASETS if target.whole else GRAPHS
+    choice = negotiate(request.headers.get("accept"), formats)
+    if choice is None:
+        raise Problem(406, "none of the formats that the request takes is one of ours for graphs")
+    if service.remote is None and _exists(service, target):
+        hold(request, service, exists=True)
+        if (same := not_modified(request, service, [choice.content_type], strong=True)) is not None:
+            return same
+    wanted = Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
+    name = "" if target.graph is None else target.graph.value
+    job = Job(
+        kind="exists" if request.method == "HEAD" else "dump",
+        target=None if target.whole else name,
+        graph=wanted,
+        max_rows=service.settings.max_rows,
+        max_bytes=service.settings.max_result_mb << 20,
+    )
+    return await run(request, service, job, service.min_commit(request), validated="strong")
+
+
+def _exists(service: Service, target: Target) -> bool:
+    return target.graph is None or service.graphs.has_graph(target.graph)
+
+
+async def _put(request: Request, target: Target) -> Response:
+    """PUT (§5.3): the graph becomes what was sent; 201 when it was not there before."""
+    service = _writable(request)
+    if target.whole:
+        raise Problem(400, "PUT needs a graph: ?graph=IRI, ?default, or an address under /store/")
+    if "content-range" in request.headers:
+        raise Problem(400, "a graph is put as a whole: Content-Range is not spoken here")
+    parse = await _content(request, target)
+    return await _write(request, service, target, parse, replace=True)
+
+
+async def _post(request: Request, target: Target) -> Response:
+    """POST (§5.5): what was sent is added; without a graph, it becomes a new one with an address of ours."""
+    service = _writable(request)
+    if target.whole and (rdf := _dataset_format(request)) is not None:
+        return await _add_dataset(request, service, rdf)
+    if target.whole:
+        base = f"{site_of(request)}/store"
+        target = Target(NamedNode(f"{base}/{uuid.uuid4()}"))
+    parse = await _content(request, target)
+    return await _write(request, service, target, parse, replace=False)
+
+
+async def _delete(request: Request, target: Target) -> Response:
+    """DELETE (§5.4)."""
+    service = _writable(request)
+    if target.whole:
+        raise Problem(400, "DELETE needs a graph: ?graph=IRI, ?default, or an address under /store/")
+    graph = target.graph
+
+    def drop() -> int:
+        if not _exists(service, target):
+            raise Problem(404, f"there is no graph {graph}")
+        hold(request, service, exists=True)
+        service.graphs.drop_graph(graph)
+        return settled(service)
+
+    return written(request, service, await service.writes.run(drop))
+
+
+_WRITE = {"PUT": _put, "POST": _post, "DELETE": _delete}
+
+
+def _writable(request: Request) -> Service:
+    require(request, "write")
+    service = service_of(request)
+    service.require_writable()
+    return service
+
+
+async def _write(
+    request: Request, service: Service, target: Target, parse: Callable[[], list[Triple]], *, replace: bool
+) -> Response:
+    graph, store = target.graph, service.graphs
+    fresh = False
+
+    def write() -> int:
+        nonlocal fresh
+        triples = parse()
+        fresh = not _exists(service, target)
+        hold(request, service, exists=not fresh)
+        store.write_graph(graph, triples, replace=replace)
+        return settled(service)
+
+    commit = await service.writes.run(write)
+    if fresh and graph is not None:
+        return written(request, service, commit, 201, Location=_address(request, graph))
+    return written(request, service, commit)
+
+
+def _address(request: Request, graph: NamedNode) -> str:
+    """Where a graph can be got: its own IRI when that is an address of ours."""
+    ours = f"{site_of(request)}/store/"
+    if graph.value.startswith(ours) and not set("?#") & set(graph.value):
+        return graph.value
+    return f"{ours.removesuffix('/')}?graph={quote(graph.value, safe='')}"
+
+
+# --- what was sent ------------------------------------------------------------------------------------
+
+
+async def _content(request: Request, target: Target) -> Callable[[], list[Triple]]:
+    """What a request holds, to be parsed in the writer's thread."""
+    limit = service_of(request).settings.max_body_mb << 20
+    base = address_of(request)
+    if target.graph is not None:
+        base = target.graph.value
+    header = request.headers.get("content-type")
+    media_type, _ = content_type(header)
+    if media_type == "multipart/form-data":
+        parts = await _parts(request, limit)
+        return lambda: [triple for part, kind in parts for triple in _parsed(part, kind, base)]
+    rdf = _format(media_type)
+    body = await read_body(request, limit, length_required=False)
+    text = _text(body, header, rdf, limit)
+    return lambda: _parsed(text, rdf, base)
+
+
+def _text(body: bytes, header: str | None, rdf: Format, limit: int) -> str:
+    text = text_of(body, header)
+    if rdf.engine == ox.RdfFormat.RDF_XML:
+        check_entities(text, limit)
+    return text
+
+
+def _format(media_type: str) -> Format:
+    rdf = RDF_BY_NAME.get(media_type or "text/turtle")
+    if rdf is None:
+        raise Problem(
+            415,
+            f"{media_type} is not an RDF format that is read here",
+            headers={"Accept-Post": ", ".join(f.media_type for f in GRAPHS)},
+        )
+    return rdf
+
+
+def _parsed(data: str, rdf: Format, base: str) -> list[Triple]:
+    return [quad.triple for quad in _quads(data, rdf, base, named=False)]
+
+
+def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
+    check_rdf_nesting(data, rdf.media_type)
+    try:
+        return list(
+            ox.parse(
+                data,
+                rdf.engine,  # type: ignore[arg-type]
+                base_iri=base,
+                without_named_graphs=not named,
+                rename_blank_nodes=True,
+            )
+        )
+    except (SyntaxError, ValueError, OSError) as error:
+        raise Problem(400, f"what was sent is not {rdf.media_type}: {error}") from error.with_traceback(None)
+
+
+async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
+    """The files of a form (§5.5: each is a graph; they are merged)."""
+    body = await read_body(request, limit, length_required=False)
+
+    async def stream() -> AsyncIterator[bytes]:
+        yield body
+
+    parser = MultiPartParser(request.headers, stream(), max_files=_PARTS, max_fields=_PARTS)  # type: ignore[arg-type]
+    found: list[tuple[str, Format]] = []
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
+        raise Problem(400, f"the form cannot be read: {error}") from None
+    for _, value in form.multi_items():
+        if not isinstance(value, UploadFile):
+            found.append((value, _format("")))
+            continue
+        header = value.content_type
+        rdf = _format_of_file(value.filename or "", content_type(header)[0])
+        data = await value.read()
+        found.append((_text(data, header, rdf, limit), rdf))
+    await form.close()
+    return found
+
+
+def _format_of_file(name: str, media_type: str) -> Format:
+    """What a file's type says, else the end of its name, as browsers and curl know no types of RDF."""
+    if media_type in ("", "application/octet-stream"):
+        named = ox.RdfFormat.from_extension(name.rpartition(".")[2].lower())
+        found = next((f for f in GRAPHS if f.engine == named), None)
+        if named is not None and found is not None:
+            return found
+    return _format(media_type)
+
+
+def _dataset_format(request: Request) -> Format | None:
+    media_type, _ = content_type(request.headers.get("content-type"))
+    known: Mapping[str, Format] = {name: f for f in DATASETS[:2] for name in f.accepted}
+    return known.get(media_type)
+
+
+async def _add_dataset(request: Request, service: Service, rdf: Format) -> Response:
+    body = await read_body(request, service.settings.max_body_mb << 20, length_required=False)
+    text = text_of(body, request.headers.get("content-type"))
+    base = address_of(request)
+
+    def write() -> int:
+        quads = _quads(text, rdf, base, named=True)
+        hold(request, service, exists=True)
+        service.graphs.write_quads(quads)
+        return settled(service)
+
+    return written(request, service, await service.writes.run(write))

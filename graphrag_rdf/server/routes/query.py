@@ -1,0 +1,278 @@
+"""SPARQL 1.1 Protocol, query operation (https://www.w3.org/TR/sparql11-protocol/#query-operation).
+
+`/sparql` and `/query`. All four forms: GET, a form by POST, the query itself by POST, and the QUERY method
+with either body.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeAlias
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from graphrag_rdf.server.caching import not_modified, standard, validators
+from graphrag_rdf.server.execution.answers import Answer, retry
+from graphrag_rdf.server.execution.evaluate import Job
+from graphrag_rdf.server.execution.inspect import Inspected, inspect_query
+from graphrag_rdf.server.http.access import may, require
+from graphrag_rdf.server.http.body import read_body, text_of
+from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.problems import Problem, TransferAborted
+from graphrag_rdf.server.lane import forms_for, look_up
+from graphrag_rdf.server.routes.description import describe_service
+from graphrag_rdf.server.routes.update import run_update
+from graphrag_rdf.server.service import Service, address_of, client_of, service_of
+
+FORM = "application/x-www-form-urlencoded"
+QUERY = "application/sparql-query"
+UPDATE = "application/sparql-update"
+METHODS = ["GET", "POST", "QUERY"]
+
+Validated: TypeAlias = Literal["strong", "weak"] | None
+"""The tag of an answer, see `caching.etag`; None for one that is another each time."""
+
+_IN_MEMORY, _PIECE = 1 << 20, 1 << 16
+"""Bytes of an answer that is kept whole: how many in memory, how many are sent at a time."""
+
+_FORM_GROWTH = 4
+"""How much longer a form may be than the query in it: each byte is three when it is percent-encoded."""
+
+_LONG = 1 << 14
+"""Bytes of a form that is decoded, and characters of a query that is looked at, in a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a request asks for.
+
+    Attributes:
+        text: of the query or update; None asks for the service description.
+        parameters: of URL and form.
+    """
+
+    text: str | None
+    update: bool
+    parameters: Parameters
+
+
+async def sparql_endpoint(request: Request) -> Response:
+    """`/sparql`: queries and updates."""
+    operation = await _operation(request)
+    return await (run_update if operation.update else _answer)(request, operation.text, operation.parameters)
+
+
+async def query_endpoint(request: Request) -> Response:
+    """`/query`: queries only."""
+    operation = await _operation(request)
+    if operation.update:
+        raise Problem(400, "updates go to /update or /sparql")
+    return await _answer(request, operation.text, operation.parameters)
+
+
+async def update_endpoint(request: Request) -> Response:
+    """`/update`: updates only."""
+    operation = await _operation(request)
+    if not operation.update:
+        raise Problem(400, "this takes updates; queries go to /query or /sparql")
+    return await run_update(request, operation.text, operation.parameters)
+
+
+async def _operation(request: Request) -> Operation:
+    """Read a request.
+
+    Raises:
+        Problem: when it is none of the protocol's forms, or the client may not even read.
+    """
+    require(request, "read")
+    url = Parameters.of_query_string(request.scope["query_string"])
+    if request.method in ("GET", "HEAD"):
+        if "update" in url:
+            raise Problem(400, "an update is sent by POST (SPARQL 1.1 Protocol, section 2.2)")
+        if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
+            raise Problem(400, "a query by GET has no body (SPARQL 1.2 Protocol, section 2.2.1)")
+        return _announced(Operation(url.one("query"), update=False, parameters=url))
+    settings = service_of(request).settings
+    header = request.headers.get("content-type")
+    media_type, _ = content_type(header)
+    if media_type not in (FORM, QUERY, UPDATE) or (media_type == UPDATE and request.method == "QUERY"):
+        raise Problem(
+            415,
+            f"a body of type {media_type or '(none)'} is not taken here",
+            headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
+        )
+    most = settings.max_body_mb << 20
+    if not may(request, "write"):
+        most = min(most, _FORM_GROWTH * settings.max_query_kb << 10)
+    body = await read_body(request, most)
+    if media_type == FORM:
+        long = len(body) > _LONG
+        form = await asyncio.to_thread(Parameters.of_form, body) if long else Parameters.of_form(body)
+        return _announced(_of_form(form, url, request.method))
+    if "query" in url or "update" in url:
+        raise Problem(400, "there is a query or update in the URL and another in the body")
+    return _announced(Operation(text_of(body, header), media_type == UPDATE, url))
+
+
+def _announced(operation: Operation) -> Operation:
+    """The operation, if it announces one version of SPARQL at most (SPARQL 1.2 Protocol §2.1).
+
+    Raises:
+        Problem: 400 when there are several.
+    """
+    operation.parameters.one("version")
+    return operation
+
+
+def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
+    if "update" in url:
+        raise Problem(400, "the update of a form stands in its body (SPARQL 1.1 Protocol, section 2.2.1)")
+    parameters = form + url
+    query, update = parameters.one("query"), parameters.one("update")
+    if query is not None and update is not None:
+        raise Problem(400, "a request has a query or an update, not both")
+    if update is not None and method == "QUERY":
+        raise Problem(400, "an update is sent by POST")
+    if query is None and update is None:
+        raise Problem(400, "the form has neither query nor update")
+    return Operation(query if update is None else update, update is not None, parameters)
+
+
+async def _answer(request: Request, text: str | None, parameters: Parameters) -> Response:
+    service = service_of(request)
+    if text is None:
+        return await asyncio.to_thread(describe_service, request)
+    settings = service.settings
+    if len(text) > settings.max_query_kb << 10:
+        raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
+    looked_at = await look_at(text, service)
+    accept = request.headers.get("accept")
+    job = _job(request, text, parameters, looked_at, service, accept)
+    if request.method in ("GET", "HEAD") and not looked_at.volatile:
+        types = [wanted.content_type for wanted in (job.results, job.graph) if wanted is not None]
+        if (same := not_modified(request, service, types)) is not None:
+            return same
+    min_commit = service.min_commit(request)
+    if service.remote is None and (found := look_up(service, job, looked_at.lookup)) is not None:
+        return Response(found[1], headers=found[0])
+    return await run(request, service, job, min_commit, validated=None if looked_at.volatile else "weak")
+
+
+async def look_at(text: str, service: Service) -> Inspected:
+    """See `inspect_query`; while others are answered."""
+    allowed = service.settings.allow_service
+    if len(text) < _LONG:
+        return inspect_query(text, allowed)
+    return await asyncio.to_thread(inspect_query, text, allowed)
+
+
+def _job(
+    request: Request,
+    text: str,
+    parameters: Parameters,
+    looked_at: Inspected,
+    service: Service,
+    accept: str | None,
+) -> Job:
+    default, named = parameters.all("default-graph-uri"), parameters.all("named-graph-uri")
+    given = bool(default or named)
+    results, graph = forms_for(accept)
+    if results is None and graph is None:
+        raise Problem(406, "none of the formats that the request takes is one of ours")
+    return Job(
+        text=text,
+        masked=looked_at.masked,
+        base=address_of(request),
+        default_graphs=tuple(default) if given else None,
+        named_graphs=tuple(named) if given else None,
+        roams=looked_at.roams,
+        union="union-default-graph" in parameters,
+        results=results,
+        graph=graph,
+        max_rows=service.settings.max_rows,
+        max_bytes=service.settings.max_result_mb << 20,
+    )
+
+
+async def run(
+    request: Request, service: Service, job: Job, min_commit: int, *, validated: Validated
+) -> Response:
+    """Run a query in a reader, and answer with what comes; the client has a place among its queries until
+    the answer is through.
+
+    Args:
+        validated: what validators the answer carries, as it stays the same while the store does.
+    """
+    client = client_of(request)
+    service.concurrency.enter(client)
+    try:
+        answer = await service.queries.run(job, min_commit, request.is_disconnected)
+    except BaseException:
+        service.concurrency.leave(client)
+        raise
+    return await _respond(request, service, answer, client, validated=validated)
+
+
+async def _respond(
+    request: Request, service: Service, answer: Answer, client: str, *, validated: Validated
+) -> Response:
+    headers = {**standard(answer.commit), "Content-Type": answer.content_type}
+    if validated is not None:
+        strong = validated == "strong"
+        headers |= validators(service, answer.commit, answer.content_type, strong=strong)
+    if (data := answer.whole) is not None:
+        service.concurrency.leave(client)
+        response = Response(data, headers=headers)
+        if request.method == "HEAD" and not data:  # it was not evaluated: nobody knows how long it is
+            del response.headers["content-length"]
+        return response
+    if request.method == "HEAD" or request.scope["http_version"] == "1.0":
+        try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
+            return await _kept(answer, headers, bodiless=request.method == "HEAD")
+        except TransferAborted as aborted:
+            raise Problem(503, str(aborted), headers=retry(503)) from None
+        finally:
+            service.concurrency.leave(client)
+    return _Streamed(answer, lambda: service.concurrency.leave(client), headers)
+
+
+async def _kept(answer: Answer, headers: dict[str, str], *, bodiless: bool) -> Response:
+    """An answer that is sent when all of it is there; a long one waits on the disk, not in memory.
+
+    Raises:
+        TransferAborted: when it failed.
+    """
+    kept, length = tempfile.SpooledTemporaryFile(_IN_MEMORY), 0  # noqa: SIM115 - sent after this returns
+    async for part in answer.parts():
+        length += len(part)
+        if not bodiless:
+            kept.write(part)
+    kept.seek(0)
+    return StreamingResponse(
+        iter(partial(kept.read, _PIECE), b""), headers={**headers, "Content-Length": str(length)}
+    )
+
+
+class _Streamed(StreamingResponse):
+    """An answer on its way; whatever becomes of it, what it held is let go of."""
+
+    def __init__(self, answer: Answer, done: Callable[[], None], headers: dict[str, str]) -> None:
+        super().__init__(answer.parts(), headers=headers)
+        self._answer = answer
+        self._done = done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See Starlette."""
+
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._answer.drop()
+            self._done()

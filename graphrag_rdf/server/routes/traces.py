@@ -1,0 +1,57 @@
+"""`/traces` and `/traces/{id}`: how answers came about."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.server.pages.lists import traces_page
+from graphrag_rdf.server.pages.trace import trace_page
+from graphrag_rdf.server.representations import Forms, listed, parameter, represent, whole_number
+from graphrag_rdf.server.routes.resource import of_list
+from graphrag_rdf.server.service import Service
+from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.export import trace_quads
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.text import render_trace
+
+_COLUMNS = 80
+
+
+async def trace_list(request: Request) -> Response:
+    """The newest traces, as `trace list --format json` (`limit`, `kind`)."""
+    limit, kind = whole_number(request, "limit", 50, 1000), parameter(request, "kind")
+
+    def forms(service: Service) -> Forms:
+        found = list_traces(service.engine.store, limit, kind)
+        return Forms(
+            json=lambda: listed([trace.as_json() for trace in found], limit=limit),
+            rdf=lambda: of_list(service.engine.store, [trace.iri for trace in found]),
+            html=lambda: traces_page(service, found, limit, kind),
+        )
+
+    return await represent(request, forms)
+
+
+async def trace(request: Request) -> Response:
+    """One trace, as `trace show` has it, a page, or RDF with its sources; `id` is an IRI or a UUID."""
+    name = request.path_params["id"]
+
+    def forms(service: Service) -> Forms:
+        engine = service.engine
+        try:
+            session = find_trace(engine.store, name)
+        except UsageError as error:
+            raise Problem(404, error.message) from None
+        return Forms(
+            json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
+            rdf=lambda: trace_quads(engine.store, session),
+            html=lambda: trace_page(service, session, request),
+            text=lambda: render_trace(
+                read_trace(engine.store, session, engine.librarian), width=_COLUMNS, colour=False
+            ),
+        )
+
+    return await represent(request, forms)

@@ -21,6 +21,7 @@ from graphrag_rdf.ingest.names import KnownNames, Minter, settle, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, double
+from graphrag_rdf.sparql.dialect import encode_removal
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -118,11 +119,12 @@ def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer
         names += [(node, SKOS.altLabel, name) for name in entry.others if name != entry.preferred]
         wanted += _decision(node, entry, mint, path)
     stood = [_quad(row["graph"], row["s"], row["p"], row["o"]) for row in store.select("ingest/synonyms")]
-    new, old = set(wanted), set(stood)
-    if new == old:
+    new, old = {_kept(quad, store): quad for quad in wanted}, set(stood)
+    if set(new) == old:
         return
     changes = Changes(
-        remove=[quad for quad in stood if quad not in new], add=[quad for quad in wanted if quad not in old]
+        remove=[quad for quad in stood if quad not in new],
+        add=[quad for kept, quad in new.items() if kept not in old],
     )
     touched = {node for node, _, _ in names}
     for prop in (RAG.canonicalEntity, RAG.member):
@@ -169,6 +171,12 @@ def _nodes(quads: Iterable[Quad], predicate: NamedNode) -> list[NamedNode]:
     return [
         node for quad in quads if quad.predicate == predicate and isinstance(node := quad.object, NamedNode)
     ]
+
+
+def _kept(quad: Quad, store: Store) -> Quad:
+    """As the store has it: without triple terms it has a node for what is contained."""
+    (found,) = encode_removal([quad], store.renderer.dialect)
+    return found
 
 
 def _quad(graph: Term, s: Term, p: Term, o: Term) -> Quad:

@@ -464,3 +464,11 @@ def test_a_reader_that_ends_before_it_is_ready_is_not_started_over_and_over(
 
     asyncio.run(wait())
     assert started.read_text() == "one\n"
+
+
+def test_readers_use_the_allocator_of_the_server(tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store", MALLOC_CONF="narenas:1") as endpoint, endpoint.client() as client:
+        client.get("/sparql", params={"query": LONG + " LIMIT 1"}).raise_for_status()
+        readers = [psutil.Process(pid) for pid in endpoint.children()]
+        assert readers
+        assert all(reader.environ().get("MALLOC_CONF") == "narenas:1" for reader in readers)

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import graphrag_rdf
 
-_PASSED_ON = ("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR", "GLIBC_TUNABLES")
+_PASSED_ON = (
+    *("PATH", "LANG", "LC_ALL", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR"),
+    *("GLIBC_TUNABLES", "LD_PRELOAD", "MALLOC_CONF"),
+)
 """Variables of the environment that are passed on: none that can hold a secret."""
 
 _TUNED = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=127"}

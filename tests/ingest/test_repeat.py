@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sized
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from tests.ingest.conftest import (
     everything,
     index_matches_store,
 )
-from tests.support.scripted_server import Reply, ScriptedServer
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 ADA = """# Ada
 
@@ -132,18 +133,17 @@ def test_calls_at_once_are_limited_apart(
     """`extract.jobs` is about chunks, `llm.jobs` about whoever calls a model."""
     for number in range(8):
         (two / f"more-{number}.txt").write_text(f"Town {number} lies near Grace Hopper.")
-    scripted_server.answer_with(lambda request: Reply(answer_of(request), delay=0.05))
 
     def most_at_once(extract: int, llm: int | None) -> tuple[int, int]:
         """Calls at once of an ingest, and of four questions at once."""
         engine = engine_of(**by_model(scripted_server, extract__jobs=extract, llm__jobs=llm))
         found = []
-        for work in (
-            lambda: engine.ingest([two]),
-            lambda: list(pool.map(lambda n: engine.gateway.chat(_ask(n), purpose="ask"), range(4))),
+        for seconds, work in (
+            (0.05, lambda: engine.ingest([two])),
+            (0.5, lambda: list(pool.map(lambda n: engine.gateway.chat(_ask(n), purpose="ask"), range(4)))),
         ):
             scripted_server.reset()
-            scripted_server.answer_with(lambda request: Reply(answer_of(request), delay=0.05))
+            scripted_server.answer_with(partial(_late, seconds))
             with ThreadPoolExecutor(4) as pool:
                 work()
             found.append(scripted_server.most_active)
@@ -151,6 +151,10 @@ def test_calls_at_once_are_limited_apart(
 
     assert most_at_once(extract=1, llm=None) == (1, 4)
     assert most_at_once(extract=6, llm=2) == (2, 2)
+
+
+def _late(seconds: float, request: Request) -> Reply:
+    return Reply(answer_of(request), delay=seconds)
 
 
 def _ask(number: int) -> list[dict[str, str]]:

@@ -236,7 +236,7 @@ def test_clients_that_hung_up_while_they_waited_take_no_reader(
     start = time.monotonic()
     found = filled.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
     assert found.status_code == 200
-    assert time.monotonic() - start < 6
+    assert time.monotonic() - start < 10
 
 
 def test_a_client_that_does_not_read_frees_its_reader_at_the_limit(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def read_results(reply: Reply) -> Answer:
         if isinstance(found.get("boolean"), bool):
             return Answer(boolean=found["boolean"])
         names = tuple(found["head"].get("vars", ()))
-        memory: dict[tuple[str, ...], Term] = {}
+        memory: dict[str, Term] = {}
         rows = [_row(binding, memory) for binding in found["results"]["bindings"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _unreadable(reply, "SPARQL results in JSON", error) from error
@@ -77,14 +77,14 @@ def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
     return parse_query_results(said, QueryResultsFormat.JSON)
 
 
-def _row(binding: dict[str, Any], memory: dict[tuple[str, ...], Term]) -> Row:
+def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Row:
     """A row; IRIs come again and again, so each is made once."""
     row: dict[str, Term] = {}
     for name, value in binding.items():
         if value["type"] != "uri":
             row[name] = canonical_term(from_sparql_json(value))
             continue
-        key = (value["value"],)
+        key = value["value"]
         term = memory.get(key)
         if term is None:
             term = memory[key] = from_sparql_json(value)

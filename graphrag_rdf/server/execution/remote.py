@@ -150,9 +150,8 @@ class _Call:
         failure: QueryFailed | None = None
         try:
             evaluate_remote(self._store, self._job, self._ask, self)
-        except (
-            QueryFailed
-        ) as failed:  # anew: a traceback holds results, which must be let go of in this thread
+        except QueryFailed as failed:
+            # anew: a traceback holds results, which must be let go of in this thread
             failure = QueryFailed(failed.status, failed.detail)
         except GraphRagError as error:
             failure = self._why or self._refused(error)

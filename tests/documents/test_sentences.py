@@ -119,6 +119,6 @@ def test_sentences_cover_everything_in_order(text: str, language: str | None) ->
 @pytest.mark.parametrize("unit", ["a. ", "A.", "(", ". ", "\n", "| ", "word ", "1. ", "\"'", "« "])
 def test_no_quadratic_time(unit: str) -> None:
     text = unit * (200_000 // len(unit))
-    started = time.perf_counter()
+    started = time.thread_time()
     split_sentences(text, "en")
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2

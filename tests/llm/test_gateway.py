@@ -176,7 +176,7 @@ def test_a_server_that_hangs(make_gateway, scripted_server):
     with pytest.raises(LlmError, match="did not answer in time") as caught:
         make_gateway(max_retries=0, timeout=0.3).chat(HELLO, purpose="test")
     assert caught.value.kind == "timeout"
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,6 @@ def test_a_cut_answer_keeps_its_whole_items(entities, data):
     ],
 )
 def test_nonsense_is_given_up_quickly(text):
-    start = time.perf_counter()
+    start = time.thread_time()
     parse_items(text)
-    assert time.perf_counter() - start < 2.0
+    assert time.thread_time() - start < 2.0

@@ -287,24 +287,22 @@ def test_too_many_rows_are_a_problem_or_an_aborted_transfer(client: httpx.Client
     assert limit in few.json()["detail"]
 
 
-def test_a_client_that_hangs_up_frees_its_place(front: Endpoint, gateway: Gateway) -> None:
-    """Two queries run at once; two that nobody waits for any more are cut off, though nothing ever comes."""
+def test_a_client_that_hangs_up_frees_its_place(gateway: Gateway, tmp_path: Path) -> None:
+    """One query runs at once; one that nobody waits for any more is cut off, though nothing ever comes."""
     released = threading.Event()
 
     def judge(request: Passed) -> Said | None:
         if "urn:slow" in request.body:
-            released.wait(20)
+            released.wait(60)
         return None
 
     gateway.judge = judge
+    one = {"GRAPHRAG_RDF_SERVER__READERS": "1"}
     try:
-        with front.client() as client:
-            for _ in range(2):
-                with pytest.raises(httpx.ReadTimeout):
-                    client.post("/sparql", data={"query": "ASK { <urn:slow> ?p ?o }"}, timeout=0.4)
-            start = time.monotonic()
-            assert query(client, "ASK {}").status_code == 200
-            assert time.monotonic() - start < 1.9  # before their own time limit
+        with started(gateway.url, tmp_path, "--query-timeout", "60", **one) as front, front.client() as client:
+            with pytest.raises(httpx.ReadTimeout):
+                client.post("/sparql", data={"query": "ASK { <urn:slow> ?p ?o }"}, timeout=0.4)
+            assert query(client, "ASK {}").status_code == 200  # before its own time limit
     finally:
         released.set()
 

@@ -177,7 +177,7 @@ def alive(pid: int) -> bool:
     return state != "Z"
 
 
-def eventually(check: Any, seconds: float = 10) -> None:
+def eventually(check: Any, seconds: float = 30) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

@@ -299,7 +299,10 @@ def test_a_client_that_hangs_up_frees_its_place(gateway: Gateway, tmp_path: Path
     gateway.judge = judge
     one = {"GRAPHRAG_RDF_SERVER__READERS": "1"}
     try:
-        with started(gateway.url, tmp_path, "--query-timeout", "60", **one) as front, front.client() as client:
+        with (
+            started(gateway.url, tmp_path, "--query-timeout", "60", **one) as front,
+            front.client() as client,
+        ):
             with pytest.raises(httpx.ReadTimeout):
                 client.post("/sparql", data={"query": "ASK { <urn:slow> ?p ?o }"}, timeout=0.4)
             assert query(client, "ASK {}").status_code == 200  # before its own time limit

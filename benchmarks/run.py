@@ -21,6 +21,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "templates": (["--facts", "20000"], []),
     "million": (["--facts", "50000", "--traces", "2000"], []),
     "growth": (["--passages", "1000", "4000", "16000", "--questions", "40"], []),
+    "questions": (["--questions", "300"], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
     "evaluation": (["--questions", "25", "--extraction", "rules", "--titles", "yes", "--vectors", "no"], []),
 }

@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -32,6 +32,14 @@ from graphrag_rdf.store.writing import write_found
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
 _FRESH, _FORMER = ".new", ".old"  # beside the database, while it is written anew
+
+_LOG_BYTES = 32 << 20
+"""Of the engine's logs from which on it is told to flush: about twice as much is in memory for them, writes
+take longer the more it is, and all of it is read again after a kill. The engine would wait until one of its
+eleven indexes alone has 128 MB."""
+
+_LOOK = 16
+"""Commits from one look at the logs to the next."""
 
 
 class EmbeddedStore(TemplateStore):
@@ -334,7 +342,18 @@ class EmbeddedStore(TemplateStore):
         self._commit = number
         for tell in self._told:
             tell(number)
+        if number % _LOOK == 0:
+            self._flush_if_much()
         return number
+
+    def _flush_if_much(self) -> None:
+        if self.path is None:
+            return
+        with suppress(OSError):  # what was written is in the logs; the next write tells what is wrong
+            with os.scandir(self.path) as entries:
+                size = sum(entry.stat().st_size for entry in entries if entry.name.endswith(".log"))
+            if size > _LOG_BYTES:
+                self._store.flush()
 
 
 def _sync(path: Path, flags: int) -> None:

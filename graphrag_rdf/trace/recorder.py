@@ -186,7 +186,6 @@ class TraceRecorder:
             if outcome != "completed":
                 self._writer.recover()
             self._writer.write(quads, ()).result()
-            self._writer.close()
 
     def milliseconds(self) -> int:
         """Wall time of the run so far."""

@@ -4,13 +4,29 @@ find what it tells, and the engine lets other threads work meanwhile.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from weakref import WeakKeyDictionary
 
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
+
+_threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
+_lock = threading.Lock()
+
+
+def _thread_of(store: Store) -> ThreadPoolExecutor:
+    """The one thread for all runs over a store, which ends with the store.
+
+    Not one for each run: RocksDB draws the heights of what it puts into a skip list from a generator of each
+    thread, whose seed is the thread's place in memory. Threads that follow one another have the same place,
+    so the same heights come again with every run, and lists become chains that are walked link by link.
+    """
+    with _lock:
+        return _threads.setdefault(store, ThreadPoolExecutor(1, "trace"))
 
 
 class TraceWriter:
@@ -24,7 +40,7 @@ class TraceWriter:
     def __init__(self, store: Store, librarian: Librarian) -> None:
         self._store = store
         self._librarian = librarian
-        self._thread = ThreadPoolExecutor(1, "trace")
+        self._thread = _thread_of(store)
         self._last: Future[None] | None = None
         self._failure: Exception | None = None
 
@@ -51,10 +67,6 @@ class TraceWriter:
         if self._last is not None:
             self._last.exception()
         self._failure = None
-
-    def close(self) -> None:
-        """Wait for what was begun, and end; raises nothing."""
-        self._thread.shutdown()
 
     def _work(self, quads: Sequence[Quad], texts: Sequence[str]) -> None:
         if self._failure is not None:

@@ -211,7 +211,7 @@ def test_a_disk_that_is_full_is_told_and_harms_nothing(tmp_path: Path) -> None:
         refused = client.post("/update", data=much)
         assert (refused.status_code, refused.headers["retry-after"]) == (503, "30")
         assert "/" not in refused.json()["detail"]
-        assert str(tmp_path) in "".join(endpoint.log)
+        eventually(lambda: str(tmp_path) in "".join(endpoint.log))
         assert client.get("/health").status_code == 503
         assert client.get("/sparql", params={"query": "ASK { <urn:a> <urn:b> 1 }"}).json()["boolean"] is True
     with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint, endpoint.client() as client:

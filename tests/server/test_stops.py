@@ -109,7 +109,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
             with pytest.raises(httpx.TransportError):
                 sent.result()
     eventually(lambda: not any(alive(pid) for pid in children))
-    assert "once more to stop at once" in "".join(endpoint.log)
+    eventually(lambda: "once more to stop at once" in "".join(endpoint.log))
     with Endpoint.start(place) as again, again.client() as client:
         found = client.get(
             "/sparql", params={"query": "ASK { <urn:a> ?p ?o }"}, headers={"Accept": "application/json"}

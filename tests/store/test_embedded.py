@@ -442,6 +442,18 @@ def test_what_is_synced_is_in_the_files_of_an_open_store(
     after.close()
 
 
+def test_the_logs_of_the_engine_do_not_grow_for_ever(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is in them is in memory, too, and is read again after a kill."""
+    monkeypatch.setattr("graphrag_rdf.store.embedded._LOG_BYTES", 1 << 20)
+    store, sizes = EmbeddedStore(templates(), database), []
+    for number in range(200):
+        store.commit(Changes(add=[quad(f"{number} {line} {'x' * 1000}") for line in range(50)]))
+        sizes.append(sum(log.stat().st_size for log in database.glob("*.log")))
+    assert max(sizes) < 5 << 20 < 200 * 50 * 1000
+    assert len(data(store)) == 200 * 50
+    store.close()
+
+
 def test_purging_leaves_the_data_and_not_the_removed_words(database: Path) -> None:
     store = EmbeddedStore(templates(), database)
     secret = "planted-words-that-are-erased"

@@ -116,6 +116,23 @@ def test_the_end_waits_for_all(sample: Sample, gate: Gate) -> None:
     assert all(stored(sample, message) for message in messages)
 
 
+def test_all_runs_over_a_store_are_written_in_one_thread(
+    sample: Sample, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one for each run, a write took longer the more runs there had been."""
+    threads, commit = set(), sample.store.commit
+
+    def noting(changes: Changes) -> int:
+        threads.add(threading.current_thread())
+        return commit(changes)
+
+    monkeypatch.setattr(sample.store, "commit", noting)
+    for _ in range(3):
+        begun(sample).end()
+    assert len(threads) == 1
+    assert threading.main_thread() not in threads
+
+
 def test_what_is_not_to_be_stored_counts_as_written(sample: Sample) -> None:
     before = set(sample.store.quads())
     recorder = TraceRecorder(sample.store, sample.librarian, stored=False)

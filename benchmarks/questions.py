@@ -44,7 +44,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     print("\n## Questions, one after the other\n")
     print(f"This machine is {slowdown():.1f} × slower than at its best just now.\n")
-    table(("questions before", "median", "× the first tenth", "95th percentile", "memory", "disk"), rows)
+    table(("questions", "median", "× the first tenth", "95th percentile", "memory", "disk"), rows)
     return 0
 
 
@@ -62,7 +62,7 @@ def _ask(engine: Engine, folder: Path, count: int) -> list[list[str]]:
         held = process.memory_info().rss / 1e6
         rows.append(
             [
-                f"{part * count:,}",
+                f"{part * count + 1:,} to {(part + 1) * count:,}",
                 f"{median:.1f} ms",
                 f"{median / first:.2f}",
                 f"{percentile(times, 0.95):.1f} ms",

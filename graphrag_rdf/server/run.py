@@ -47,6 +47,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     url = _url(settings, listening)
     note_address(engine, url)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # who sent a broken form is told of it
     config = uvicorn.Config(
         app,
         http=with_lane(lane) if lane is not None and not settings.trusted_proxies else BoundedProtocol,

@@ -103,6 +103,13 @@ def test_what_is_no_form_of_files_is_refused(client: httpx.Client) -> None:
     assert fields.status_code == 400
 
 
+def test_a_broken_form_is_no_news_for_the_log(client: httpx.Client, endpoint: Endpoint) -> None:
+    form = {"Content-Type": "multipart/form-data; boundary=x", "X-Request-Id": "broken-form"}
+    assert client.post("/documents", content=b"--y\r\nnonsense", headers=form).status_code == 400
+    eventually(lambda: any("broken-form" in line for line in endpoint.log))
+    assert not [line for line in endpoint.log if "boundary" in line]
+
+
 def test_it_takes_the_right_to_write(guarded: Endpoint) -> None:
     with guarded.client() as stranger:
         assert stranger.post("/documents", files=files(company=COMPANY)).status_code == 401

@@ -28,6 +28,7 @@ from graphrag_rdf.store.folder import StoreFolder
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
+from graphrag_rdf.trace.writing import end_thread
 
 if TYPE_CHECKING:
     from graphrag_rdf.editing import Facts
@@ -114,6 +115,7 @@ class Engine(Parts):
         """Let go of the store and its indexes."""
         if "text_index" in self.__dict__:
             self.text_index.close()
+        end_thread(self.store)
         try:
             self.store.close()
         finally:

@@ -33,10 +33,11 @@ _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
 _FRESH, _FORMER = ".new", ".old"  # beside the database, while it is written anew
 
+_LOGS = "*.log"
 _LOG_BYTES = 32 << 20
-"""Of the engine's logs from which on it is told to flush: about twice as much is in memory for them, writes
-take longer the more it is, and all of it is read again after a kill. The engine would wait until one of its
-eleven indexes alone has 128 MB."""
+"""Of the engine's logs from which on it is told to flush: they hold what was written since the last time.
+About twice as much is in memory for them, writes take longer the more it is, and all of it is read again
+after a kill. The engine would wait until one of its eleven indexes alone has 128 MB."""
 
 _LOOK = 16
 """Commits from one look at the logs to the next."""
@@ -262,7 +263,7 @@ class EmbeddedStore(TemplateStore):
         """See `Store.sync`: the engine has written it to its logs, which the system may hold back still."""
         if self.path is not None and not self._read_only:
             with _write_errors(self.path):
-                for log in self.path.glob("*.log"):
+                for log in self.path.glob(_LOGS):
                     _sync(log, os.O_RDWR)  # Windows syncs only what may be written
                 if os.name == "posix":
                     _sync(self.path, os.O_RDONLY)  # that the logs are there at all
@@ -350,9 +351,7 @@ class EmbeddedStore(TemplateStore):
         if self.path is None:
             return
         with suppress(OSError):  # what was written is in the logs; the next write tells what is wrong
-            with os.scandir(self.path) as entries:
-                size = sum(entry.stat().st_size for entry in entries if entry.name.endswith(".log"))
-            if size > _LOG_BYTES:
+            if sum(log.stat().st_size for log in self.path.glob(_LOGS)) > _LOG_BYTES:
                 self._store.flush()
 
 

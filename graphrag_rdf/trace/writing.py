@@ -19,7 +19,7 @@ _lock = threading.Lock()
 
 
 def _thread_of(store: Store) -> ThreadPoolExecutor:
-    """The one thread for all runs over a store, which ends with the store.
+    """The one thread for all runs over a store, until `end_thread`.
 
     Not one for each run: RocksDB draws the heights of what it puts into a skip list from a generator of each
     thread, whose seed is the thread's place in memory. Threads that follow one another have the same place,
@@ -27,6 +27,14 @@ def _thread_of(store: Store) -> ThreadPoolExecutor:
     """
     with _lock:
         return _threads.setdefault(store, ThreadPoolExecutor(1, "trace"))
+
+
+def end_thread(store: Store) -> None:
+    """Wait for all that was begun over a store that is about to be closed, and end its thread."""
+    with _lock:
+        thread = _threads.pop(store, None)
+    if thread is not None:
+        thread.shutdown()
 
 
 class TraceWriter:

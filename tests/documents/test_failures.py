@@ -53,11 +53,6 @@ def test_pdf_that_opens_without_password(make_pdf: Callable[..., bytes]) -> None
     assert "Alice" in read_bytes(make_pdf(password="secret", owner_only=True), "a.pdf").text
 
 
-def test_pdf_with_an_absurd_page(make_pdf: Callable[..., bytes], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("graphrag_rdf.documents.readers.pdf.MAX_PAGE_CONTENT", 40)
-    assert "page 1 has too much content" in reason(make_pdf(), "a.pdf")
-
-
 @pytest.mark.parametrize("suffix", [".docx", ".xlsx", ".pptx"])
 def test_office_failures(suffix: str, samples: dict[str, bytes]) -> None:
     ole = bytes.fromhex("d0cf11e0a1b11ae1")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from graphrag_rdf.documents.readers import read_document
+from graphrag_rdf.documents.readers import read_bytes, read_document
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DOCUMENTS = EXAMPLES / "documents"
@@ -66,27 +66,17 @@ def test_the_pdf_begins_a_page_with_each_section() -> None:
 
 
 def test_special_characters_survive_in_the_pdf(script: ModuleType) -> None:
-    from io import BytesIO
-
-    from pypdf import PdfReader
-
     text = r"£5 for (round) brackets, a back\slash, an en dash – and Söhne’s name"
-    (page,) = PdfReader(BytesIO(script.make_pdf([(1, text)]))).pages
-    assert " ".join(page.extract_text().split()) == text
+    (page,) = read_bytes(script.make_pdf([(1, text)]), "a.pdf").pages
+    assert page.text == text
 
 
 def test_a_long_section_of_a_pdf_goes_on_on_the_next_page(script: ModuleType) -> None:
-    from io import BytesIO
-
-    from pypdf import PdfReader
-
     paragraphs = [f"Paragraph {number}." for number in range(60)]
     pdf = script.make_pdf([(1, "Title"), *((0, text) for text in paragraphs)])
-    pages = PdfReader(BytesIO(pdf)).pages
+    pages = read_bytes(pdf, "a.pdf").pages
     assert len(pages) == 3
-    assert " ".join(" ".join(page.extract_text() for page in pages).split()) == " ".join(
-        ["Title", *paragraphs]
-    )
+    assert " ".join(" ".join(page.text for page in pages).split()) == " ".join(["Title", *paragraphs])
 
 
 def test_titles_and_dates_are_in_the_made_files() -> None:

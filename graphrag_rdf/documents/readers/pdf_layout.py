@@ -1,0 +1,182 @@
+"""From rows of words on a page to paragraphs in reading order.
+
+Lines of a paragraph are joined, so that its sentences are whole. Columns of prose are read one after the
+other; whatever else stands side by side is read row by row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+from graphrag_rdf.documents.readers.pdf_words import HYPHEN, Row, rows_of, usual_height
+
+MAYBE_HYPHEN = "\u0001"
+"""Stands for a hyphen at the end of a line, until it is known whether to keep it."""
+
+_NARROWEST_GUTTER = 0.8  # heights of a line
+_FEWEST_LINES = 4  # of a column
+_WORDS = 4  # of a line in a column of prose
+_NARROWEST_COLUMN = 0.2  # of the width of the text
+_NEW_BLOCK = 1.45  # usual distances of lines
+_OTHER_SIZE = 0.12
+_INDENT = 0.7  # heights of a line
+_ITEM = re.compile(
+    r"[•●○◦▪■□▫‣⁃∙·–—*➢✓o]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,6})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?"
+)
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+_SOFT_HYPHEN = "\xad"
+
+Interval = tuple[float, float]
+
+
+def columns(rows: Sequence[Row]) -> Iterator[list[Row]]:
+    """Parts of a page in reading order; each is one column of rows."""
+    plain: list[Row] = []
+    start = 0
+    while start < len(rows):
+        end, gutter = _band(rows, start)
+        if gutter is None:
+            plain.append(rows[start])
+            start += 1
+            continue
+        if plain:
+            yield plain
+            plain = []
+        words = [word for row in rows[start:end] for word in row.words]
+        middle = (gutter[0] + gutter[1]) / 2
+        bold = {word.first for row in rows[start:end] if row.bold for word in row.words}
+        for side in ([w for w in words if w.x1 <= middle], [w for w in words if w.x1 > middle]):
+            part = rows_of(side)
+            for row in part:
+                row.bold = row.words[0].first in bold
+            yield from columns(part)
+        start = end
+    if plain:
+        yield plain
+
+
+def _band(rows: Sequence[Row], start: int) -> tuple[int, Interval | None]:
+    """How far down from a row columns of prose reach, and what is between the first and the second."""
+    gaps = _gaps(rows[start])
+    if not gaps:
+        return start + 1, None
+    end = start
+    free = [(float("-inf"), float("inf"))]
+    for row in rows[start:]:
+        needed = _NARROWEST_GUTTER * row.height
+        edges = [(float("-inf"), row.x0), *_gaps(row), (row.x1, float("inf"))]
+        left = [(max(a, c), min(b, d)) for a, b in free for c, d in edges if min(b, d) - max(a, c) >= needed]
+        inner = [gap for gap in left if any(gap[0] < b and a < gap[1] for a, b in gaps)]
+        if not inner:
+            break
+        free = inner
+        end += 1
+    found = rows[start:end]
+    left_edge, right_edge = min(row.x0 for row in found), max(row.x1 for row in found)
+    for gutter in sorted(free):
+        if left_edge < gutter[0] and gutter[1] < right_edge and _prose_beside(found, gutter):
+            return end, gutter
+    return start + 1, None
+
+
+def _gaps(row: Row) -> list[Interval]:
+    needed = _NARROWEST_GUTTER * row.height
+    return [(a.x1, b.x0) for a, b in pairwise(row.words) if b.x0 - a.x1 >= needed]
+
+
+def _prose_beside(rows: Sequence[Row], gutter: Interval) -> bool:
+    """Whether on both sides of a gutter there are lines of words, and not cells of a table."""
+    middle = (gutter[0] + gutter[1]) / 2
+    width = max(row.x1 for row in rows) - min(row.x0 for row in rows)
+    for right in (False, True):
+        lines = [[w for w in row.words if (w.x1 > middle) == right] for row in rows]
+        lines = [line for line in lines if line]
+        if len(lines) < _FEWEST_LINES:
+            return False
+        if median(sum(1 for word in line if _LETTERS.search(word.text)) for line in lines) < _WORDS:
+            return False
+        edges = max(line[-1].x1 for line in lines) - min(line[0].x0 for line in lines)
+        if edges < _NARROWEST_COLUMN * width:
+            return False
+        # a gap within a line of prose is narrow; cells of a table beside it are not
+        wide = sum(1 for line in lines for a, b in pairwise(line) if b.x0 - a.x1 > 2 * a.height)
+        if wide > 0.5 * len(lines):
+            return False
+    return True
+
+
+def paragraphs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    """The text of a column.
+
+    Args:
+        rows: of the column, from top to bottom.
+
+    Yields:
+        what parts it from the text before it (a line end, or two where a block begins), and a paragraph.
+        Hyphens at line ends are `MAYBE_HYPHEN`.
+    """
+    if not rows:
+        return
+    right = max(row.x1 for row in rows)
+    leading = _leading(rows)
+    text, gap = rows[0].text, "\n\n"
+    first = rows[0]
+    for above, row in pairwise(rows):
+        if _new_block(above, row, leading):
+            yield gap, text
+            text, gap, first = row.text, "\n\n", row
+        elif _goes_on(above, row, first, right):
+            text = join_lines(text, row.text)
+        else:
+            yield gap, text
+            text, gap, first = row.text, "\n", row
+    yield gap, text
+
+
+def _leading(rows: Sequence[Row]) -> float:
+    """The usual distance of lines, in heights."""
+    usual = usual_height(rows)
+    steps = [
+        (b.y - a.y) / usual
+        for a, b in pairwise(rows)
+        if abs(a.height - usual) < _OTHER_SIZE * usual and 0 < b.y - a.y < 2 * usual
+    ]
+    return min(median(steps), 1.6) if steps else 1.2
+
+
+def _new_block(above: Row, row: Row, leading: float) -> bool:
+    if above.bold != row.bold:
+        return True
+    if abs(above.height - row.height) > _OTHER_SIZE * max(above.height, row.height):
+        return True
+    return row.y - above.y > _NEW_BLOCK * leading * row.height
+
+
+def _goes_on(above: Row, row: Row, first: Row, right: float) -> bool:
+    """Whether a line goes on with the paragraph of the line above.
+
+    It does if its first word had no room above, unless it is indented or begins as items of lists do.
+    """
+    indent = _INDENT * row.height
+    item = _ITEM.fullmatch(row.words[0].text)
+    if item and len(row.words) > 1 and row.x0 <= first.x0 + indent:
+        return False
+    hanging = len(first.words) > 1 and _ITEM.fullmatch(first.words[0].text) is not None
+    if row.x0 > above.x0 + indent and not (hanging and above is first):
+        return False
+    if row.x0 < first.x0 - 4 * indent and above is not first:
+        return False
+    space = 0.3 * row.height
+    return above.x1 + space + row.words[0].x1 - row.words[0].x0 > right - space
+
+
+def join_lines(text: str, line: str) -> str:
+    """A line joined to the text above it, with `MAYBE_HYPHEN` where a word may be divided."""
+    if text[-1:] in {_SOFT_HYPHEN, HYPHEN, "-"} and text[-2:-1].isalpha() and line[:1].islower():
+        return text[:-1] + ("" if text[-1] == _SOFT_HYPHEN else MAYBE_HYPHEN) + line
+    if text[-1:] in {HYPHEN, "-"} and text[-2:-1].isalnum() and line[:1].isalnum():
+        return text + line  # "Anglo-Saxon", "2020-21": the hyphen is the word's
+    return f"{text} {line}"

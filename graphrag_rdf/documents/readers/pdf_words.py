@@ -1,0 +1,203 @@
+"""The words of a PDF page and where they stand, turned so that the page's text runs from left to right."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from graphrag_rdf.documents.readers.content import UnreadableError
+
+MAX_PAGE_CHARACTERS = 1_000_000
+"""A dense page has some 10,000."""
+
+HYPHEN = "\u2010"
+"""Stands for a hyphen that the library recognised at the end of a line."""
+
+_SPACES = frozenset({0, 9, 10, 11, 12, 13, 32, 0xA0, *range(0x2000, 0x200C), 0x202F, 0x205F, 0x3000})
+_END_HYPHENS = frozenset({2, 0xFFFE})  # what the library puts in the place of a hyphen at the end of a line
+_LIGATURES = {
+    0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st",
+}  # fmt: skip
+_WIDEST = 1.6  # of a letter, in heights of its line: a wider word holds a gap that the library missed
+_BOLD = (b"Bold", b"Black", b"Heavy", b"Semibold", b"Demi")
+
+
+@dataclass(slots=True)
+class Word:
+    """A word.
+
+    Args:
+        text: without white space.
+        x0, x1: from the left, points.
+        y: of its base line, from the top, points (of any origin).
+        height: from the deepest to the highest letters of its font, points.
+        first: index of its first character on the page.
+    """
+
+    text: str
+    x0: float
+    x1: float
+    y: float
+    height: float
+    first: int
+
+
+@dataclass(slots=True)
+class Row:
+    """Words on one base line, from left to right."""
+
+    words: list[Word]
+    bold: bool = False
+
+    @property
+    def text(self) -> str:
+        return " ".join(word.text for word in self.words)
+
+    @property
+    def x0(self) -> float:
+        return self.words[0].x0
+
+    @property
+    def x1(self) -> float:
+        return self.words[-1].x1
+
+    @property
+    def y(self) -> float:
+        return self.main.y
+
+    @property
+    def height(self) -> float:
+        return self.main.height
+
+    @property
+    def main(self) -> Word:
+        """Of the largest font: notes set high are smaller."""
+        return max(self.words, key=lambda word: word.height)
+
+
+def read_words(text_page: Any) -> list[list[Word]]:
+    """The words of a page in the order in which they were drawn, a list for each direction of writing.
+
+    Args:
+        text_page: of pypdfium2.
+
+    Returns:
+        the direction with most characters first; text that runs upwards or downwards is turned.
+
+    Raises:
+        UnreadableError: the page has too many characters.
+    """
+    import pypdfium2.raw as pdfium
+
+    page = text_page.raw
+    count = pdfium.FPDFText_CountChars(page)
+    if count > MAX_PAGE_CHARACTERS:
+        raise UnreadableError(f"{count:,} characters, more than {MAX_PAGE_CHARACTERS:,}")
+    unicode_of = pdfium.FPDFText_GetUnicode
+    turned: dict[int, list[Word]] = {}
+    letters: list[str] = []
+    first = last = 0
+    for number in range(count + 1):
+        code = unicode_of(page, number) if number < count else 32
+        if code not in _SPACES:
+            if not letters:
+                first = number
+            last = number
+            letters.append(_letter(code))
+        elif letters:
+            _place(page, "".join(letters), first, last, turned)
+            letters = []
+    return sorted(turned.values(), key=lambda words: -sum(len(word.text) for word in words))
+
+
+def _letter(code: int) -> str:
+    if code in _END_HYPHENS:
+        return HYPHEN
+    if code in _LIGATURES:
+        return _LIGATURES[code]
+    # halves of surrogate pairs come one by one on some systems
+    return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
+
+
+def _place(page: Any, text: str, first: int, last: int, turned: dict[int, list[Word]]) -> None:
+    import pypdfium2.raw as pdfium
+
+    quarter = -round(pdfium.FPDFText_GetCharAngle(page, first) / (math.pi / 2)) % 4  # it turns clockwise
+    start, end = _box(page, first, quarter), _box(page, last, quarter)
+    x, y = ctypes.c_double(), ctypes.c_double()
+    pdfium.FPDFText_GetCharOrigin(page, first, x, y)
+    _, base = _turn(x.value, y.value, quarter)
+    height = max(start[3] - start[1], 0.1)
+    length = last - first + 1
+    if length > 1 and not -1 < end[2] - start[0] < _WIDEST * height * length:
+        middle = (first + last) // 2  # the library put no space between parts far from each other
+        cut = max(1, round(len(text) * (middle - first + 1) / length))
+        _place(page, text[:cut], first, middle, turned)
+        if text[cut:]:
+            _place(page, text[cut:], middle + 1, last, turned)
+        return
+    word = Word(text, start[0], max(end[2], start[0]), -base, height, first)
+    turned.setdefault(quarter, []).append(word)
+
+
+def _turn(x: float, y: float, quarter: int) -> tuple[float, float]:
+    return ((x, y), (y, -x), (-x, -y), (-y, x))[quarter]
+
+
+def _box(page: Any, number: int, quarter: int) -> tuple[float, float, float, float]:
+    import pypdfium2.raw as pdfium
+
+    box = pdfium.FS_RECTF()
+    pdfium.FPDFText_GetLooseCharBox(page, number, box)
+    xs, ys = zip(_turn(box.left, box.bottom, quarter), _turn(box.right, box.top, quarter), strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def rows_of(words: Iterable[Word]) -> list[Row]:
+    """Words of one direction gathered into rows, from top to bottom."""
+    rows: list[Row] = []
+    for word in sorted(words, key=lambda w: (w.y, w.x0)):
+        for row in reversed(rows[-3:]):
+            if _together(row.main, word):
+                row.words.append(word)
+                break
+        else:
+            rows.append(Row([word]))
+    for row in rows:
+        row.words.sort(key=lambda w: w.x0)
+    return rows
+
+
+def _together(one: Word, other: Word) -> bool:
+    """Whether two words stand in a row: the smaller one is beside the larger one for half of its height."""
+    top = max(one.y - 0.75 * one.height, other.y - 0.75 * other.height)
+    bottom = min(one.y + 0.25 * one.height, other.y + 0.25 * other.height)
+    return bottom - top >= 0.5 * min(one.height, other.height)
+
+
+def mark_bold(text_page: Any, rows: Sequence[Row]) -> None:
+    """Note which rows begin and end in a bold font, if other rows do not."""
+    import pypdfium2.raw as pdfium
+
+    buffer = ctypes.create_string_buffer(128)
+    flags = ctypes.c_int()
+
+    def bold(word: Word) -> bool:
+        pdfium.FPDFText_GetFontInfo(text_page.raw, word.first, buffer, len(buffer), flags)
+        return any(name in buffer.value for name in _BOLD)
+
+    for row in rows:
+        row.bold = bold(row.words[0]) and (len(row.words) == 1 or bold(row.words[-1]))
+
+
+def usual_height(rows: Iterable[Row]) -> float:
+    """The height of most characters, points."""
+    counts: Counter[float] = Counter()
+    for row in rows:
+        for word in row.words:
+            counts[round(word.height, 1)] += len(word.text)
+    return max(counts, key=lambda height: (counts[height], height), default=10.0)

@@ -43,12 +43,14 @@ class Table:
             or `tables.RECORDS`.
         rows: where its rows are in the document's text, in order, without the one that names the columns.
         header: where the names of the columns are, with the line of dashes below them; None if nowhere.
+        caption: its title, as far as the document tells; it may tell the unit of its numbers.
     """
 
     names: tuple[str, ...]
     separator: str
     rows: tuple[Span, ...]
     header: Span | None = None
+    caption: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from io import StringIO
 from typing import Literal
 
 from graphrag_rdf.documents.model import Table
+from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_unit
 from graphrag_rdf.documents.tables import read_row
 
 from .lexicon import base_language
@@ -32,6 +33,8 @@ VALUES: tuple[Kind, ...] = ("number", "year", "value")
 
 DISTINCT = 0.8
 """Least share of values that differ, and of rows that have one, in a column that names subjects."""
+DISTINCT_OVER_TIME = 0.5
+"""The same share of values where other columns are periods."""
 LONGEST_TEXT = 80
 """Characters beyond which a cell is running text and no object."""
 _MOST_WORDS = 12
@@ -39,6 +42,7 @@ _FEW = 3  # values that a column of types has at least room for
 _MOST_TYPE_WORDS = 3
 
 _EMPTY = frozenset({"-", "–", "—", "?", "??", ".", "...", "…", "na", "#n/a"})
+_MARKS = re.compile(r"[€$£¥%()\[\].,:;*†‡'\"/–—−-]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_PREDICATE = re.compile(r"[_\s]+")
 _PLAIN = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
@@ -61,6 +65,16 @@ _PAIRS = (
 _ALIASES = frozenset(
     {"alias", "aliases", "aka", "a k a", "also known as", "synonym", "synonyms", "other name", "other names"}
 )
+# a column of periods called by one of these, or by nothing, may name the rows
+_PERIODS = frozenset(
+    {
+        "", "year", "years", "fiscal year", "financial year", "fy", "period", "quarter", "month", "season",
+        "jahr", "geschäftsjahr", "quartal", "monat", "jaar", "boekjaar", "kwartaal", "maand", "année",
+        "exercice", "trimestre", "mois", "año", "mes", "anno", "ano", "年", "年份", "年度",
+    }
+)  # fmt: skip
+# rows that say so are not in the unit that the table's caption tells
+_NO_UNIT = frozenset({"per", "percent", "percentage", "ratio", "margin", "rate", "je", "pro", "prozent"})
 _TYPES = frozenset({"type", "kind", "category", "class", "art", "typ", "kategorie", "soort"})
 # a column of numbers called by one of these has no years, whatever the numbers look like
 _COUNTS = frozenset(
@@ -76,16 +90,22 @@ class Column:
     """A column.
 
     Args:
-        predicate: its name in lower case words; "" if it has none.
+        predicate: its name in lower case words, without the unit; "" if it has none.
         role: what its cells tell of the row's subject.
         comma: whether its numbers have a comma before the decimals.
         years: whether its numbers of four digits are years.
+        name: as its table has it, without the unit.
+        unit: of its numbers; "" if none is told.
+        common: whether the table's caption tells the unit, for all columns.
     """
 
     predicate: str
     role: Role
     comma: bool = False
     years: bool = False
+    name: str = ""
+    unit: str = ""
+    common: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +116,19 @@ class TableReading:
         columns: in order.
         key: the columns that name a row's subject, together; empty if there is none.
         problem: `no_column_names` or `no_key_column` if rows give no facts, else None.
+        turned: whether the key names periods: then the columns are what the rows tell of.
+        ambiguous: keys, folded, of several rows that have columns for periods: which of them is meant stands
+            elsewhere.
+        unitless: words, without the s of a plural, of rows that are not in the unit of the columns.
     """
 
     table: Table
     columns: tuple[Column, ...]
     key: tuple[int, ...]
     problem: str | None
+    turned: bool = False
+    ambiguous: frozenset[str] = frozenset()
+    unitless: frozenset[str] = frozenset()
 
     @property
     def names(self) -> str:
@@ -113,8 +140,11 @@ class TableReading:
     @property
     def signature(self) -> str:
         """All that the facts of a row depend on, beside its own characters."""
-        roles = ",".join(f"{c.role}{'c' * c.comma}{'y' * c.years}" for c in self.columns)
-        return f"{self.table.separator!r};{self.table.names!r};{self.key};{roles}"
+        roles = ",".join(
+            f"{c.role}{'c' * c.comma}{'y' * c.years}{c.unit}{'u' * c.common}" for c in self.columns
+        )
+        more = [*sorted(self.ambiguous), *sorted(self.unitless - _NO_UNIT), *["turned"] * self.turned]
+        return f"{self.table.separator!r};{self.table.names!r};{self.key};{roles}{';'.join(['', *more])}"
 
 
 def read_columns(text: str, table: Table, language: str | None) -> TableReading:
@@ -131,19 +161,39 @@ def read_columns(text: str, table: Table, language: str | None) -> TableReading:
     for start, end in table.rows:
         for number, cell in enumerate(read_row(text[start:end], table.separator, table.names) or ()):
             counts[number][cell.text] += 1
-    seen = [_Seen.of(name, values) for name, values in zip(table.names, counts, strict=True)]
+    over_time = any(map(is_period, table.names))
+    seen = [
+        _Seen.of(name, values, over_time=over_time) for name, values in zip(table.names, counts, strict=True)
+    ]
     key = _key(seen)
     subjects = {fold(value) for value in counts[key[0]]} if len(key) == 1 else set()
+    unit, left_out = stated_unit(f"{table.caption} {' '.join(table.names[number] for number in key)}")
     columns = tuple(
         Column(
             column.predicate,
             "key" if number in key else _role(column, subjects),
             _decimal_comma(column.values, language),
             column.years,
+            column.name,
+            column.unit or (unit if column.kind == "value" and not column.years else ""),
+            bool(unit) and not column.unit,
         )
         for number, column in enumerate(seen)
     )
-    return TableReading(table, columns, key, None if key else "no_key_column")
+    repeated = (
+        Counter(fold(value) for value, number in seen[key[0]].values.items() for _ in range(number))
+        if key
+        else {}
+    )
+    return TableReading(
+        table,
+        columns,
+        key,
+        None if key else "no_key_column",
+        turned=len(key) == 1 and seen[key[0]].tells_periods,
+        ambiguous=frozenset(name for name, number in repeated.items() if over_time and number > 1),
+        unitless=_NO_UNIT | {word.removesuffix("s") for word in left_out} if unit else frozenset(),
+    )
 
 
 def predicate_of(name: str) -> str:
@@ -156,19 +206,34 @@ def predicate_of(name: str) -> str:
 class _Seen:
     """What stands in a column."""
 
+    name: str
+    unit: str
     predicate: str
     values: Mapping[str, int]
     kinds: Mapping[Kind, int]
     rows: int
     distinct: int
+    over_time: bool
 
     @classmethod
-    def of(cls, name: str, values: Mapping[str, int]) -> _Seen:
+    def of(cls, name: str, values: Mapping[str, int], *, over_time: bool) -> _Seen:
         kinds: Counter[Kind] = Counter()
         filled = {value: number for value, number in values.items() if kind_of(value) != "nothing"}
         for value, number in filled.items():
             kinds[kind_of(value)] += number
-        return cls(predicate_of(name), filled, kinds, sum(values.values()), len(filled))
+        numbers = 2 * sum(kinds[kind] for kind in VALUES) > kinds.total()
+        plain, unit = name_and_unit(name) if numbers else (name, "")
+        predicate = plain.strip() if is_period(plain) else predicate_of(plain)
+        return cls(
+            _NOT_IN_PREDICATE.sub(" ", plain).strip(" :"),
+            unit,
+            predicate,
+            filled,
+            kinds,
+            sum(values.values()),
+            len(filled),
+            over_time,
+        )
 
     @property
     def filled(self) -> int:
@@ -186,21 +251,36 @@ class _Seen:
 
     @property
     def names_rows(self) -> bool:
-        """Whether it could name the subjects: nearly each row has a value, and nearly each its own."""
+        """Whether it could name the subjects: nearly each row has a value, and nearly each its own. Where
+        columns are periods, what has several rows is left out, so that half of them are enough.
+        """
         return (
             self.kind in {"name", "text", "code"}
             and self.filled >= DISTINCT * self.rows
-            and self.distinct >= DISTINCT * self.filled
+            and self.distinct >= (DISTINCT if not self.over_time else DISTINCT_OVER_TIME) * self.filled
+        )
+
+    @property
+    def tells_periods(self) -> bool:
+        """Whether it is called so, and each row is of a year, quarter or month of its own."""
+        return (
+            predicate_of(self.name) in _PERIODS
+            and 0 < self.filled == self.distinct >= DISTINCT * self.rows
+            and sum(map(is_period, self.values)) >= DISTINCT * self.filled
         )
 
     @property
     def years(self) -> bool:
         words = set(self.predicate.split())
+        if is_period(self.name):
+            return False
         return self.kinds.get("year", 0) > 0 and not self.kinds.get("number", 0) and words.isdisjoint(_COUNTS)
 
 
 def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
-    """A column that is called so, else the first of names, of text, of codes."""
+    """A column that is called so; else one of periods before all others; else the first of names or text;
+    else the first of codes; else one of periods.
+    """
     fit = [number for number, column in enumerate(columns) if column.names_rows]
     predicates = [column.predicate for column in columns]
     for number in fit:
@@ -211,11 +291,13 @@ def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
     for first, last in _PAIRS:
         if first in predicates and last in predicates:
             return predicates.index(first), predicates.index(last)
-    for kind in ("name", "text", "code"):
+    if columns[0].tells_periods:
+        return (0,)
+    for kinds in ({"name", "text"}, {"code"}):
         for number in fit:
-            if columns[number].kind == kind:
+            if columns[number].kind in kinds:
                 return (number,)
-    return ()
+    return next(((number,) for number, column in enumerate(columns) if column.tells_periods), ())
 
 
 def _role(column: _Seen, subjects: set[str]) -> Role:
@@ -241,7 +323,7 @@ def _role(column: _Seen, subjects: set[str]) -> Role:
 @lru_cache(maxsize=65_536)
 def kind_of(value: str) -> Kind:
     """What a cell holds, by itself."""
-    if not value or value.lower() in _EMPTY or is_placeholder(value):
+    if not value or value.lower() in _EMPTY or is_placeholder(value) or _MARKS.fullmatch(value):
         return "nothing"
     if len(value) > LONGEST_TEXT or value.count(" ") >= _MOST_WORDS:
         return "prose"

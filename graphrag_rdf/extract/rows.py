@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from graphrag_rdf.documents.json_rows import unescaped, without_marks
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.table_heads import is_period
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
 
 from .columns import Column, TableReading, kind_of, literal_of, looks_like_name
@@ -24,6 +25,7 @@ CONFIDENCE = 0.9
 """How sure a statement of a row is: as sure as the plainest sentences."""
 
 _SEVERAL = re.compile(r"\s*[;,|/]\s*")
+_WORD = re.compile(r"[^\W\d_]+")
 _LONGEST_REJECTED = 200
 _ARTICLE = re.compile(r"the\s+", re.IGNORECASE)
 # rows that add others up are about none of the things that the table is about
@@ -160,6 +162,15 @@ def in_spans(spans: Sequence[tuple[int, int]], offset: int) -> bool:
     return number >= 0 and offset < spans[number][1]
 
 
+@dataclass(frozen=True, slots=True)
+class _About:
+    """What a cell tells: of what, in which regard, in which unit; nothing without a subject."""
+
+    subject: str | None
+    predicate: str
+    unit: str = ""
+
+
 class _Rows:
     def __init__(self, text: str, rules: RowRules) -> None:
         self.text = text
@@ -180,16 +191,38 @@ class _Rows:
             item = ", ".join(table.names) if reading.problem else written
             self.rejected.append(Rejected(reason, item[:_LONGEST_REJECTED]))
             return
-        subject = self._subject(part, reading, cells)
+        subject = None if reading.turned else self._subject(part, reading, cells)
+        if subject is not None and fold(subject) in reading.ambiguous:
+            self.rejected.append(Rejected("ambiguous_row", written[:_LONGEST_REJECTED]))
+            subject = None
+        period = cells[reading.key[0]].text if reading.turned else ""
+        if reading.turned and not is_period(period):
+            self.rejected.append(Rejected("no_period", written[:_LONGEST_REJECTED]))
+            period = ""
+        words = {word.removesuffix("s") for word in _WORD.findall(written.lower())}
+        other_unit = "%" in written or not words.isdisjoint(reading.unitless)
         filled = 0  # of the whole row, wherever it is cut
         for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
             if number in reading.key:
                 continue
+            about = _About(subject, column.predicate)
+            if reading.turned:
+                about = _About(self._column(column, part) if period else None, period)
+            if column.unit and not (column.common and other_unit):
+                about = replace(about, unit=column.unit)
             for value in items_of(written, table.separator, cell):
                 if kind_of(value.text) != "nothing":
                     filled += 1
                     if _within(value, part):
-                        self._cell(part, subject, column, value, room=filled <= self.rules.max_facts)
+                        self._cell(part, about, column, value, room=filled <= self.rules.max_facts)
+
+    def _column(self, column: Column, part: RowPart) -> str | None:
+        """The name of a column as a subject: what a row of a period tells of."""
+        name = self.rules.canonical(column.name)
+        if not column.predicate or self.rules.reject(name):
+            return None
+        self._name(name, (part.offset, part.length))
+        return name
 
     def _subject(self, part: RowPart, reading: TableReading, cells: Sequence[Cell]) -> str | None:
         """The name of what a row is about; None if it has none that may be one."""
@@ -245,7 +278,7 @@ class _Rows:
     def _type(self, name: str) -> str | None:
         return self.rules.entity_types.get(fold(name)) if self.rules.entity_types else name
 
-    def _cell(self, part: RowPart, subject: str | None, column: Column, cell: Cell, *, room: bool) -> None:
+    def _cell(self, part: RowPart, about: _About, column: Column, cell: Cell, *, room: bool) -> None:
         """Take a cell that is not blank; `room` tells whether its row may say more."""
         kind = kind_of(cell.text)
         if column.role == "none":
@@ -261,11 +294,12 @@ class _Rows:
         elif literal is None:
             entity = False
             self._names_of(part.written(cell), part, cell.offset)
-        if subject is None or column.role in {"alias", "type"}:
+        if about.subject is None or column.role in {"alias", "type"}:
             return
+        with_unit = about.unit and not entity and (literal is not None or not column.common)
         candidate = RelationCandidate(
-            subject=subject,
-            predicate=column.predicate,
+            subject=about.subject,
+            predicate=f"{about.predicate} ({about.unit})" if with_unit else about.predicate,
             object=literal[0] if literal else name if entity else cell.text,
             object_is_entity=entity,
             datatype=literal[1] if literal else None,
@@ -274,7 +308,7 @@ class _Rows:
             span=(part.offset, part.length),
         )
         if reason := self._unfit(candidate, room=room):
-            item = f"{subject} | {candidate.predicate} | {candidate.object}"
+            item = f"{about.subject} | {candidate.predicate} | {candidate.object}"
             self.rejected.append(Rejected(reason, item[:_LONGEST_REJECTED]))
         else:
             self.relations.append(candidate)

@@ -22,7 +22,7 @@ from .prose import Prose, RuleSettings
 from .rows import Row, RowRules, in_spans, parted, read_rows
 from .tagging import tagger_for
 
-RULES_VERSION = "6"
+RULES_VERSION = "7"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8

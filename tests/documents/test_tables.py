@@ -18,6 +18,7 @@ from graphrag_rdf.documents.tables import (
     LABELLED,
     columns_above,
     read_row,
+    records,
     rows_in,
     sentences_in,
 )
@@ -224,9 +225,15 @@ def test_cells_are_what_a_writer_of_csv_wrote(rows: list[list[str]], separator: 
     text = out.getvalue()
     table = find_table(text)
     assert table is not None
-    spans = sorted([*table.rows, *([table.header] if table.header else [])])
     if table.separator != separator:
         return
+    head = table.header or (0, 0)
+    above = (table.header or table.rows[0])[0]  # a title
+    spans = [
+        (start + place, end + place)
+        for place, part in ((0, text[:above]), (head[0], text[slice(*head)]))
+        for start, end in records(part, separator)
+    ] + list(table.rows)
     read = [[cell.text for cell in read_row(text[slice(*span)], separator, ()) or ()] for span in spans]
     assert read == [[" ".join(cell.split()) for cell in row] for row in rows]
 

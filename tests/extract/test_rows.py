@@ -109,7 +109,7 @@ def test_names_of_columns_are_predicates_in_words(name: str, predicate: str) -> 
         ("city,name,age", ["Oslo,ada keller,5", "Bergen,bo strand,6"], "ada keller"),
         ("code,height", ["A-17,5.5", "B-18,6.5"], "A-17"),
         ("first_name,last_name,age", ["Ada,Keller,5", "Ada,Strand,6"], "Ada Keller"),
-        ("year,what,cost", ["1990,the new lamp,5", "1991,the old lamp,6"], "the new lamp"),
+        ("nr,what,cost", ["17,the new lamp,5", "18,the old lamp,6"], "the new lamp"),
         ("Employee,Manager", ["Ada Keller,Bo Strand", "Cy Moor,Bo Strand", "Di Orr,Bo Strand"], "Ada Keller"),
     ],
 )  # fmt: skip
@@ -125,6 +125,71 @@ def test_without_such_a_column_nothing_is_made_up() -> None:
     assert "no_key_column" in reasons(text)
     assert facts(ROWS) == set()
     assert "no_column_names" in reasons(ROWS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Item,2021,2022\nRevenue,100,120\nNet income,10,\n",
+        ",2021,2022\nRevenue,100,120\nNet income,10,-\n",
+        "Year,Revenue,Net income\n2021,100,10\n2022,120,n/a\n",
+    ],
+)
+def test_periods_are_predicates_whichever_way_the_table_lies(text: str) -> None:
+    assert facts(text) == {
+        ("Revenue", "2021", "100", "integer"),
+        ("Revenue", "2022", "120", "integer"),
+        ("Net income", "2021", "10", "integer"),
+    }
+
+
+def test_what_happens_to_stand_beside_a_year_does_not_name_it() -> None:
+    text = "Year,Population,Mayor\n2019,5000,Mona Ferrer\n2020,5100,Ben Arkle\n"
+    text += "2021,,\n2022,,\n2023,,\nTotal,10100,\n"
+    assert facts(text) == {
+        ("Population", "2019", "5000", "integer"),
+        ("Population", "2020", "5100", "integer"),
+        ("Mayor", "2019", "Mona Ferrer", "entity"),
+        ("Mayor", "2020", "Ben Arkle", "entity"),
+    }
+    assert reasons(text) == {"no_period"}
+    named = "Year,Name,Height\n1999,Skerry Light,31\n2001,Brae Light,28\n"
+    assert {fact[0] for fact in facts(named)} == {"Skerry Light", "Brae Light"}
+
+
+def test_a_row_that_stands_twice_over_time_is_ambiguous() -> None:
+    text = "Item,2021,2022\nBasic,1,2\nDiluted,3,4\nRevenue,5,6\nBasic,7,8\n"
+    assert {fact[0] for fact in facts(text)} == {"Diluted", "Revenue"}
+    assert reasons(text) == {"ambiguous_row"}
+
+
+def test_names_of_columns_from_two_lines() -> None:
+    text = "Region,2021,,2022,\n,Sales,Staff,Sales,Staff\nNorth,1,2,3,4\nSouth,5,6,7,8\n"
+    assert {fact[:3] for fact in facts(text) if fact[0] == "North"} == {
+        ("North", "sales 2021", "1"), ("North", "staff 2021", "2"),
+        ("North", "sales 2022", "3"), ("North", "staff 2022", "4"),
+    }  # fmt: skip
+
+
+def test_units_stay_with_the_numbers() -> None:
+    text = "Product,Weight [kg],Cost (EUR m),Made in\nTide gauge,2.5,1,Oslo\nLamp,about 3,2,Kelm\n"
+    text += "Old bell,4,3,Kelm\n"
+    assert {fact for fact in facts(text) if fact[0] != "Old bell"} == {
+        ("Tide gauge", "weight (kg)", "2.5", "decimal"), ("Tide gauge", "cost (EUR m)", "1", "integer"),
+        ("Tide gauge", "made in", "Oslo", "entity"), ("Lamp", "weight (kg)", "about 3", None),
+        ("Lamp", "cost (EUR m)", "2", "integer"), ("Lamp", "made in", "Kelm", "entity"),
+    }  # fmt: skip
+
+
+def test_the_unit_that_a_caption_tells_holds_for_what_it_does_not_leave_out() -> None:
+    text = '"Income (EUR in millions, except share data)",,\nItem,2021,2022\nRevenue,100,120\n'
+    text += "Earnings per share,2.5,3\nShares,5,6\nMargin in %,7,8\n"
+    assert {fact[:2] for fact in facts(text) if fact[1].startswith("2021")} == {
+        ("Revenue", "2021 (EUR in millions)"),
+        ("Earnings per share", "2021"),
+        ("Shares", "2021"),
+        ("Margin in %", "2021"),
+    }
 
 
 @pytest.mark.parametrize("nothing", ["", "-", "n/a", "N/A", "null", "—", "?"])

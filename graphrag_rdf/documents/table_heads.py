@@ -1,0 +1,316 @@
+"""The head of a table: its title, the lines that name its columns, the periods and units that they tell.
+
+Readers of all formats ask here, with the cells that they found. Two kinds of evidence count: that a line
+stands above values without being one, and the words that columns are often called by.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, takewhile
+
+Line = Sequence[str]
+"""The cells of a line, white space collapsed; "" where nothing stands."""
+
+SAMPLE = 200
+"""Lines below the head that are looked at."""
+
+_MOST_LINES = 3  # that name columns
+_LONGEST_NAME = 80
+_MOSTLY = 0.8
+_LONGEST_STEP = 10  # between years above columns
+
+# what begins like this is a value, and no name of a column
+_VALUE = re.compile(
+    r"[-+(–−~<>]?\s?[€$£¥]?\s?[.,]?\d|(?:true|false|yes|no|n/?a|null)\Z|[a-z]+://|\S+@\S+\Z", re.IGNORECASE
+)
+_NOTHING = re.compile(r"[\W_]*")
+_IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]|#\Z")
+_WORD = re.compile(r"[^\W\d_]+")
+# words that name columns
+_COMMON = """
+    name title label id key code type kind category class group status date day month year time start
+    end from to born birth died death birthday birthplace age sex gender occupation profession job role
+    position email mail phone address street city town place country region state zip postcode
+    population area height length depth weight size amount price cost total sum count number quantity
+    currency value unit rate share percent author artist publisher language description comment comments
+    note notes remark remarks text url link website source reference company organisation organization
+    department owner customer client supplier product item model version capital founded founder members
+    employees revenue alias aliases titel nom naam nombre nome nummer datum jahr jaar année ano typ art
+    ort plaats lieu stadt ville stad ciudad cidade land pays país beruf beroep métier betrag preis
+    bedrag prix beschreibung omschrijving vorname nachname
+    """
+_NAMES = frozenset(_COMMON.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What stands above the rows of a table.
+
+    Args:
+        titles: lines at the beginning that hold one text each.
+        lines: lines after them that name the columns, at least one.
+        names: of the columns, each from all of those lines; "" for a column without a name.
+        caption: the titles, one after another.
+    """
+
+    titles: int
+    lines: int
+    names: tuple[str, ...]
+    caption: str
+
+
+def find_head(lines: Sequence[Line], *, declared: int = 0) -> Head | None:
+    """The head of a table, or None if nothing names its columns.
+
+    Args:
+        lines: its cells from the top, as many as there are, `SAMPLE` are enough; what spans columns or lines
+            stands in each of them.
+        declared: how many lines after the titles name columns, where the format tells; 0 where it does not.
+    """
+    width = max(map(len, lines), default=0)
+    if width < 2:
+        return None
+    padded = [[*line, *[""] * (width - len(line))] for line in lines[: SAMPLE + _MOST_LINES + 1]]
+    titles = sum(1 for _ in takewhile(_is_title, padded))
+    rest = padded[titles:]
+    count = min(declared, len(rest) - 1) or _count_lines(rest)
+    if count < 1 or len(rest) <= count:
+        return None
+    top = [line for line in rest[:count] if not (count > 1 and _is_title(line))]
+    width = max(map(len, lines[titles : titles + count]))
+    names = tuple(_joined([line[column] for line in _spread(top)]) for column in range(width))
+    if not any(names):
+        return None
+    if not declared and count == 1 and not names_columns(rest[0], rest[1:]):
+        return None
+    caption = " ".join(next(filter(None, line)) for line in padded[:titles])
+    return Head(titles, count, names, caption)
+
+
+def _is_title(line: Line) -> bool:
+    """Whether one text stands in a line, from its beginning on."""
+    return bool(line[0]) and len(set(filter(None, line))) == 1
+
+
+def _count_lines(lines: Sequence[Line]) -> int:
+    """How many lines name columns: those at the top in which something that is no value stands above values,
+    or that tell what is below each of their spans.
+    """
+    if len(lines) < 2:
+        return 0
+    body = lines[1:]
+    measures = [
+        column
+        for column in range(len(lines[0]))
+        if _share([line[column] for line in body if not _is_nothing(line[column])], _is_value) >= 0.5
+    ]
+    count = int(_names(lines[0], body, measures))
+    while 0 < count < min(_MOST_LINES, len(lines) - 1) and _goes_on(lines[count - 1], lines[count], measures):
+        if not _names(lines[count], lines[count + 1 :], measures, above=True):
+            break
+        count += 1
+    if count == 0 and _has_spans(lines[0]) and names_columns(lines[1], lines[2:]):
+        return 2 * (not any(map(_is_value, lines[0])))
+    return count or int(names_columns(lines[0], body))
+
+
+def _goes_on(line: Line, other: Line, measures: Sequence[int]) -> bool:
+    """Whether the names of a line need those of the line below it."""
+    if not other[0] or other[0] == line[0] or _has_spans(line):
+        return True
+    return any(other[column] and not line[column] for column in measures)
+
+
+def _names(line: Line, below: Sequence[Line], measures: Sequence[int], *, above: bool = False) -> bool:
+    """Whether a line has names above columns of values, and no value.
+
+    Args:
+        line, below: it and the lines below it.
+        measures: columns of values.
+        above: whether a line above it names columns.
+    """
+    if not any(not _is_nothing(line[column]) for column in measures):
+        return False
+    numbers = [column for column, cell in enumerate(line) if _is_value(cell)]
+    if not numbers:
+        return True
+    if above and line[0] and not _is_value(line[0]):  # what a row is about stands there
+        return False
+    cells = [row[column] for column in numbers for row in below[:SAMPLE] if _is_value(row[column])]
+    told = list(dict.fromkeys(line[column] for column in numbers))
+    return bool(cells) and _share(cells, is_period) < 0.5 and _are_periods(told, sure=not line[0])
+
+
+def _are_periods(told: Sequence[str], *, sure: bool) -> bool:
+    """Whether they are periods, and years among them no numbers by chance: they follow each other evenly.
+
+    Args:
+        told: what is not a word.
+        sure: whether something else speaks for it.
+    """
+    if not all(map(is_period, told)):
+        return False
+    years = [int(one) for one in told if re.fullmatch(r"\d{4}", one)]
+    steps = {other - one for one, other in pairwise(years)}
+    if sure or len(years) < len(told):
+        return all(step > 0 for step in steps) or all(step < 0 for step in steps)
+    return len(steps) == 1 and 0 < abs(min(steps)) <= _LONGEST_STEP
+
+
+def _has_spans(line: Line) -> bool:
+    return any(one and one == other for one, other in pairwise(line))
+
+
+def _spread(lines: Sequence[Line]) -> list[list[str]]:
+    """Lines in which a name also stands in the blank cells to its right, as far as the lines below name
+    something there: what was one wide cell.
+    """
+    spread = []
+    for number, line in enumerate(lines):
+        below = lines[number + 1 :]
+        cells: list[str] = []
+        for column, cell in enumerate(line):
+            wide = column > 0 and not cell and any(other[column] for other in below)
+            first = not any(other[column - 1] for other in below) if column else True
+            cells.append(cells[-1] if wide and not first else cell)
+        spread.append(cells)
+    return spread
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """The name of a column from its lines, from the top; periods come after what they are periods of."""
+    told = [part for part in dict.fromkeys(parts) if part]
+    return " ".join(sorted(told, key=is_period)) if not is_period(" ".join(told)) else " ".join(told)
+
+
+def names_columns(head: Line, rows: Sequence[Line]) -> bool:
+    """Whether a first row names the columns, rather than being a row like the others.
+
+    Nothing in it may look like a value, save periods above other values, or stand in its own column again.
+    Beyond that something has to speak for it: a column of values below a word, names as programs write them,
+    words that columns are often called by, or names of things below what is none.
+    """
+    filled = [name for name in head if not _is_nothing(name)]
+    columns = [
+        [row[number] for row in rows if number < len(row) and row[number]] for number in range(len(head))
+    ]
+    measures = [
+        number
+        for number, column in enumerate(columns)
+        if column and _share(column, _is_value) >= _MOSTLY and head[number]
+    ]
+    if any(_is_value(name) for name in filled):
+        return bool(measures) and _names(head, rows, measures) and any(not _is_value(c) for c in head)
+    if 2 * len(filled) < len(head) or any(len(name) > _LONGEST_NAME for name in filled):
+        return False
+    if any(name and name in column for name, column in zip(head, columns, strict=True)):
+        return False
+    if measures or any(map(_IDENTIFIER.search, filled)):
+        return True
+    known = sum(any(word.lower() in _NAMES for word in _WORD.findall(name)) for name in filled)
+    unlike = sum(_unlike(name, column) for name, column in zip(head, columns, strict=True) if name and column)
+    return 2 * known >= len(filled) or 2 * unlike >= len(filled)
+
+
+def _unlike(name: str, column: Sequence[str]) -> bool:
+    """Whether a word stands above names of several words, or one in lower case above capitals."""
+    several = " " not in name and _share(column, lambda value: " " in value) >= _MOSTLY
+    capitals = name[:1].islower() and _share(column, lambda value: value[:1].isupper()) >= _MOSTLY
+    return several or capitals
+
+
+def _is_value(cell: str) -> bool:
+    return bool(_VALUE.match(cell))
+
+
+def _is_nothing(cell: str) -> bool:
+    return _NOTHING.fullmatch(cell) is not None
+
+
+def _share(column: Sequence[str], holds: Callable[[str], bool]) -> float:
+    return sum(map(holds, column)) / len(column) if column else 0.0
+
+
+# --- periods -----------------------------------------------------------------------------------------
+
+_MONTHS = """
+    january february march april may june july august september october november december
+    jan feb mar apr jun jul aug sep sept oct nov dec
+    januar februar märz mai juni juli oktober dezember mär okt dez
+    januari februari maart mei augustus mrt janvier février mars avril juin juillet août septembre octobre
+    novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
+    """
+_ANCHOR = re.compile(
+    rf"(?:1[6-9]|20|21)\d\d[aef]?|fy\d{{2}}(?:\d\d)?[aef]?|q[1-4]|[1-4]q(?:\d\d)?|[hs][12]"
+    rf"|{'|'.join(_MONTHS.split())}|(?:1[6-9]|20|21)\d\d年(?:度)?"
+)
+# words that stand in the names of periods, and do not make one
+_AROUND = """
+    year years quarter quarters month months week weeks day days period half ended ending end as of at for the
+    to through and until fiscal fy full first second third fourth three six nine twelve thirteen fifty two
+    restated unaudited audited actual plan budget forecast estimate est jahr jaar geschäftsjahr boekjahr
+    exercice quartal kwartaal année stand per zum am
+    """
+_WORDS_AROUND = frozenset(_AROUND.split())
+_PARTS = re.compile(r"[^\W_]+")
+_DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
+
+
+def is_period(name: str) -> bool:
+    """Whether a name is nothing but that of a year, quarter, month or day: `2021`, `FY22`, `Q3 2023`,
+    `Three months ended 30 June 2023`, `2021/22`.
+    """
+    parts = _PARTS.findall(name.lower())
+    anchored = [part for part in parts if _ANCHOR.fullmatch(part)]
+    return (
+        bool(anchored)
+        and len(name) <= _LONGEST_NAME
+        and all(part in _WORDS_AROUND or part in anchored or _DAY.fullmatch(part) for part in parts)
+        and not name.startswith(("-", "+"))
+    )
+
+
+# --- units -------------------------------------------------------------------------------------------
+
+_SCALE = (
+    r"(?:thousands?|millions?|billions?|tausend|millionen|milliarden|mio\.?|mrd\.?|tsd\.?|duizend(?:en)?|miljoen|"
+    r"miljard|mn|bn|000s?|百万|亿|万)(?!\w)"
+)
+_MONEY = (
+    r"(?:u\.?s\.?\s(?:dollars?|\$)|us\$|[€$£¥]|(?:eur|usd|gbp|chf|jpy|cny|rmb|sek|nok|dkk|pln|inr)(?!\w)|"
+    r"(?:euros?|dollars?|pounds?(?:\ssterling)?|yen|francs?)(?!\w))"
+)
+_STATED = re.compile(
+    rf"(?<!\w)(?:{_MONEY}\s+in\s+{_SCALE}|(?:in\s+)?{_MONEY}\s?(?:{_SCALE}|m(?!\w))|(?:in\s+)?{_SCALE}(?:\s+of)?\s+{_MONEY}"
+    rf"|in\s+{_SCALE}|in\s+{_MONEY})",
+    re.IGNORECASE,
+)
+_LAST_BRACKET = re.compile(r"\s*[(\[]([^()\[\]]{1,24})[)\]]\s*\Z")
+_AFTER = re.compile(
+    r",?\s+in\s+([%°€$£¥]|[^\W\d_]{1,3}[²³]?(?:/[^\W\d_]{1,4})?)\s*\Z|,\s*([%°€$£¥]|[A-Za-z]{1,3})\s*\Z"
+)
+_EXCEPT = re.compile(r"except|außer|ohne|behalve|sauf", re.IGNORECASE)
+
+
+def name_and_unit(name: str) -> tuple[str, str]:
+    """The name of a column of numbers without the unit at its end, and the unit: `Weight [kg]`."""
+    found = _LAST_BRACKET.search(name) or _AFTER.search(name)
+    if found is None or not found.start():
+        return name, ""
+    unit = next(filter(None, found.groups())).strip()
+    return name[: found.start()].strip(), re.sub(r"\Ain\s+", "", unit)
+
+
+def stated_unit(caption: str) -> tuple[str, frozenset[str]]:
+    """The unit that a caption tells for the numbers of its table (`in millions of euros`), and the words of
+    what it leaves out (`except per share data`).
+    """
+    found = _STATED.search(caption)
+    if found is None:
+        return "", frozenset()
+    left_out = _EXCEPT.search(caption, found.end())
+    words = _WORD.findall(caption[left_out.end() :].lower()) if left_out else []
+    return re.sub(r"\Ain\s+", "", found[0], flags=re.IGNORECASE), frozenset(words)

@@ -43,6 +43,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
+_TRUST_HINT = "use it with: graphrag-rdf config trust"
+
+
+def _untrusted(key: str, value: object) -> str:
+    return f"the store sets {key} = {value}, which you have not set or trusted on this computer"
+
+
 class Engine(Parts):
     """A store with what works on it.
 
@@ -75,7 +82,7 @@ class Engine(Parts):
         self.loaded = loaded or given_settings(settings)
         self.warnings: list[dict[str, str]] = []
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
-        self.live = LiveSettings(store, settings, writable=not read_only)
+        self.live = LiveSettings(store, settings, self.known_as, writable=not read_only)
         try:
             self._take_settings()
         except ConfigError:
@@ -239,7 +246,17 @@ class Engine(Parts):
         """One run of the ingest at a time; it alone keeps the indexes meanwhile."""
         with self.keeping_indexes():
             self._take_settings()
+            self._require_trust()
             return run()
+
+    def _require_trust(self) -> None:
+        """Refuse to write with other models than the store names.
+
+        Raises:
+            ConfigError: when the store names models that the user does not trust.
+        """
+        for key, value in self.live.now.untrusted.items():
+            raise ConfigError(_untrusted(key, value), hint=_TRUST_HINT)
 
     def refresh_relations(
         self,
@@ -266,6 +283,7 @@ class Engine(Parts):
         from graphrag_rdf.ingest.relate import refresh_relations
 
         self._take_settings()
+        self._require_trust()
         return refresh_relations(self, documents, again=again, progress=progress, stop=stop)
 
     def extractor(self) -> ChunkExtractor:
@@ -343,7 +361,10 @@ class Engine(Parts):
         question = check_question(question)
         version = self._take_settings()
         chosen = self.pipeline(pipeline).with_settings(settings or {})
-        return chosen, *prepare(self, chosen, question, version=version, **options)
+        context, state = prepare(self, chosen, question, version=version, **options)
+        for key, value in self.live.now.untrusted.items():
+            state.warn("setting_not_trusted", f"{_untrusted(key, value)}: it was ignored; {_TRUST_HINT}")
+        return chosen, context, state
 
     def aask(
         self, question: str, pipeline: str = "graph_rag", **options: Any

@@ -3,17 +3,28 @@
 Two kinds of keys: those of `config` (`documents.chunk_size`), except what is not for a store to say, and
 parameters of the steps of pipelines (`graph_rag.exploration.passage_words`, `graph_rag.focus.use`). They are
 read anew for each question; what somebody wrote into the store by SPARQL counts like what `config set` wrote.
+Models are the exception: their names say where text is sent, so a model that the store names counts only
+if the user of this computer set or trusted it (see `config.trust`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.config import Origin, Settings, check_stored, flat_values, is_setting, with_stored
+from graphrag_rdf.config import (
+    Origin,
+    Settings,
+    check_stored,
+    explicit_values,
+    flat_values,
+    is_setting,
+    trust,
+    with_stored,
+)
 from graphrag_rdf.errors import ConfigError, UsageError
 from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
@@ -41,6 +52,7 @@ class InForce:
     Attributes:
         stored: what the store says, dotted key → value.
         settings: those of the store in place of defaults, under what was given.
+        untrusted: settings of the store that are ignored, because the user does not trust them.
         steps: pipeline → `step.parameter` → value as text.
         version: of what the store says; None when it never said anything, or when that cannot be kept.
     """
@@ -49,6 +61,7 @@ class InForce:
     settings: Settings
     steps: Mapping[str, Mapping[str, str]]
     version: NamedNode | None
+    untrusted: Mapping[str, Value] = field(default_factory=dict)
 
 
 class LiveSettings:
@@ -56,12 +69,14 @@ class LiveSettings:
 
     Args:
         given: settings of command line, environment and file; they win.
+        place: what the store is called where trust is recorded.
         writable: whether a version may be written for what somebody changed by SPARQL.
     """
 
-    def __init__(self, store: Store, given: Settings, *, writable: bool) -> None:
+    def __init__(self, store: Store, given: Settings, place: str, *, writable: bool) -> None:
         self._store = store
         self._given = given
+        self._place = place
         self._writable = writable
         self._lock = RLock()
         self._folders = pipeline_folders(given)
@@ -76,12 +91,36 @@ class LiveSettings:
         """
         with self._lock:
             stored = read_in_force(self._store)
-            if self._unread or stored != self.now.stored:
+            if self._unread or stored != self.now.stored or self.now.untrusted:
                 values = self._checked(stored)
-                settings = with_stored(self._given, _settings(values))
-                self.now = InForce(stored, settings, _steps(values), self._version(stored))
+                untrusted = self._untrusted(values)
+                counted = {k: v for k, v in _settings(values).items() if k not in untrusted}
+                settings = with_stored(self._given, counted)
+                self.now = InForce(stored, settings, _steps(values), self._version(stored), untrusted)
                 self._unread = False
             return self.now
+
+    def trust(self) -> Mapping[str, Value]:
+        """Trust what the store says now, on this computer; what was not trusted before.
+
+        Raises:
+            ConfigError: as `read`; or trust cannot be recorded.
+        """
+        untrusted = self.read().untrusted
+        if untrusted:
+            trust.trust(self._place, untrusted)
+            self._unread = True
+        return untrusted
+
+    def _untrusted(self, values: Mapping[str, Value]) -> dict[str, Value]:
+        given = explicit_values(self._given)
+        return {
+            key: value
+            for key, value in values.items()
+            if trust.effect(key, value, None)
+            and key not in given
+            and not trust.is_trusted(self._place, key, value)
+        }
 
     def set(self, key: str, text: str) -> tuple[Value, bool]:
         """Put a value into force; the value as it was understood, and whether that changed anything.
@@ -235,7 +274,7 @@ def describe(loaded: Loaded, now: InForce | None) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         origin: Origin = loaded.origins[key]
-        if origin == "default" and key in stored:
+        if origin == "default" and key in stored and key not in (now.untrusted if now else ()):
             origin = "store"
         found[key] = {"value": value, "origin": origin}
     folders = pipeline_folders(loaded.settings)

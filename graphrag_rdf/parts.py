@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.config import Settings
+from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import SearchIndexError
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store
@@ -104,6 +105,15 @@ class Parts:
         from graphrag_rdf.store.remote import RemoteStore
 
         return isinstance(self.store, RemoteStore)
+
+    @property
+    def known_as(self) -> str:
+        """What the store is called where trust is recorded: its address, or its folder."""
+        from graphrag_rdf.store.remote import RemoteStore
+
+        if isinstance(self.store, RemoteStore):
+            return self.store.endpoint.addresses.query
+        return place_of(self.place.root) if self.place is not None else ":memory:"
 
     @cached_property
     def embedder(self) -> Embedder | None:

@@ -156,7 +156,8 @@ def at_once(work: Callable[[], object]) -> None:
 def replay(
     engine: Answering, name: str, *, model: str | None = None, stored: bool = False, alone: Write = at_once
 ) -> Replay:
-    """Ask the question of a trace again, with its pipeline, parameters, entities and model.
+    """Ask the question of a trace again, with its pipeline, parameters, entities and model, if that is the
+    one in the settings.
 
     An answer that was given again is asked for as it was the first time. Kept answers are not taken.
 
@@ -338,8 +339,18 @@ def _engine(
     librarian: Librarian,
     place: StoreFolder | None,
 ) -> Answering:
-    """An engine that asks the model of a trace, or another one."""
+    """An engine that asks the model of a trace, or another one.
+
+    Raises:
+        UsageError: when only the trace names the model: whoever wrote the trace must not decide where the
+            question is sent.
+    """
     asked = trace.model if model is None else model
+    if model is None and asked not in (None, engine.settings.llm.model):
+        raise UsageError(
+            f"the trace was made with the model {asked}, which your settings do not name",
+            hint=f"--model {asked} asks it again; --model none works by rules",
+        )
     llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
     settings = engine.settings.model_copy(update={"llm": llm})
     return engine.over(store, librarian, settings, place)

@@ -23,6 +23,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", f"ignore:{message}:UserWarning")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_trust(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A configuration folder of the test run's own, in which trust is recorded."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.mktemp("config")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def _scripted_server() -> Iterator[ScriptedServer]:
     with ScriptedServer() as server:

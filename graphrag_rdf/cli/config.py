@@ -16,7 +16,7 @@ from graphrag_rdf.errors import ConfigError, StoreLockedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphrag_rdf.config import Loaded
+    from graphrag_rdf.config import Loaded, Settings
     from graphrag_rdf.store.settings import Value, Version
 
 
@@ -52,7 +52,7 @@ def get(key: str | None, form: str) -> None:
     if key is None:
         _list(form)
         return
-    loaded = load()
+    loaded = load(require_trust=False)
     given = loaded.origins.get(key, "default") != "default"
     found = _described(loaded) if not given else _without_store(loaded)
     if key not in found:
@@ -80,10 +80,14 @@ def set_(key: str, value: str) -> None:
     """Keep a setting in the store; it holds from the next question on.
 
     What is given by command line, environment or graphrag.toml wins over it. Secrets are refused, and so is
-    what says where things are or who may do what.
+    what says where things are or who may do what. A model that you set so is trusted on this computer.
     """
+    from graphrag_rdf.config import trust as trusting
+
     with open_engine(create=True) as engine:
         kept, changed = engine.live.set(key, value)
+        if trusting.effect(key, kept, None):
+            trusting.trust(engine.known_as, {key: kept})
     loaded = load()
     winner = loaded.origins.get(key, "default")
     if winner != "default":
@@ -135,8 +139,84 @@ def restore(version: int) -> None:
         note(f"nothing to restore: the settings in the store are those of version {version}")
 
 
+@config_command.command(
+    "trust",
+    examples=["graphrag-rdf config trust", "graphrag-rdf config trust --revoke"],
+)
+@click.argument(
+    "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[FILE]"
+)
+@click.option("--revoke", is_flag=True, help="Trust neither the file nor the store any more.")
+def trust(file: Path | None, revoke: bool) -> None:
+    """Let graphrag.toml of the current folder, and the store, say where text and secrets are sent.
+
+    Prints each such setting with what it does, then trusts its value. Read the file first. A new address,
+    model or path is refused until you trust it again; other settings may change. FILE is another settings
+    file, and is trusted without the store.
+    """
+    from graphrag_rdf.config import CONFIG_FILE
+    from graphrag_rdf.config import trust as trusting
+
+    path = file or Path(CONFIG_FILE)
+    if revoke:  # the store first: without trust in the file it may be out of reach
+        done = file is None and _distrust_store()
+        done = trusting.distrust(trusting.place_of(path)) or done
+        note("no longer trusted" if done else "nothing was trusted")
+        return
+    done = path.is_file() and _trust_file(path)
+    done = (file is None and _trust_store()) or done
+    note("trusted; revoke it with --revoke" if done else "nothing there needs trust, or you trust it already")
+
+
+def _trust_file(path: Path) -> bool:
+    from graphrag_rdf.config import destinations, shown
+    from graphrag_rdf.config import trust as trusting
+
+    untrusted = destinations(path)
+    for key, (value, does) in untrusted.items():
+        say(safe(f"{path}: {key} = {shown(key, value)}: {does}"))
+    if untrusted:
+        trusting.trust(trusting.place_of(path), {key: value for key, (value, _) in untrusted.items()})
+    return bool(untrusted)
+
+
+def _distrust_store() -> bool:
+    from graphrag_rdf.config import trust as trusting
+
+    loaded = load(require_trust=False)
+    if loaded.untrusted or not _is_there(loaded.settings):
+        return False
+    with open_engine(read_only=True) as engine:
+        return trusting.distrust(engine.known_as)
+
+
+def _trust_store() -> bool:
+    """Trust what the store in force says; whether that changed anything."""
+    from graphrag_rdf.config import trust as trusting
+
+    settings = load().settings
+    if not _is_there(settings):
+        return False
+    with open_engine(read_only=True) as engine:
+        trusted = engine.live.trust()
+    for key, value in trusted.items():
+        say(safe(f"{settings.store}: {key} = {_text(value)}: {trusting.effect(key, value, None)}"))
+    return bool(trusted)
+
+
+def _is_there(settings: Settings) -> bool:
+    """Whether there is a store to read settings from."""
+    from graphrag_rdf.store.folder import StoreFolder
+
+    if settings.store == ":memory:":
+        return False
+    return (
+        not in_folder(settings) or StoreFolder.of_collection(Path(settings.store), settings.collection).exists
+    )
+
+
 def _list(form: str) -> None:
-    loaded = load()
+    loaded = load(require_trust=False)
     try:
         found = _described(loaded)
     except StoreLockedError as error:
@@ -154,18 +234,18 @@ def _list(form: str) -> None:
 def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
     """Each setting with value and origin, those in the store too, if there is one."""
     from graphrag_rdf.live_settings import describe
-    from graphrag_rdf.store.folder import StoreFolder
 
-    settings = loaded.settings
-    if settings.store == ":memory:":
+    if loaded.untrusted:
+        keys = ", ".join(loaded.untrusted)
+        warn(f"you have not trusted {loaded.file}, which sets {keys}: graphrag-rdf config trust")
         return _without_store(loaded)
-    if (
-        in_folder(settings)
-        and not StoreFolder.of_collection(Path(settings.store), settings.collection).exists
-    ):
+    if not _is_there(loaded.settings):
         return _without_store(loaded)
     with open_engine(read_only=True) as engine:
-        return describe(loaded, engine.live.read())
+        now = engine.live.read()
+        for key, value in now.untrusted.items():
+            warn(f"{key} = {_text(value)} in the store is ignored until: graphrag-rdf config trust")
+        return describe(loaded, now)
 
 
 def _without_store(loaded: Loaded) -> dict[str, dict[str, Any]]:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 
-def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
+def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = True) -> Loaded:
     """The settings in force.
 
     Args:
         overrides: dotted key → value of the command's own options; None does not count.
+        require_trust: see `config.load_settings`.
 
     Raises:
         ConfigError: see `config.load_settings`.
@@ -30,7 +31,8 @@ def load(overrides: Mapping[str, Any] | None = None) -> Loaded:
 
     given = common.kept()
     named = {"store": given.get("store"), "collection": given.get("collection")}
-    return load_settings(given.get("config"), {**named, **(overrides or {})})
+    values = {**named, **(overrides or {})}
+    return load_settings(given.get("config"), values, require_trust=require_trust)
 
 
 def in_folder(settings: Settings) -> bool:
@@ -87,9 +89,9 @@ def server_of(server: str | None, token_file: Path | None) -> Client | None:
     Raises:
         UsageError: as `client_of`; when there is a file with a token, and no server.
     """
-    settings = load({"client.server": server, "client.token_file": token_file}).settings.client
-    if settings.server is not None:
-        return client_of(settings)
+    given = {"client.server": server, "client.token_file": token_file}
+    if load(given, require_trust=False).settings.client.server is not None:
+        return client_of(load(given).settings.client)
     if token_file is not None:
         raise UsageError("a token is for a server", hint="name it with --server URL")
     return None

@@ -4,14 +4,18 @@ the store (see `live_settings`) > defaults.
 Unknown keys are errors. Where each value comes from is kept, for `doctor`.
 """
 
+from graphrag_rdf.config import trust
 from graphrag_rdf.config.commented import commented_toml
 from graphrag_rdf.config.loading import (
     CONFIG_FILE,
     Loaded,
     Origin,
+    destinations,
+    explicit_values,
     flat_values,
     given_settings,
     load_settings,
+    shown,
 )
 from graphrag_rdf.config.sections import (
     ENV_PREFIX,
@@ -45,9 +49,13 @@ __all__ = [
     "Settings",
     "check_stored",
     "commented_toml",
+    "destinations",
+    "explicit_values",
     "flat_values",
     "given_settings",
     "is_setting",
     "load_settings",
+    "shown",
+    "trust",
     "with_stored",
 ]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from graphrag_rdf.config import trust
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
 from graphrag_rdf.errors import ConfigError, without_credentials
 
@@ -36,11 +37,14 @@ class Loaded:
     Attributes:
         origins: dotted key → origin.
         file: the settings file that was read, None without one.
+        untrusted: settings in force that the file of the current folder gives and the user does not trust,
+            dotted key → (value, what it does).
     """
 
     settings: Settings
     origins: Mapping[str, Origin]
     file: Path | None
+    untrusted: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
 
 
 def given_settings(settings: Settings) -> Loaded:
@@ -50,15 +54,20 @@ def given_settings(settings: Settings) -> Loaded:
     return Loaded(settings, origins, None)
 
 
-def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None = None) -> Loaded:
+def load_settings(
+    file: Path | None = None, overrides: Mapping[str, Any] | None = None, *, require_trust: bool = True
+) -> Loaded:
     """Read all settings.
 
     Args:
-        file: a settings file; None reads `graphrag.toml` in the current folder if there is one.
+        file: a settings file, trusted because it is named; None reads `graphrag.toml` in the current folder
+            if there is one.
         overrides: dotted key → value, from the command line; None values do not count.
+        require_trust: False only to show settings: those that are not trusted are in `Loaded.untrusted`.
 
     Raises:
-        ConfigError: for a missing or malformed file, an unknown key, or an impossible value.
+        ConfigError: for a missing or malformed file, an unknown key, an impossible value, or a destination
+            that a file of the current folder names and the user does not trust.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
@@ -72,7 +81,47 @@ def load_settings(file: Path | None = None, overrides: Mapping[str, Any] | None 
     origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
     for keys, origin in ((from_file, "file"), (from_env, "environment"), (given, "command line")):
         origins.update(dict.fromkeys(keys, origin))  # type: ignore[arg-type]
-    return Loaded(settings, origins, path)
+    untrusted: dict[str, tuple[Any, str]] = {}
+    if path is not None and file is None:
+        untrusted = _untrusted(path, {k: v for k, v in from_file.items() if origins[k] == "file"})
+        if untrusted and require_trust:
+            raise _not_trusted(path, untrusted)
+    return Loaded(settings, origins, path, untrusted)
+
+
+def destinations(path: Path) -> dict[str, tuple[Any, str]]:
+    """The settings of a file that the user does not trust yet; see `Loaded.untrusted`.
+
+    Raises:
+        ConfigError: see `load_settings`.
+    """
+    load_settings(path)  # names unknown keys and impossible values
+    return _untrusted(path, flat(_read(path)))
+
+
+def _untrusted(path: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
+    place, folder = trust.place_of(path), path.parent.resolve()
+    return {
+        key: (value, does)
+        for key, value in values.items()
+        if (does := trust.effect(key, value, folder)) and not trust.is_trusted(place, key, value)
+    }
+
+
+def _not_trusted(path: Path, untrusted: Mapping[str, tuple[Any, str]]) -> ConfigError:
+    lines = [f"{key} = {shown(key, value)} ({does})" for key, (value, does) in untrusted.items()]
+    return ConfigError(
+        f"{path.absolute()} was found in the current folder, and you have not trusted what it sets: "
+        f"{'; '.join(lines)}. Nothing was sent",
+        hint=f"read the file; if you trust it, run: graphrag-rdf config trust (or name it: --config {path})",
+    )
+
+
+def shown(key: str, value: Any) -> str:
+    """A value for people: a secret as asterisks, also one inside an address."""
+    if trust.is_secret(key):
+        return "**********"
+    return without_credentials(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def flat_values(settings: Settings) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from graphrag_rdf.config import trust
 from graphrag_rdf.config.loading import CONFIG_FILE, LISTS, WHAT, explicit_values, flat_values, listed, nested
-from graphrag_rdf.config.sections import Section, Settings
+from graphrag_rdf.config.sections import Settings
 from graphrag_rdf.errors import ConfigError, without_credentials
 
 _NOT_IN_A_STORE = (
@@ -17,6 +18,8 @@ _NOT_IN_A_STORE = (
 )
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
 write to a store does not decide that."""
+
+_MODELS = ("llm.model", "embedding.model", "rerank.model")
 
 
 def with_stored(settings: Settings, stored: Mapping[str, Any]) -> Settings:
@@ -54,20 +57,15 @@ def check_stored(key: str, value: Any) -> Any:
         near = difflib.get_close_matches(key, known, n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
         raise ConfigError("there is no such setting", hint=hint)
-    if _is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
+    if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError("a store never holds a secret", hint="give it by a variable of the environment")
     if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
         raise ConfigError("this is not for a store to say", hint=f"set it in {CONFIG_FILE}")
+    if key in _MODELS and isinstance(value, str) and ("://" in value or value.startswith(("//", "\\\\"))):
+        raise ConfigError("a store never says where text is sent", hint=f"set it in {CONFIG_FILE}")
     given = listed(value) if key in LISTS and isinstance(value, str) else value
     try:
         return flat_values(Settings(**nested({key: given})))[key]
     except ValidationError as error:
         problem = error.errors()[0]
         raise ConfigError(WHAT.get(problem["type"], problem["msg"])) from None
-
-
-def _is_secret(key: str) -> bool:
-    section, _, name = key.partition(".")
-    part = getattr(Settings.model_construct(), section, None)
-    field = type(part).model_fields.get(name) if isinstance(part, Section) else None
-    return field is not None and "SecretStr" in str(field.annotation)

@@ -27,6 +27,8 @@ def load_litellm() -> ModuleType:
     Takes about 2 s and 200 MB, so it waits for the first call.
     """
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+    # else it reads the first .env above its own folder: with .venv in a cloned folder, that of the folder
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")
     os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
     gc.disable()  # looking through what the import makes, again and again, takes a fifth of its time
     try:

@@ -96,6 +96,8 @@ def test_own_templates_override(run: Run, store: Path, folder: Path) -> None:
         "# name: system/languages\n# kind: ask\n# summary: Mine.\nASK { ?s ?p ?o }\n"
     )
     (folder / "graphrag.toml").write_text('queries = "own"\n')
+    assert run("queries", "run", "system/languages").code == 2
+    assert run("config", "trust").code == 0
     assert run("queries", "run", "system/languages").out == "yes\n"
 
 

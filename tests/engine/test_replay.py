@@ -205,6 +205,12 @@ def test_with_the_model_of_the_trace(ingested: Path, tmp_path: Path, scripted_se
         trace = engine.traces["last"]
         assert trace.model == "openai/test-model"
         calls = len(scripted_server.requests)
+        with pytest.raises(UsageError, match="your settings do not name"):
+            engine.replay("last")
+        with pytest.raises(UsageError, match="your settings do not name"):
+            engine.ask_without("last", documents=["documents/harbour.md"])
+        assert len(scripted_server.requests) == calls, "the trace alone does not say whom to ask"
+    with Engine.open(tmp_path / "store", config=with_model) as engine:
         assert engine.replay("last").same
         assert len(scripted_server.requests) > calls, "kept answers of the model are not taken"
         said[0] = "In Tarnay. [1]"

@@ -1,0 +1,196 @@
+"""Which settings decide where text and secrets go, and which of them the user trusts.
+
+The current folder may be somebody else's (a cloned repository), and others may write to a store. A setting of
+theirs that names a destination, a credential, or who may change the store counts only if the user trusts this
+very value. Trust is recorded in the user's own configuration folder, never beside what is trusted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path, PureWindowsPath
+from typing import Any
+
+from graphrag_rdf.config.sections import Settings
+from graphrag_rdf.errors import ConfigError, without_credentials
+from graphrag_rdf.loopback import is_loopback
+
+_TEXT = "documents and questions go there, with the provider's key"
+_SERVER = "documents and questions go there, with the token"
+_STORE = "documents and questions go there, with the password or token of the endpoint"
+_ACCOUNT = "what is sent can be seen by whoever gave this credential"
+_QUERIES = "its query templates can send the store's content to an address"
+_OUTSIDE = "files outside the folder of this file are read or written"
+_CLIENTS = "it decides who may reach and change the store while it is served"
+
+_MODELS_WITHIN = ("lexical", "vector")
+_EFFECTS: Mapping[str, str] = {
+    "llm.model": _TEXT,
+    "llm.api_base": _TEXT,
+    "llm.api_key": _ACCOUNT,
+    "embedding.model": _TEXT,
+    "rerank.model": _TEXT,
+    "rerank.api_base": _TEXT,
+    "queries": _QUERIES,
+    "client.server": _SERVER,
+    "client.token": _ACCOUNT,
+    "client.token_file": _ACCOUNT,
+    "remote.query_url": _STORE,
+    "remote.update_url": _STORE,
+    "remote.user": _ACCOUNT,
+    "remote.password": _ACCOUNT,
+    "remote.token": _ACCOUNT,
+    "server.host": _CLIENTS,
+    "server.allow_hosts": _CLIENTS,
+    "server.cors": _CLIENTS,
+    "server.anonymous": _CLIENTS,
+    "server.token_file": _CLIENTS,
+    "server.read_token": _CLIENTS,
+    "server.write_token": _CLIENTS,
+    "server.admin_token": _CLIENTS,
+    "server.ingest_folder": _CLIENTS,
+    "server.allow_service": _CLIENTS,
+    "server.trusted_proxies": _CLIENTS,
+}
+_PATHS = ("store", "pipelines", "extract.synonyms", "remote.folder")
+"""Settings that name a file or folder: free within the folder of the settings file."""
+_HARMLESS: Mapping[str, Callable[[Any], bool]] = {
+    "server.host": is_loopback,
+    "server.anonymous": lambda role: role in ("nothing", "read"),
+}
+_NAMES_A_MODEL = ("embedding.model", "rerank.model")
+
+
+def effect(key: str, value: Any, folder: Path | None) -> str | None:
+    """What a setting does that only the user may decide; None for a harmless one.
+
+    Args:
+        key: dotted.
+        value: as TOML or JSON has it.
+        folder: of the settings file, in which relative paths are free; None for a setting of a store.
+    """
+    if not value or value == "none":
+        return None
+    if key in _PATHS:
+        if key == "store" and "://" in value:
+            return _STORE
+        return None if _is_within(str(value), folder) else _OUTSIDE
+    if key in _NAMES_A_MODEL:
+        if value in _MODELS_WITHIN:
+            return None
+        scheme, _, place = str(value).partition(":")
+        if scheme == "local":
+            return None if _is_within(place, folder) else _OUTSIDE
+    if key in _HARMLESS and _HARMLESS[key](value):
+        return None
+    return _EFFECTS.get(key)
+
+
+def _is_within(path: str, folder: Path | None) -> bool:
+    """Whether a path leads to a place within a folder; a share of a network never does."""
+    if folder is None or path.startswith(("~", "//", "\\")) or PureWindowsPath(path).drive:
+        return False
+    return (folder / path).resolve().is_relative_to(folder.resolve())
+
+
+# --- what the user trusts ------------------------------------------------------------------------
+
+
+def trust_file() -> Path:
+    """Where trust is recorded: `trusted.json` in the user's configuration folder for this program.
+
+    Raises:
+        ConfigError: the user has no such folder.
+    """
+    import click
+
+    folder = Path(click.get_app_dir("graphrag-rdf"))
+    if not folder.is_absolute():  # it would be found in the current folder
+        raise ConfigError(f"the configuration folder {folder} is not absolute", hint="set XDG_CONFIG_HOME")
+    return folder / "trusted.json"
+
+
+def place_of(path: Path) -> str:
+    """The name under which trust in a file or store folder is recorded; a link counts where it stands."""
+    return os.path.normcase(path.parent.resolve() / path.name)
+
+
+def is_trusted(place: str, key: str, value: Any) -> bool:
+    """Whether the user trusts this value of a setting in a file or store.
+
+    Raises:
+        ConfigError: the record cannot be read.
+    """
+    return _read().get(place, {}).get(key) == _noted(key, value)
+
+
+def trust(place: str, values: Mapping[str, Any]) -> None:
+    """Record that the user trusts these values, dotted key → value, in a file or store.
+
+    Raises:
+        ConfigError: the record cannot be read or written.
+    """
+    known = _read()
+    known[place] = known.get(place, {}) | {key: _noted(key, value) for key, value in values.items()}
+    _write(known)
+
+
+def distrust(place: str) -> bool:
+    """Remove all trust in a file or store; whether there was any.
+
+    Raises:
+        ConfigError: the record cannot be read or written.
+    """
+    known = _read()
+    if known.pop(place, None) is None:
+        return False
+    _write(known)
+    return True
+
+
+def _noted(key: str, value: Any) -> str:
+    """A value as it is recorded: as JSON, a secret as its hash."""
+    text = json.dumps(value, ensure_ascii=False)
+    if is_secret(key) or without_credentials(text) != text:
+        return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    return text
+
+
+def is_secret(key: str) -> bool:
+    """Whether a setting holds a secret."""
+    section, _, name = key.partition(".")
+    part = getattr(Settings.model_construct(), section, None)
+    field = getattr(type(part), "model_fields", {}).get(name)
+    return field is not None and "SecretStr" in str(field.annotation)
+
+
+def _read() -> dict[str, dict[str, str]]:
+    path = trust_file()
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
+            hint="mend or delete it; what you trust is then to be named again",
+        ) from error
+    well_formed = isinstance(found, dict) and all(isinstance(values, dict) for values in found.values())
+    return found if well_formed else {}
+
+
+def _write(known: Mapping[str, Mapping[str, str]]) -> None:
+    path = trust_file()
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        beside.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        beside.replace(path)
+    except OSError as error:
+        raise ConfigError(
+            f"{path} cannot be written: {error.strerror}",
+            hint="name the settings file with --config FILE, or set XDG_CONFIG_HOME",
+        ) from error

@@ -193,6 +193,9 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
+_REMOVED = {"server.outposts": "connections no longer move between processes"}
+"""Settings of earlier versions, and why they are gone."""
+
 WHAT = {"extra_forbidden": "unknown setting", "string_pattern_mismatch": "not an absolute IRI"}
 
 
@@ -210,5 +213,7 @@ def _explain(
         else:
             place = str(path) if path else "settings"
         what = WHAT.get(problem["type"], problem["msg"])
+        if key in _REMOVED:
+            what = f"this setting was removed ({_REMOVED[key]}): delete it"
         lines.append(f"{place}: {key}:{item} {what}")
     return "; ".join(lines)

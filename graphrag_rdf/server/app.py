@@ -194,7 +194,5 @@ def _metrics(service: Service) -> Metrics:
     metrics.gauge("commit", "Number of the newest commit.", store.commit_number)
     metrics.gauge("writes_waiting", "Writes in the queue.", lambda: service.writes.waiting)
     metrics.gauge("questions", "Questions under way or waiting.", lambda: service.runs.under_way)
-    if (outposts := service.outposts) is not None:
-        metrics.gauge("connections_away", "Connections at outposts.", lambda: outposts.connections)
     metrics.gauge("started_seconds", "When the server was started.", lambda: service.started)
     return metrics

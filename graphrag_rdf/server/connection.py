@@ -8,12 +8,10 @@ headers tell who the client is, that is left to the app.
 from __future__ import annotations
 
 import asyncio
-import socket
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from graphrag_rdf.server.execution.outposts import MOVES_AFTER
 from graphrag_rdf.server.http.offers import UnmovedProtocol
 from graphrag_rdf.server.lane import Lane
 
@@ -29,9 +27,6 @@ READ_SECONDS = 60.0
 
 _LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"))
 """Headers that may come in several lines, which are one list (RFC 9110 §5.3)."""
-
-_COMING: set[asyncio.Task[Any]] = set()
-"""Connections on their way home."""
 
 
 class BoundedProtocol(UnmovedProtocol):
@@ -49,38 +44,19 @@ class BoundedProtocol(UnmovedProtocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._feeding = False
         self._held: tuple[RequestResponseCycle, Any] | None = None
-        self._look_ups = 0
-        self._brought: tuple[bytes, bytes] | None = None
         self._untaken = 0
         self._body_bytes = 0
         self._untaken_timer: asyncio.TimerHandle | None = None
         self._refusal: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come, or come home: as if it had been here all the time."""
+        """A client has come."""
         super().connection_made(transport)
         most = self.config.limit_concurrency
-        if self._brought is None and most is not None and len(self.connections) > most - self.config.backlog:
+        if most is not None and len(self.connections) > most - self.config.backlog:
             self._refuse(b"503 Service Unavailable", b"too many connections")
-            return
-        unsent, unread = self._brought or (b"", b"")
-        transport.write(unsent)
-        if unread or self._brought is None:
-            self._await_head()
         else:
-            self._head_bytes = None
-            self.timeout_keep_alive_task = self.loop.call_later(
-                self.timeout_keep_alive, self.timeout_keep_alive_handler
-            )
-        if unread:
-            self.data_received(unread)
-            self.loop.call_soon(self._pause_again)
-        self._brought = None
-
-    def _pause_again(self) -> None:
-        """uvloop begins to read once a connection is made, also when it was told not to."""
-        if self.flow.read_paused and not self.transport.is_closing():
-            self.transport.pause_reading()
+            self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """A client has gone."""
@@ -112,14 +88,12 @@ class BoundedProtocol(UnmovedProtocol):
         if self._held is not None:
             (cycle, app), self._held = self._held, None
             if not self._answered_at_once(cycle):
-                self._look_ups = 0
                 super()._start_asgi_task(cycle, app)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         if self._feeding and self._held is None and app is self.app:
             self._held = cycle, app
         else:
-            self._look_ups = 0
             super()._start_asgi_task(cycle, app)
 
     def _answered_at_once(self, cycle: RequestResponseCycle) -> bool:
@@ -134,41 +108,7 @@ class BoundedProtocol(UnmovedProtocol):
         cycle.response_started = cycle.response_complete = True
         self.transport.write(response)
         self.on_response_complete()
-        self._look_ups += 1
-        if self._look_ups % MOVES_AFTER == 0:
-            self.lane.offer(self, cast(dict[str, Any], cycle.scope))
         return True
-
-    # --- moving: see `outposts.Movable` ----------------------------------------------------------------
-
-    def may_move(self) -> bool:
-        """Whether nothing of a request or an answer is under way."""
-        return (
-            not self.transport.is_closing()
-            and self.cycle.response_complete
-            and not self.pipeline
-            and self._head_bytes is None
-            and self.transport.get_write_buffer_size() == 0
-        )
-
-    def socket_number(self) -> int:
-        """Of its socket."""
-        return int(self.transport.get_extra_info("socket").fileno())
-
-    def leave(self) -> None:
-        """Let go of the connection without a word to the client: another process has it."""
-        self.transport.pause_reading()
-        self.transport.abort()
-
-    def come_home(self, connection: socket.socket, unsent: bytes, unread: bytes) -> None:
-        """Take one back that another process had."""
-        protocol = type(self)(
-            config=self.config, server_state=self.server_state, app_state=self.app_state, _loop=self.loop
-        )
-        protocol._brought = unsent, unread
-        coming = self.loop.create_task(self.loop.connect_accepted_socket(lambda: protocol, connection))
-        _COMING.add(coming)
-        coming.add_done_callback(_COMING.discard)
 
     # --- a stop: see `ending` --------------------------------------------------------------------------
 

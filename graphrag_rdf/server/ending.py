@@ -116,7 +116,7 @@ class Server(uvicorn.Server):
             await asyncio.sleep(_LOOK / 2)
 
     async def _watch(self) -> None:
-        """Tell connections, also those that come home meanwhile, and cut off those that stall."""
+        """Tell connections that the server stops, and cut off those that stall."""
         seen: dict[Any, tuple[object, float]] = {}
         while True:
             now = time.monotonic()

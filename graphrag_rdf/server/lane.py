@@ -16,11 +16,9 @@ from starlette.types import Scope
 from graphrag_rdf.server.caching import standard, validators
 from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, Wanted
 from graphrag_rdf.server.execution.lookup import Lookup, lookup_of
-from graphrag_rdf.server.execution.outposts import Movable
 from graphrag_rdf.server.execution.quick import PATHS, answer, text_of
-from graphrag_rdf.server.execution.ticket import Ticket, constant
 from graphrag_rdf.server.http.access import ROLES
-from graphrag_rdf.server.http.envelope import headers_of_caution, is_logged, log_request
+from graphrag_rdf.server.http.envelope import headers_of_caution, log_request
 from graphrag_rdf.server.http.formats import GRAPHS, RESULTS
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.identifiers import identifier_of
@@ -55,8 +53,6 @@ class Lane:
         self._metrics = metrics
         caution = headers_of_caution(cross_origin=bool(service.settings.cors))
         self._fixed = b"".join(b"%b: %b\r\n" % header for header in caution)
-        if service.outposts is not None:
-            service.outposts.observe = metrics.answered
 
     def answer(self, scope: Scope, body: bytes, more: bytes) -> bytes | None:
         """A response; None for what is to go the long way.
@@ -110,30 +106,6 @@ class Lane:
             return None
         found = look_up(self._service, self._job(wanted, text), lookup)
         return None if found is None else (_lines(found[0]), found[1])
-
-    def offer(self, connection: Movable, scope: Scope) -> None:
-        """Let a connection move to an outpost, after a look-up was answered here."""
-        outposts = self._service.outposts
-        ticket = self._ticket(scope) if outposts is not None else None
-        if outposts is not None and ticket is not None:
-            outposts.offer(connection, ticket)
-
-    def _ticket(self, scope: Scope) -> Ticket | None:
-        """What an outpost needs to know; None when the client's next look-ups are to be answered here, too.
-
-        They must have the very same headers as this one, so that they need not pass the gate again.
-        """
-        service, headers = self._service, scope["headers"]
-        commit, settled = service.settled_commit()
-        if not settled or self._gate.limits_rate or is_logged():
-            return None
-        known = dict(headers)
-        wanted = _solutions_for(known.get(b"accept"))
-        if wanted is None or b"authorization" in known or len(known) != len(headers):
-            return None
-        lines = _lines(_headers(service, commit, wanted.content_type)) + self._fixed
-        job = self._job(wanted, "")
-        return Ticket(scope["method"], scope["path"], constant(headers), job, commit, lines)
 
     def _job(self, wanted: Wanted, text: str) -> Job:
         settings = self._service.settings

@@ -20,6 +20,9 @@ _FILES = 8192
 _CONNECTIONS, _BACKLOG = 2048, 1024
 """Connections at once, and those that may come in one go; fewer where few files may be open."""
 
+_REST = 5
+"""Seconds that a connection may rest between two requests."""
+
 
 def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None]) -> None:
     """Serve until a signal ends it (SIGINT, SIGTERM).
@@ -36,7 +39,6 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     from graphrag_rdf.server.app import create_app
     from graphrag_rdf.server.connection import BoundedProtocol, with_lane
     from graphrag_rdf.server.ending import Server
-    from graphrag_rdf.server.execution.outposts import REST
     from graphrag_rdf.server.http.envelope import NoAborts
 
     files = open_files()
@@ -58,7 +60,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         server_header=False,
         proxy_headers=bool(settings.trusted_proxies),
         forwarded_allow_ips=list(settings.trusted_proxies),
-        timeout_keep_alive=int(REST),
+        timeout_keep_alive=_REST,
         backlog=backlog,
         limit_concurrency=min(_CONNECTIONS, files // 2) + backlog,  # those are refused, which takes a moment
         lifespan="on",

@@ -19,7 +19,6 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.execution.answers import Queries
 from graphrag_rdf.server.execution.inprocess import InProcessQueries
-from graphrag_rdf.server.execution.outposts import Outposts
 from graphrag_rdf.server.execution.pool import Limits, ReaderPool
 from graphrag_rdf.server.execution.remote import RemoteQueries
 from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
@@ -84,7 +83,6 @@ class Service:
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(settings.queries_per_client, "queries")
-        self.outposts: Outposts | None = None
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
         self.started = time.time()
@@ -123,17 +121,13 @@ class Service:
             else Snapshots(store, place.snapshots.resolve())
         )
         limits = Limits(settings.query_timeout, settings.query_memory_mb)
-        outposts = Outposts(source, _processes(settings.outposts, 1), settings.query_memory_mb)
-        outposts.note_commit(store.commit_number())
-        store.on_commit(outposts.note_commit)
-        self.outposts = outposts
-        return ReaderPool(source, _processes(settings.readers, 2), limits, outposts.in_use)
+        return ReaderPool(source, _processes(settings.readers), limits)
 
     def _in_process(self) -> InProcessQueries:
         store = self.store
         return InProcessQueries(
             lambda: (store.engine, store.commit_number()),
-            _processes(self.settings.readers, 2),
+            _processes(self.settings.readers),
             self.settings.query_timeout,
         )
 
@@ -145,8 +139,6 @@ class Service:
         looking_up = _Unjoined(_LOOKING_UP if self.remote is not None else None, "look-up")
         asyncio.get_running_loop().set_default_executor(looking_up)
         await self.queries.start()
-        if self.outposts is not None:
-            await self.outposts.start()
         self._warming = asyncio.ensure_future(self.runs.call(self._warm))
 
     def _warm(self) -> None:
@@ -159,13 +151,9 @@ class Service:
             log.info("no question can be answered yet: %s", error.message)  # who asks one is told
 
     async def finish_writes(self) -> None:
-        """Finish the writes that were taken on (an ingest: its chunk in hand), and take no more.
-
-        Connections that are away come to their end meanwhile.
-        """
+        """Finish the writes that were taken on (an ingest: its chunk in hand), and take no more."""
         self.stopping.set()
-        outposts, self.outposts = self.outposts, None
-        await asyncio.gather(self.writes.stop(), *([outposts.stop()] if outposts is not None else []))
+        await self.writes.stop()
 
     async def stop(self) -> None:
         """Finish writes, cancel answers, end everything else."""
@@ -179,11 +167,6 @@ class Service:
         if commit != self._changed[0]:
             self._changed = commit, time.time()
         return self._changed
-
-    def settled_commit(self) -> tuple[int, bool]:
-        """(number of the newest commit, whether it has been so for a while)."""
-        commit, changed = self.last_change()
-        return commit, time.time() - changed > SETTLED
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
         """Remember what a client wrote: it sees it at once."""
@@ -248,5 +231,5 @@ def client_of(connection: HTTPConnection) -> str:
     return found
 
 
-def _processes(asked: int | None, least: int) -> int:
-    return max(least, min(8, os.cpu_count() or 2)) if asked is None else asked
+def _processes(asked: int | None) -> int:
+    return max(2, min(8, os.cpu_count() or 2)) if asked is None else asked

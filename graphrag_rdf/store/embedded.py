@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
@@ -73,7 +73,6 @@ class EmbeddedStore(TemplateStore):
         self._write_lock = threading.RLock()
         self._commit = self._read_number(RAG.commit)
         self._content_commit = self._read_number(RAG.contentCommit)
-        self._told: list[Callable[[int], None]] = []
 
     # --- reading -----------------------------------------------------------------------------------
 
@@ -292,10 +291,6 @@ class EmbeddedStore(TemplateStore):
         """See `Store.content_commit`."""
         return self._content_commit
 
-    def on_commit(self, tell: Callable[[int], None]) -> None:
-        """Have something told the number of each commit, in the thread that writes, before it goes on."""
-        self._told.append(tell)
-
     def _read_number(self, predicate: NamedNode) -> int:
         """The greatest number; smaller ones, which a process left when it was killed, are taken out."""
         found = list(self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
@@ -341,8 +336,6 @@ class EmbeddedStore(TemplateStore):
                 self._store.remove(_number_quad(RAG.contentCommit, self._content_commit))
             self._content_commit = number
         self._commit = number
-        for tell in self._told:
-            tell(number)
         if number % _LOOK == 0:
             self._flush_if_much()
         return number

@@ -43,10 +43,9 @@ class Endpoint:
     log: list[str] = field(default_factory=list)
 
     @classmethod
-    def start(cls, store: Path | str, *options: str, verbose: bool = True, **env: str) -> Self:
-        """Start one and wait until it takes requests; with a line for each in its log, if it is verbose."""
-        told = ("-v",) if verbose else ()
-        command = program("--store", str(store), "serve", "--port", "0", *told, *options)
+    def start(cls, store: Path | str, *options: str, **env: str) -> Self:
+        """Start one and wait until it takes requests; with a line for each in its log."""
+        command = program("--store", str(store), "serve", "--port", "0", "-v", *options)
         process = subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, env=environment(**env)
         )

@@ -6,7 +6,6 @@
 | `lookup`, `quick` | queries that can only be quick, answered where they come in |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `snapshots` | queries in processes of their own, on snapshots |
-| `outposts`, `outpost`, `ticket` | connections that only look things up, in processes of their own |
 | `process`, `memory`, `wire`, `aside` | how these processes begin, end and talk, and are waited for |
 | `inprocess` | queries in threads, where processes cannot be limited |
 | `remote`, `remote_query` | queries at the endpoint of a remote store |

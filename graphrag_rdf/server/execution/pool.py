@@ -230,20 +230,12 @@ class ReaderPool:
 
     Args:
         size: processes.
-        others: the snapshots that somebody else reads.
     """
 
-    def __init__(
-        self,
-        snapshots: SnapshotSource,
-        size: int,
-        limits: Limits,
-        others: Callable[[], set[Snapshot]] = set,
-    ) -> None:
+    def __init__(self, snapshots: SnapshotSource, size: int, limits: Limits) -> None:
         self.limits = limits
         self._snapshots = snapshots
         self._size = size
-        self._others = others
         self._readers: set[Reader] = set()
         self._starting = 0
         self._idle: list[Reader] = []  # the last one freed is the first one used: its caches are warm
@@ -367,7 +359,7 @@ class ReaderPool:
         task.add_done_callback(self._tasks.discard)
 
     def _in_use(self) -> set[Snapshot]:
-        return self._others() | {reader.snapshot for reader in self._readers if reader.snapshot is not None}
+        return {reader.snapshot for reader in self._readers if reader.snapshot is not None}
 
     async def _tidy(self) -> None:
         while True:

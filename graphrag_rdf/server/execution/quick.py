@@ -1,4 +1,4 @@
-"""Look-ups answered here and now: what the server itself and its outposts do alike."""
+"""Look-ups answered here and now."""
 
 from __future__ import annotations
 

@@ -38,11 +38,6 @@ class Gate:
         self._rate = rate
         self._check_place = lru_cache(maxsize=256)(self._place)
 
-    @property
-    def limits_rate(self) -> bool:
-        """Whether a client may pass no more than so often."""
-        return self._rate.per_minute is not None
-
     def check(self, scope: Scope) -> None:
         """Note who sends a request, in its state; once for each request.
 

@@ -71,10 +71,6 @@ class Metrics:
         count.inc()
         time.observe(seconds)
 
-    def answered(self, method: str, path: str, seconds: float) -> None:
-        """Count one request that was answered elsewhere."""
-        self.observe(path, method, 200, seconds)
-
     def _labelled(self, area: str, method: str, status: str) -> tuple[Counter, Histogram]:
         return self._requests.labels(area, method, status), self._seconds.labels(area)
 

@@ -9,7 +9,6 @@ Each knows those below it; a page and a tool also the route that does the same f
 | `routes` | what each path does |
 | `pages`, `mcp` | the same for people, and as tools for programs with a language model |
 | `representations` | JSON, RDF or a page of one thing, by negotiation |
-| `lane` | the short way for look-ups, past routes and what stands before them |
 | `caching`, `preconditions` | tags of answers, and requests that depend on them |
 | `service`, `writer`, `runs`, `ingests` | what routes work with: engine, queue of writes, runs in threads |
 | `execution` | a query, from its text to the bytes of its result, in processes of their own |

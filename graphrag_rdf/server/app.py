@@ -25,7 +25,6 @@ from graphrag_rdf.server.http.guard import Gate, Guard, known_hosts
 from graphrag_rdf.server.http.metrics import Metrics
 from graphrag_rdf.server.http.negotiation import takes_gzip
 from graphrag_rdf.server.http.throttle import Rate
-from graphrag_rdf.server.lane import Lane
 from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.pages import ask as asking
 from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
@@ -56,7 +55,7 @@ _MCP = ("Mcp-Session-Id", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
 
 
 class _Compressed(GZipMiddleware):
-    """Starlette's, which costs a look-up a good part of its time, for those alone who ask for it."""
+    """Starlette's, used only if the client accepts gzip: it costs a small query much of its time."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -166,7 +165,6 @@ def create_app(engine: Engine, settings: ServerSection | None = None) -> Starlet
     )
     app.state.service, app.state.access, app.state.metrics, app.state.tools = service, access, metrics, tools
     app.state.gate = gate
-    app.state.lane = Lane(service, gate, metrics) if service.remote is None else None
     app.router.redirect_slashes = False
     return app
 

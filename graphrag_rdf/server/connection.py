@@ -1,19 +1,14 @@
-"""Connections: uvicorn's HTTP protocol with limits of its own on headers and on patience.
+"""Connections: uvicorn's HTTP protocol with limits on headers, and on how long clients may take.
 
-uvicorn bounds neither the size of headers (with httptools) nor the time that a client takes to send them. And
-a request that is here as a whole may be answered at once, by the lane for look-ups; behind a proxy, whose
-headers tell who the client is, that is left to the app.
+uvicorn bounds neither the size of headers (with httptools) nor the time that a client takes to send them.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
-
-from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from typing import Any
 
 from graphrag_rdf.server.http.offers import UnmovedProtocol
-from graphrag_rdf.server.lane import Lane
 
 HEAD_BYTES = 1 << 16
 """Request line and headers together; a query by GET is in the former."""
@@ -30,20 +25,12 @@ _LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"
 
 
 class BoundedProtocol(UnmovedProtocol):
-    """See the module.
-
-    Attributes:
-        lane: answers look-ups; None where there is none.
-    """
-
-    lane: Lane | None = None
+    """See the module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._head_bytes: int | None = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._feeding = False
-        self._held: tuple[RequestResponseCycle, Any] | None = None
         self._untaken = 0
         self._body_bytes = 0
         self._untaken_timer: asyncio.TimerHandle | None = None
@@ -70,7 +57,7 @@ class BoundedProtocol(UnmovedProtocol):
             return  # what follows a request that was refused is none
         if self._head_bytes is not None:
             self._head_bytes += len(data)
-        self._feed(data)
+        super().data_received(data)
         if self._head_bytes is not None and self._head_bytes > HEAD_BYTES:
             self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
         if self._head_bytes is None and self._rests() and self._head_timer is None:
@@ -79,36 +66,6 @@ class BoundedProtocol(UnmovedProtocol):
     def _rests(self) -> bool:
         """Whether all that was asked is answered, so that uvicorn's own clock ran before these bytes came."""
         return (self.cycle is None or self.cycle.response_complete) and self.timeout_keep_alive_task is None
-
-    def _feed(self, data: bytes) -> None:
-        """Hold back a request that begins in these bytes until it is known whether they hold all of it."""
-        self._feeding = self.lane is not None and not self.pipeline
-        super().data_received(data)
-        self._feeding = False
-        if self._held is not None:
-            (cycle, app), self._held = self._held, None
-            if not self._answered_at_once(cycle):
-                super()._start_asgi_task(cycle, app)
-
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        if self._feeding and self._held is None and app is self.app:
-            self._held = cycle, app
-        else:
-            super()._start_asgi_task(cycle, app)
-
-    def _answered_at_once(self, cycle: RequestResponseCycle) -> bool:
-        if self.lane is None or cycle.more_body or not cycle.keep_alive or self.flow.write_paused:
-            return False
-        if self.transport.is_closing():
-            return False
-        more = b"".join(b"%b: %b\r\n" % header for header in self.server_state.default_headers)
-        response = self.lane.answer(cast(dict[str, Any], cycle.scope), bytes(cycle.body), more)
-        if response is None:
-            return False
-        cycle.response_started = cycle.response_complete = True
-        self.transport.write(response)
-        self.on_response_complete()
-        return True
 
     # --- a stop: see `ending` --------------------------------------------------------------------------
 
@@ -261,8 +218,3 @@ def _join_lists(headers: list[tuple[bytes, bytes]]) -> None:
             lists.setdefault(name, []).append(value)
     rest = [header for header in headers if header[0] not in _LISTS]
     headers[:] = [*rest, *((name, b", ".join(values)) for name, values in lists.items())]
-
-
-def with_lane(lane: Lane) -> type[BoundedProtocol]:
-    """The protocol of connections that answer look-ups at once."""
-    return type("LaneProtocol", (BoundedProtocol,), {"lane": lane})

@@ -37,14 +37,13 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     import uvicorn
 
     from graphrag_rdf.server.app import create_app
-    from graphrag_rdf.server.connection import BoundedProtocol, with_lane
+    from graphrag_rdf.server.connection import BoundedProtocol
     from graphrag_rdf.server.ending import Server
     from graphrag_rdf.server.http.envelope import NoAborts
 
     files = open_files()
     backlog = min(_BACKLOG, files // 8)
     app = create_app(engine, settings)
-    lane = app.state.lane
     listening = _listen(settings, backlog)
     url = _url(settings, listening)
     note_address(engine, url)
@@ -52,7 +51,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     logging.getLogger("python_multipart").setLevel(logging.ERROR)  # who sent a broken form is told of it
     config = uvicorn.Config(
         app,
-        http=with_lane(lane) if lane is not None and not settings.trusted_proxies else BoundedProtocol,
+        http=BoundedProtocol,
         ws="websockets-sansio",
         ws_max_size=1 << 16,
         log_config=None,

@@ -48,6 +48,14 @@ def test_config_get(run: Run, folder: Path) -> None:
     assert "llm.model" in unknown.err
 
 
+def test_a_setting_that_was_removed_is_named_with_what_to_do(run: Run, folder: Path) -> None:
+    (folder / "graphrag.toml").write_text('[server]\noutposts = "none"\n')
+    found = run("config", "list")
+    assert found.code == 2
+    assert "graphrag.toml: server.outposts: this setting was removed" in found.err
+    assert "delete it" in found.err
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [

@@ -3,7 +3,6 @@
 | module | holds |
 |---|---|
 | `inspect`, `operations`, `nesting`, `using` | what the tokens of a query or update tell before it runs |
-| `lookup`, `quick` | queries that can only be quick, answered where they come in |
 | `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
 | `pool`, `reader`, `snapshots` | queries in processes of their own, on snapshots |
 | `process`, `memory`, `wire`, `aside` | how these processes begin, end and talk, and are waited for |

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from graphrag_rdf.server.execution.lookup import Lookup, lookup_of
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.execution.operations import outermost
 from graphrag_rdf.server.http.problems import Problem
@@ -42,14 +41,12 @@ class Inspected:
 
     Attributes:
         volatile: two runs on the same data may differ.
-        lookup: see `lookup`; None for a query that may take long.
         masked: the text with possible calls misspelt; None when there is nothing to judge.
         roams: it has GRAPH with a variable, and no dataset of its own over whose graphs that would range.
     """
 
     volatile: bool
     roams: bool
-    lookup: Lookup | None
     masked: str | None
 
 
@@ -70,19 +67,11 @@ def _inspected(text: str, allowed: tuple[str, ...]) -> Inspected:
     return Inspected(
         volatile=_VOLATILE.search(text) is not None,
         roams=_GRAPH.search(text) is not None and _roams(list(tokens(text))),
-        lookup=_lookup(text),
         masked=_masked(text, frozenset(allowed)),
     )
 
 
 _remembered = lru_cache(maxsize=2048)(_inspected)
-
-
-def _lookup(text: str) -> Lookup | None:
-    try:
-        return lookup_of(text)
-    except (KeyError, ValueError):  # an unknown prefix, a relative IRI: a reader tells
-        return None
 
 
 def _roams(found: Sequence[Token]) -> bool:

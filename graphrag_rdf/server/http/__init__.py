@@ -2,7 +2,7 @@
 
 | module | holds |
 |---|---|
-| `envelope`, `guard`, `access`, `throttle`, `metrics`, `identifiers` | what stands before the routes |
+| `envelope`, `guard`, `access`, `throttle`, `metrics` | what stands before the routes |
 | `negotiation`, `formats` | which format a client gets |
 | `parameters`, `body`, `forms`, `questions`, `xmlguard` | what clients send, checked |
 | `problems`, `events` | errors and events, as they are sent |

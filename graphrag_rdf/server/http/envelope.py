@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import time
+import uuid
 from contextvars import ContextVar
+from itertools import count
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from graphrag_rdf.server.http.identifiers import identifier_of
 from graphrag_rdf.server.http.metrics import Metrics
 from graphrag_rdf.server.http.problems import TransferAborted, fault
 
@@ -33,26 +35,21 @@ _LONGEST_PATH = 300
 _OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
 
 
-def headers_of_caution(*, cross_origin: bool) -> list[tuple[bytes, bytes]]:
-    """What every answer says to browsers.
-
-    Args:
-        cross_origin: pages of other origins may read answers (CORS is on).
-    """
-    return [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
+_RUN, _COUNT = uuid.uuid4().hex[:8].encode(), count(1)
+_SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 
 
-def is_logged() -> bool:
-    """Whether there is a line for each request."""
-    return log.isEnabledFor(logging.INFO)
+def _identifier_of(sent: bytes) -> bytes:
+    """What the client sent, if that is an id, else a new one."""
+    return sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
 
 
-def log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
+def _log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
     """One line for each request, in fields of `name=value` (logfmt).
 
     The path is as it came, percent-encoded and so one word. A query string may hold secrets and is left out.
     """
-    if is_logged():
+    if log.isEnabledFor(logging.INFO):
         path = scope["raw_path"].decode("ascii", "backslashreplace")
         log.info(
             "request=%s client=%s method=%s path=%s status=%d bytes=%d ms=%.1f%s",
@@ -77,7 +74,7 @@ class Envelope:
     def __init__(self, app: ASGIApp, *, metrics: Metrics, cross_origin: bool = False) -> None:
         self._app = app
         self._metrics = metrics
-        self._headers = headers_of_caution(cross_origin=cross_origin)
+        self._headers = [*_SECURITY[:-1], _OPEN_POLICY] if cross_origin else _SECURITY
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -85,7 +82,7 @@ class Envelope:
             await self._app(scope, receive, send)
             return
         sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        identifier = identifier_of(sent)
+        identifier = _identifier_of(sent)
         request_id.set(identifier.decode())
         extra = [*self._headers, (b"x-request-id", identifier)]
         start, status, size = time.perf_counter(), 0, 0
@@ -113,7 +110,7 @@ class Envelope:
         finally:
             seconds = time.perf_counter() - start
             self._metrics.observe(scope["path"], scope.get("method", "WEBSOCKET"), status, seconds)
-            log_request(identifier, scope, status, size, seconds, outcome)
+            _log_request(identifier, scope, status, size, seconds, outcome)
 
 
 class NoAborts(logging.Filter):

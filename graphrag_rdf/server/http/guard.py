@@ -39,13 +39,11 @@ class Gate:
         self._check_place = lru_cache(maxsize=256)(self._place)
 
     def check(self, scope: Scope) -> None:
-        """Note who sends a request, in its state; once for each request.
+        """Note who sends a request, in its state.
 
         Raises:
             Problem: when it may not pass.
         """
-        if "role" in scope.setdefault("state", {}):
-            return
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         known = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
@@ -55,7 +53,7 @@ class Gate:
         self._check_place(*place, reads)
         self.count(scope)  # also before the token: guessing is slow
         role, token = self._access.identify(known.get(b"authorization"))
-        scope["state"].update(role=role, token=token, client=token or _address(scope))
+        scope.setdefault("state", {}).update(role=role, token=token, client=token or _address(scope))
 
     def count(self, scope: Scope) -> None:
         """Count a request of a client; of a WebSocket, each of its messages is one.

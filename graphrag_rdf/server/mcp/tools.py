@@ -15,11 +15,10 @@ from graphrag_rdf.server.execution.evaluate import Job
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.ingests import ingest_named, may_read
-from graphrag_rdf.server.lane import forms_for
 from graphrag_rdf.server.mcp import texts
 from graphrag_rdf.server.mcp.calls import Call, Caller, Outcome
 from graphrag_rdf.server.routes import ask
-from graphrag_rdf.server.routes.query import look_at
+from graphrag_rdf.server.routes.query import forms_for, look_at
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.render import prologue

@@ -10,7 +10,7 @@ import asyncio
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Literal, TypeAlias
 
 from starlette.requests import Request
@@ -19,14 +19,14 @@ from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.server.caching import not_modified, standard, validators
 from graphrag_rdf.server.execution.answers import Answer, retry
-from graphrag_rdf.server.execution.evaluate import Job
+from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.inspect import Inspected, inspect_query
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import read_body, text_of
-from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.formats import GRAPHS, RESULTS
+from graphrag_rdf.server.http.negotiation import Choice, content_type, negotiate
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
-from graphrag_rdf.server.lane import forms_for, look_up
 from graphrag_rdf.server.routes.description import describe_service
 from graphrag_rdf.server.routes.update import run_update
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of
@@ -160,8 +160,6 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
         if (same := not_modified(request, service, types)) is not None:
             return same
     min_commit = service.min_commit(request)
-    if service.remote is None and (found := look_up(service, job, looked_at.lookup)) is not None:
-        return Response(found[1], headers=found[0])
     return await run(request, service, job, min_commit, validated=None if looked_at.volatile else "weak")
 
 
@@ -199,6 +197,18 @@ def _job(
         max_rows=service.settings.max_rows,
         max_bytes=service.settings.max_result_mb << 20,
     )
+
+
+@lru_cache(maxsize=512)
+def forms_for(accept: str | None) -> tuple[Wanted | None, Wanted | None]:
+    """The forms for solutions and for graphs that an Accept header asks for."""
+    return _wanted(negotiate(accept, RESULTS)), _wanted(negotiate(accept, GRAPHS))
+
+
+def _wanted(choice: Choice | None) -> Wanted | None:
+    if choice is None:
+        return None
+    return Wanted(choice.format.media_type, choice.content_type, choice.triple_terms)
 
 
 async def run(

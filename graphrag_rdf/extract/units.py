@@ -223,12 +223,11 @@ def _compounded(units: list[Unit], words: Lexicon) -> list[Unit]:
         unit, length = units[position], 1
         if unit.lower in openings:
             for size in (3, 2):
-                part = tuple(other.lower for other in units[position : position + size])
-                if part in words.compounds:
-                    unit, length = (
-                        Unit(unit.start, units[position + size - 1].end, "A", " ".join(part), unit.tag),
-                        size,
-                    )
+                parts = units[position : position + size]  # fewer at the end
+                phrase = tuple(part.lower for part in parts)
+                if phrase in words.compounds:
+                    unit = Unit(unit.start, parts[-1].end, "A", " ".join(phrase), unit.tag)
+                    length = len(parts)
                     break
         joined.append(unit)
         position += length

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.model import Mention
 from graphrag_rdf.extract.rows import find_names, parted
 from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -22,12 +24,15 @@ from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
+from graphrag_rdf.ingest.schedule import Failure
 from graphrag_rdf.ingest.sieve import Fit
 from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
+
+log = logging.getLogger(__name__)
 
 _GONE = "its document was taken out or changed by somebody else meanwhile; ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
@@ -73,21 +78,63 @@ class ChunkWriter:
         self._writer = FactWriter(self._names, self._facts, groups, withheld)
         self._agents_written = self._prompt_written = False
 
-    def write(self, task: Task, outcome: Extracted | LlmError) -> None:
+    def write(self, task: Task, outcome: Extracted | Failure) -> None:
         """Write a chunk with its sentences, mentions and extraction: one transaction.
 
         Where somebody else wrote meanwhile, only if its document is still there.
         """
-        placed, document = task.placed, task.incoming.plan.iri
-        chunk = placed.iri
-        changes = Changes()
         if (others := self._journal.others()) and not self._stands(task, others):
             return
-        if isinstance(outcome, LlmError):
-            self._failed(task, outcome, changes)
-            if task.stored:  # what an earlier extraction found stays
-                self._journal.commit(changes)
-                return
+        if isinstance(outcome, Extracted):
+            written = attempt(partial(self._write_found, task, outcome))
+            if isinstance(written, UnexpectedError):
+                self._begin()  # what was noted of names was not written
+                outcome = written
+        if isinstance(outcome, Failure):
+            self._write_failed(task, outcome)
+        if self._indexer is not None:
+            self._indexer.flush()
+
+    def _write_found(self, task: Task, extracted: Extracted) -> None:
+        changes = self._chunk(task)
+        fit = self._storable(task, extracted)
+        layer = self._mention_layer(task, extracted, fit, changes)
+        facts = Written() if self._mentions_only else self._extraction(task, extracted, fit, layer, changes)
+        self._commit(task, changes, layer.entities | facts.entities)
+        self._count(layer, facts)
+
+    def _write_failed(self, task: Task, error: Failure) -> None:
+        """Write why nothing was found; with the chunk and, if they can be read, its names, if it is new."""
+        if task.stored:  # what an earlier extraction found stays
+            changes = Changes()
+            self._failed(task, error, changes)
+            self._journal.commit(changes)
+            return
+        named = attempt(partial(self._write_names, task, error))
+        if isinstance(named, UnexpectedError):
+            self._begin()
+            changes = self._chunk(task)
+            self._failed(task, error, changes)
+            self._commit(task, changes, set())
+
+    def _write_names(self, task: Task, error: Failure) -> None:
+        changes = self._chunk(task)
+        self._failed(task, error, changes)
+        layer = self._mention_layer(task, None, None, changes)
+        self._commit(task, changes, layer.entities)
+        self._count(layer)
+
+    def _count(self, *written: Written) -> None:
+        for each in written:
+            self._report.facts += each.facts
+            self._report.entities += len(each.new_entities)
+            for reason, _ in each.rejected:
+                self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
+
+    def _chunk(self, task: Task) -> Changes:
+        """The chunk itself, and what of it has to go."""
+        placed, document = task.placed, task.incoming.plan.iri
+        chunk, changes = placed.iri, Changes()
         if task.stored:
             changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
             if not self._mentions_only:
@@ -99,22 +146,20 @@ class ChunkWriter:
             changes.add += prov.chunk(chunk, document, placed.chunk.text)
             changes.add += place_quads(document, placed)
         if not self._agents_written:
-            self._agents_written = True
             changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
             changes.add += prov.agent(self._extractor.component, self._extractor.version)
-        fit = None if isinstance(outcome, LlmError) else self._storable(task, outcome)
-        layer = self._mention_layer(task, outcome, fit, changes)
-        if fit is not None and not isinstance(outcome, LlmError) and not self._mentions_only:
-            self._extraction(task, outcome, fit, layer, changes)
+        return changes
+
+    def _commit(self, task: Task, changes: Changes, entities: set[NamedNode]) -> None:
+        chunk = task.placed.iri
         changes.add += unsettled(self._names.take_contested())
         if self._indexer is not None:  # noted before: what is noted and not there does no harm
             if task.stored:
                 rows = self._store.select("ingest/sentences-of", chunks=[chunk])
                 self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
-            self._indexer.written(chunk, task.sentences, layer.entities)
+            self._indexer.written(chunk, task.sentences, entities)
         self._journal.commit(changes)
-        if self._indexer is not None:
-            self._indexer.flush()
+        self._agents_written = True
 
     def _stands(self, task: Task, others: int) -> bool:
         if others != self._others:
@@ -141,7 +186,7 @@ class ChunkWriter:
         return replace(fit, relations=relations)
 
     def _mention_layer(
-        self, task: Task, outcome: Extracted | LlmError, fit: Fit | None, changes: Changes
+        self, task: Task, extracted: Extracted | None, fit: Fit | None, changes: Changes
     ) -> Written:
         """The names in the sentences: those that this extraction and others of the chunk know, and more."""
         chunk, text = task.placed.iri, task.placed.chunk.text
@@ -154,9 +199,9 @@ class ChunkWriter:
             elsewhere.update(text_of(row["name"]) for row in rows)
         found: Sequence[Mention] = ()
         known = set(elsewhere)
-        if not isinstance(outcome, LlmError):
-            found = outcome.extraction.mentions
-            for entity in outcome.extraction.entities:
+        if extracted is not None:
+            found = extracted.extraction.mentions
+            for entity in extracted.extraction.entities:
                 known.update((entity.name, *entity.aliases))
         in_tables = task.tables.rows
         if elsewhere or not found:
@@ -179,12 +224,11 @@ class ChunkWriter:
         changes.add += sentences
         changes.add += _row_quads(task)
         changes.add += layer.quads
-        self._report.entities += len(layer.new_entities)
         return layer
 
     def _extraction(
         self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
-    ) -> None:
+    ) -> Written:
         chunk, asks = task.placed.iri, self._extractor.asks
         if asks is not None and not self._prompt_written:  # with what uses it: a prompt alone is swept away
             self._prompt_written = True
@@ -205,11 +249,6 @@ class ChunkWriter:
         passage = Passage(chunk, task.placed.chunk.text, task.sentences)
         written = self._writer.extraction(subgraph, passage, fit, layer.named)
         changes.add += written.quads
-        layer.entities |= written.entities
-        self._report.facts += written.facts
-        self._report.entities += len(written.new_entities)
-        for reason, _ in written.rejected:
-            self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
         path = task.incoming.plan.name
         if extracted.extraction.language_warning:
             warning = f"{path}: {extracted.extraction.language_warning}"
@@ -217,13 +256,21 @@ class ChunkWriter:
         for row in task.tables.rows if not self._extractor.waits else ():
             if row.reading.problem:
                 self._report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
+        return written
 
-    def _failed(self, task: Task, error: LlmError, changes: Changes) -> None:
+    def _failed(self, task: Task, error: Failure, changes: Changes) -> None:
         """Report the failure, and record it unless it is recorded already."""
         path, chunk = task.incoming.plan.name, task.placed.iri
-        self._report.failures.append(FailureReport(path, chunk.value, "extract", error.message))
-        self._report.warn("extraction_failed", f"{path}: {error.message}")
-        self._failures.record(chunk, "extract", error.message, path, changes)
+        failure = FailureReport(path, chunk.value, "extract", error.message)
+        if failure not in self._report.failures:  # a second attempt reports it again
+            self._report.failures.append(failure)
+            log.info("%s: %s", path, error.message, exc_info=error.__cause__)
+        if isinstance(error, UnexpectedError):
+            self._report.warn("unexpected_error", ADVICE)
+        else:
+            self._report.warn("extraction_failed", f"{path}: {error.message}")
+        if not self._mentions_only:  # which no later ingest tries again
+            self._failures.record(chunk, "extract", error.message, path, changes)
 
 
 def _row_quads(task: Task) -> Iterator[Quad]:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.passage_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Schedule
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG
@@ -253,9 +252,9 @@ class _Run:
             *task.texts, self._gateway, use_cache=not self._settings.reads_again(task.pair)
         )
 
-    def _write(self, task: _Task, answer: PairAnswer | LlmError) -> None:
+    def _write(self, task: _Task, answer: PairAnswer | Failure) -> None:
         """Write what was found of a pair, in one transaction, or why nothing was."""
-        if isinstance(answer, LlmError):
+        if isinstance(answer, Failure):
             self._fail(task, answer)
         else:
             self._state(task, answer)
@@ -298,7 +297,7 @@ class _Run:
         self.report.pairs.asked += 1
         self.report.found += len(answer.relations)
 
-    def _fail(self, task: _Task, error: LlmError) -> None:
+    def _fail(self, task: _Task, error: Failure) -> None:
         """Report that a pair failed, and record it unless it is recorded already; what it had stays."""
         pair = task.pair
         self.report.pairs.failed += 1

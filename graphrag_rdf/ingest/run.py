@@ -11,6 +11,7 @@ they gave stays until it is replaced.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -19,9 +20,10 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
-from graphrag_rdf.errors import DocumentError, LlmError
+from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.model import NOTHING
 from graphrag_rdf.extract.rows import ChunkTables, Row
+from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -30,12 +32,14 @@ from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, stored_documents
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Schedule
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress, Stop, Task
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import now, to_python
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
+
+log = logging.getLogger(__name__)
 
 
 class Ingest:
@@ -159,11 +163,10 @@ class Ingest:
                 self.report.chunks.reused += plan.stored.chunks if plan.stored else 0
                 continue
             try:
-                parsed = document.parse()
+                tasks = self._read(document)
             except DocumentError as error:
                 self._document_failed(error, here=plan.is_here)
                 continue
-            tasks = self._documents.write(document, parsed)
             if self._settings.refresh and not self._settings.mentions_only:
                 self.refreshed.append(plan.iri)
             if plan.replaces is not None:
@@ -180,6 +183,13 @@ class Ingest:
                 counts.unchanged += 1
             yield from tasks
 
+    def _read(self, document: Incoming) -> list[Task]:
+        tasks = attempt(lambda: self._documents.write(document, document.parse()))
+        if isinstance(tasks, UnexpectedError):
+            self.report.warn("unexpected_error", ADVICE)
+            raise DocumentError(document.plan.name, tasks.message) from tasks.__cause__
+        return tasks
+
     def _still_stands(self, plan: DocumentPlan) -> bool:
         """Whether a document is as it was when it was planned for; asked if somebody else wrote meanwhile."""
         return not self._journal.others() or self._store.ask(
@@ -192,6 +202,7 @@ class Ingest:
         Args:
             here: its path is one of this computer; the name of what was sent says nothing of files.
         """
+        log.info("%s", error, exc_info=error.__cause__)
         self.report.documents.failed += 1
         self.report.failures.append(FailureReport(error.path, None, "read", error.reason))
         if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
@@ -219,7 +230,7 @@ class Ingest:
             chunk.text, task.sentences, language=parsed.language, title=title, tables=task.tables
         )
 
-    def _write(self, task: Task, outcome: Extracted | LlmError) -> None:
+    def _write(self, task: Task, outcome: Extracted | Failure) -> None:
         self._chunks.write(task, outcome)
         self._done += 1
         if self._progress is not None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.ingest.attempt import UnexpectedError, attempt
 from graphrag_rdf.ingest.work import Stop
 
 T = TypeVar("T")
 F = TypeVar("F")
+
+Failure: TypeAlias = LlmError | UnexpectedError
+"""Why nothing was found for a task."""
 
 _FATAL = frozenset({"auth", "model"})
 _MOST_LOST = 5  # calls in a row without a connection after which a server is taken to be gone
@@ -34,7 +38,7 @@ class Schedule(Generic[T, F]):
     def __init__(
         self,
         find: Callable[[T], F],
-        write: Callable[[T, F | LlmError], None],
+        write: Callable[[T, F | Failure], None],
         stop: Stop,
     ) -> None:
         self._find = find
@@ -60,7 +64,7 @@ class Schedule(Generic[T, F]):
 
     def _here(self, tasks: Iterator[T]) -> None:
         for task in tasks:
-            self._finish(task, _outcome(partial(self._find, task)))
+            self._finish(task, self._outcome(task))
             if self._stop():
                 return
 
@@ -69,7 +73,7 @@ class Schedule(Generic[T, F]):
 
         When the run has to end, calls that are under way are waited for and written: they are paid for.
         """
-        running: dict[Future[F], T] = {}
+        running: dict[Future[F | Failure], T] = {}
         ending: LlmError | BudgetSpentError | None = None
         pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="model")
         try:
@@ -83,14 +87,14 @@ class Schedule(Generic[T, F]):
                     if task is None:
                         exhausted = True
                         break
-                    running[pool.submit(self._find, task)] = task
+                    running[pool.submit(self._outcome, task)] = task
                 if not running:
                     break
                 finished, _ = wait(running, timeout=_LISTEN, return_when=FIRST_COMPLETED)
                 for future in finished:
                     task = running.pop(future)
                     try:
-                        self._finish(task, _outcome(future.result))
+                        self._finish(task, future.result())
                     except (LlmError, BudgetSpentError) as error:
                         ending = ending or error
         finally:
@@ -98,11 +102,17 @@ class Schedule(Generic[T, F]):
         if ending is not None:
             raise ending
 
-    def _finish(self, task: T, outcome: F | LlmError) -> None:
+    def _outcome(self, task: T) -> F | Failure:
+        try:
+            return attempt(partial(self._find, task))
+        except LlmError as error:
+            return error
+
+    def _finish(self, task: T, outcome: F | Failure) -> None:
         self._judge(outcome)
         self._write(task, outcome)
 
-    def _judge(self, outcome: F | LlmError) -> None:
+    def _judge(self, outcome: F | Failure) -> None:
         """End the run when no task can succeed any more; else the failure is that of a task.
 
         A server that never answered, or is gone for several calls in a row, is no failure of tasks.
@@ -119,10 +129,3 @@ class Schedule(Generic[T, F]):
                 raise outcome
         elif outcome.kind != "timeout":
             self._answered, self._lost = True, 0
-
-
-def _outcome(find: Callable[[], F]) -> F | LlmError:
-    try:
-        return find()
-    except LlmError as error:
-        return error

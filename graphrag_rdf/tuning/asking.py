@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Schedule
+from graphrag_rdf.ingest.attempt import UnexpectedError
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.ingest.work import Progress, Stop
 
 T = TypeVar("T")
@@ -53,7 +54,9 @@ class Asking:
         listed = list(things)
         found: dict[int, F | LlmError] = {}
 
-        def keep(place: int, outcome: F | LlmError) -> None:
+        def keep(place: int, outcome: F | Failure) -> None:
+            if isinstance(outcome, UnexpectedError):
+                raise outcome
             found[place] = outcome
             self._done += 1
             if self._progress is not None:

@@ -20,7 +20,8 @@ from graphrag_rdf.cli.session import open_engine
 def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None:
     """Erase documents, named by path, title or IRI.
 
-    Facts that only they supported go too, and their text is erased from traces, librarian, cache and indexes.
+    Facts that only they supported go too. Their text is erased from traces, librarian, cache and indexes.
+    Hashes take the place of names that no other document has.
     The database is written anew for that: several documents at once take no longer than one.
     """
     from graphrag_rdf.ingest.forget import find_documents, forget_documents

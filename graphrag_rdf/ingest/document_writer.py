@@ -85,7 +85,8 @@ class DocumentWriter:
         if plan.replaces is not None:
             wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
         self._report.pages += len(parsed.pages)
-        if plan.stored is None and not self._store.ask("ingest/has-document", document=plan.iri):
+        known = {"document": plan.iri, "forgotten": iris.forgotten(plan.iri)}
+        if plan.stored is None and not self._store.ask("ingest/has-document", **known):
             self._journal.commit(Changes(updates=self._failures.of_document(plan), add=wanted))
             self._report.chunks.added += len(placed)
             return [Task(document, chunk, parsed, readings=readings) for chunk in placed]
@@ -148,7 +149,9 @@ class DocumentWriter:
             yield Task(document, chunk, parsed, stored=True, replaces=sorted(replaced, key=str))
 
     def _document_quads(self, document: NamedNode) -> list[Quad]:
-        in_source = self._store.select("ingest/document-quads", document=document)
+        in_source = self._store.select(
+            "ingest/document-quads", document=document, forgotten=iris.forgotten(document)
+        )
         in_facts = self._store.select("ingest/document-facts", document=document)
         return [
             *(prov.source(_node(row["s"]), _node(row["p"]), row["o"]) for row in in_source),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,10 +19,11 @@ from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
+from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import now, text_of, to_python
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.rdf.terms import local_name, now, text_of, to_python
+from graphrag_rdf.store.base import Changes, Row, Store
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
@@ -34,6 +36,9 @@ _NOT_PURGED = (
     "runs it compacts them"
 )
 _NEAR = 3  # documents that are named instead of one that is unknown
+_NOT_WORD = re.compile(r"[\W_]+")
+_IRIS = re.compile(rb"<([^<>\s]+)>")
+_NAMING = 4  # bytes: shorter names ("Al") stand in most answers of models, which cost money to ask for again
 _TELLING = 12  # characters: shorter sentences ("He left.") stand in too many texts to tell any of them
 
 
@@ -142,11 +147,17 @@ def forget_documents(
     engine.indexer.recover()
     changes = Changes()
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
-    words = _words(engine, documents, found)
+    texts = _texts(engine, documents, found)
+    words = _words(store, found, texts)
     objects = [text_of(row["object"]) for row in store.select("forget/objects", documents=documents)]
+    asked: list[str] = []
     if found.traces:
+        rows = store.select("forget/questions", traces=found.traces)
+        asked = [text_of(row["question"]) for row in rows]
         objects += _objects_of(store, found.traces)
         changes.updates.append(("forget/erase-traces", {"traces": found.traces}))
+        changes.updates.append(("forget/mark-traces", {"traces": found.traces}))
+    named = store.select("forget/named", chunks=found.chunks) if found.chunks else []
     retract_chunks(store, found.chunks, changes, erase=True)
     _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
@@ -154,6 +165,8 @@ def forget_documents(
     engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
+    gone = _forget_names(store, named, texts)
+    _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     tell("erasing the text from the search indexes")
@@ -162,7 +175,10 @@ def forget_documents(
     if (relations := built(store)) is not None:  # what only these documents said together is told no more
         build_relations(store, relations.settings)
     tell("erasing kept texts and answers of models")
-    out.erased = _erase_objects(engine, objects, words) + _erase_answers(engine, words)
+    erased = _erase_objects(engine, objects, words, gone)
+    _mark_traces(store, erased)
+    said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
+    out.erased = len(erased) + _erase_answers(engine, [*words, *asked, *said])
     tell("writing the database anew, so that its files hold nothing of it")
     if not store.purge():
         out.warn("not_purged", _NOT_PURGED)
@@ -230,9 +246,13 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     for start in range(0, len(lost), _BATCH):
         rows = store.select("forget/traces-of-facts", edges=lost[start : start + _BATCH])
         traces.update(_node(row["trace"]) for row in rows)
+    entities = [_node(row["entity"]) for row in store.select("forget/entities", chunks=chunks)]
+    for start in range(0, len(entities), _BATCH):
+        rows = store.select("forget/traces-of-names", entities=entities[start : start + _BATCH])
+        traces.update(_node(row["trace"]) for row in rows)
     found.traces = sorted(traces, key=str)
     found.counts.facts = len(lost)
-    found.counts.entities = len(store.select("forget/entities", chunks=chunks))
+    found.counts.entities = len(entities)
     found.counts.traces = len(traces)
     return found
 
@@ -285,11 +305,14 @@ def _batches(facts: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
     return (facts[start : start + _BATCH] for start in range(0, len(facts), _BATCH))
 
 
-def _words(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
-    """What must not be found any more: chunks and quotes, and the sentences of all versions."""
-    store = engine.store
-    kept = store.select("forget/texts", documents=documents)
-    texts = [*found.texts, *(engine.librarian.text(text_of(row["object"])) or "" for row in kept)]
+def _texts(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
+    """Chunks, and the texts of all versions."""
+    kept = engine.store.select("forget/texts", documents=documents)
+    return [*found.texts, *(engine.librarian.text(text_of(row["object"])) or "" for row in kept)]
+
+
+def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
+    """What must not be found any more: chunks and quotes, and the sentences of the texts."""
     words = dict.fromkeys(found.texts)
     for text in texts:
         words.update((text[s.offset : s.offset + s.length], None) for s in split_sentences(text, None))
@@ -313,17 +336,92 @@ def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     return [found.value for found in objects if found not in others]
 
 
-def _erase_objects(engine: NeededParts, objects: Iterable[str], words: Sequence[str]) -> int:
-    """Erase objects by name, and every other that holds the words, except what documents still stand on."""
+def _names_gone(store: Store, named: Sequence[Row], texts: Iterable[str]) -> dict[NamedNode, list[str]]:
+    """Entities, relations and types that nothing names any more, with the names that the documents gave them.
+
+    Those of earlier versions are no longer known as such: of the things that only traces and decisions still
+    hold, they are those whose IRI has words of the texts.
+
+    Args:
+        named: what the documents named, as `forget/named` found it before they went.
+        texts: of all versions of the documents.
+    """
+    gone: dict[NamedNode, list[str]] = {}
+    for row in named:
+        gone.setdefault(_node(row["thing"]), []).append(text_of(row["name"]))
+    held = [row["thing"] for row in store.select("forget/nameless")]
+    held += [term for row in store.select("facts/decisions") for term in (row["s"], row["p"], row["o"])]
+    said = "\n".join(f" {_plain(text)} " for text in texts)
+    for thing in dict.fromkeys(term for term in held if isinstance(term, NamedNode)):
+        name = local_name(thing.value)
+        if f" {_plain(name)} " in said:
+            gone.setdefault(thing, [name])
+    things = list(gone)
+    for start in range(0, len(things), _BATCH):
+        for row in store.select("labels/known", things=things[start : start + _BATCH]):
+            gone.pop(_node(row["thing"]), None)
+    return gone
+
+
+def _plain(text: str) -> str:
+    """The words of a text, as an IRI may have them."""
+    return _NOT_WORD.sub(" ", fold(text)).strip()
+
+
+def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
+    """Facts about things that nothing names any more, on which people decided."""
+    return [
+        (_node(row["s"]), _node(row["p"]), row["o"])  # type: ignore[misc]
+        for row in store.select("facts/decisions")
+        if any(row[part] in things for part in ("s", "p", "o"))
+    ]
+
+
+def _forget_names(store: Store, named: Sequence[Row], texts: Iterable[str]) -> dict[NamedNode, list[str]]:
+    """Find what nothing names any more, see `_names_gone`, and take out what people decided about it."""
+    gone = _names_gone(store, named, texts)
+    changes = Changes()
+    _forget_decisions(store, _decided_on(store, gone), changes)
+    store.commit(changes)
+    return gone
+
+
+def _mark_traces(store: Store, erased: Sequence[str]) -> None:
+    """Mark traces that name erased objects of the librarian."""
+    for start in range(0, len(erased), _BATCH):
+        rows = store.select("forget/traces-of-objects", objects=erased[start : start + _BATCH])
+        if traces := [_node(row["trace"]) for row in rows]:
+            store.commit(Changes(updates=[("forget/mark-traces", {"traces": traces})], content=False))
+
+
+def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:
+    """Put hashes in the place of IRIs: they hold names of entities, and paths of documents."""
+    for start in range(0, len(names), _BATCH):
+        pairs = [(name, iris.forgotten(name)) for name in names[start : start + _BATCH]]
+        store.commit(Changes(updates=[("forget/rename", {"names": pairs})], content=False))
+
+
+def _erase_objects(
+    engine: NeededParts, objects: Iterable[str], words: Sequence[str], names: Iterable[NamedNode]
+) -> list[str]:
+    """Erase objects by name, and every other that holds the words or one of the IRIs, except what documents
+    still stand on.
+
+    Returns:
+        the IRIs of those erased.
+    """
     librarian = engine.librarian
     kept = {text_of(row["object"]) for row in engine.store.select("forget/kept-objects")}
-    erased = sum(librarian.delete(iri) for iri in objects if iri not in kept)
+    erased = [iri for iri in objects if iri not in kept and librarian.delete(iri)]
     needles = [word.encode() for word in words]
+    named = {name.value.encode() for name in names}
     for iri in list(librarian.objects()):
-        if needles and iri.value not in kept:
-            data = librarian.get(iri) or b""
-            if any(needle in data for needle in needles):
-                erased += librarian.delete(iri)
+        if iri.value in kept or not (needles or named):
+            continue
+        data = librarian.get(iri) or b""
+        if not named.isdisjoint(_IRIS.findall(data)) or any(needle in data for needle in needles):
+            librarian.delete(iri)
+            erased.append(iri.value)
     return erased
 
 

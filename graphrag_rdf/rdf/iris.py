@@ -78,6 +78,11 @@ def sentence_of(chunk_iri: str, index: int) -> str:
     return f"{chunk_iri}#s{index}"
 
 
+def forgotten(name: NamedNode) -> NamedNode:
+    """What takes the place of an IRI that held words of a forgotten document: its SHA-256."""
+    return NamedNode(f"urn:graphrag-rdf:forgotten:{digest(name.value)}")
+
+
 # --- extraction --------------------------------------------------------------------------------
 
 

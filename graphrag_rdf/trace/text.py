@@ -24,6 +24,7 @@ from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 
 _DECISIONS = 8  # of a filter, that are shown without `full`
 _PASSAGES = 3  # ranked passages that are shown without `full`
+_ERASED = "(a question that was erased)"
 _STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
 
 
@@ -99,7 +100,9 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
         uuid = summary.iri.rsplit(":", 1)[-1]
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
-        page.paragraph(f"{summary.steps} steps · {took}{ended} · {summary.question}", f"{indent}  ")
+        page.paragraph(
+            f"{summary.steps} steps · {took}{ended} · {summary.question or _ERASED}", f"{indent}  "
+        )
     return page.text()
 
 
@@ -129,7 +132,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
             shown = values.items() if isinstance(values, Mapping) else [("", values)]
             page.paragraph(" ".join(f"{key}={value}" for key, value in shown), "    ", f"{name}: ", dim=True)
     if not any(step.kind == "question" for step in trace.steps):
-        page.prose(trace.question, "    ")
+        page.prose(trace.question or _ERASED, "    ")
 
 
 def _step(page: Lines, step: TraceStep, full: bool) -> None:
@@ -153,7 +156,7 @@ def _step(page: Lines, step: TraceStep, full: bool) -> None:
 
 
 def _question(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.prose(step.query or "", "    ")
+    page.prose(step.query or _ERASED, "    ")
 
 
 def _grounding(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001

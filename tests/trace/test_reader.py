@@ -172,6 +172,7 @@ def test_retired_sources_keep_their_words(sample: Sample, run: TraceRecorder) ->
 def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:
     updates = [
         ("forget/erase-traces", {"traces": [run.session]}),
+        ("forget/mark-traces", {"traces": [run.session]}),
         ("ingest/retract-chunks", {"chunks": [sample.letter_chunk]}),
     ]
     sample.store.commit(Changes(updates=updates))

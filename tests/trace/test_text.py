@@ -184,7 +184,9 @@ def test_a_message_of_a_trace_that_is_not_stored_is_a_heading(sample: Sample) ->
 
 
 def test_erased_words_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:
-    sample.store.commit(Changes(updates=[("forget/erase-traces", {"traces": [run.session]})]))
+    traces = {"traces": [run.session]}
+    updates = [("forget/erase-traces", traces), ("forget/mark-traces", traces)]
+    sample.store.commit(Changes(updates=updates))
     shown = render_trace(read_trace(sample.store, run.session))
     assert "Edge: (erased)" in shown
     assert "(the text is kept as\n    urn:sha256:" in shown

@@ -62,13 +62,14 @@ class Head:
     caption: str
 
 
-def find_head(lines: Sequence[Line], *, declared: int = 0) -> Head | None:
+def find_head(lines: Sequence[Line], *, declared: int | None = None) -> Head | None:
     """The head of a table, or None if nothing names its columns.
 
     Args:
         lines: its cells from the top, as many as there are, `SAMPLE` are enough; what spans columns or lines
             stands in each of them.
-        declared: how many lines after the titles name columns, where the format tells; 0 where it does not.
+        declared: how many lines at the top name columns, titles among them, where the format tells; None to
+            find it out.
     """
     width = max(map(len, lines), default=0)
     if width < 2:
@@ -76,7 +77,7 @@ def find_head(lines: Sequence[Line], *, declared: int = 0) -> Head | None:
     padded = [[*line, *[""] * (width - len(line))] for line in lines[: SAMPLE + _MOST_LINES + 1]]
     titles = sum(1 for _ in takewhile(_is_title, padded))
     rest = padded[titles:]
-    count = min(declared, len(rest) - 1) or _count_lines(rest)
+    count = _count_lines(rest) if declared is None else declared - titles
     if count < 1 or len(rest) <= count:
         return None
     top = [line for line in rest[:count] if not (count > 1 and _is_title(line))]
@@ -84,7 +85,7 @@ def find_head(lines: Sequence[Line], *, declared: int = 0) -> Head | None:
     names = tuple(_joined([line[column] for line in _spread(top)]) for column in range(width))
     if not any(names):
         return None
-    if not declared and count == 1 and not names_columns(rest[0], rest[1:]):
+    if declared is None and count == 1 and not names_columns(rest[0], rest[1:]):
         return None
     caption = " ".join(next(filter(None, line)) for line in padded[:titles])
     return Head(titles, count, names, caption)

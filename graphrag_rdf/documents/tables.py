@@ -227,13 +227,19 @@ def _barred(row: str) -> tuple[Cell, ...]:
 
 
 def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
-    """None where a value looks like a further column, so that it is open where each one begins."""
-    marks = "|".join(re.escape(name) for name in sorted(set(names), key=len, reverse=True))
-    found = [(m.start(), m.end(), m[1]) for m in re.finditer(rf"(?:\A|; )({marks}): ", row)]
-    if not found or found[0][0] != 0:
+    """None where a value looks like a further column, so that it is open where each one begins. A first
+    column without a name has what stands before all names.
+    """
+    first = int(bool(names) and not names[0])
+    marks = "|".join(re.escape(name) for name in sorted(set(names[first:]), key=len, reverse=True))
+    found = [(m.start(), m.end(), m[1]) for m in re.finditer(rf"(?:\A|; )({marks}): ", row)] if marks else []
+    start = found[0][0] if found else len(row)
+    if start and not first:
         return None
     cells = [Cell("", len(row), 0) for _ in names]
-    column = -1
+    if start:
+        cells[0] = _cell(row, 0, start)
+    column = first - 1
     for (_, start, name), following in zip_longest(found, found[1:]):
         column = next((n for n in range(column + 1, len(names)) if names[n] == name), -1)
         if column < 0:

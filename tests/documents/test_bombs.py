@@ -100,6 +100,18 @@ def test_tables_of_too_many_columns_are_text() -> None:
     assert read_bytes(bars + b"\n" + bars.replace(b"a", b"-") + b"\n" + bars, "a.md").tables == ()
 
 
+def test_cells_that_span_everything_multiply_nothing() -> None:
+    wide = (
+        b"<tr><th>a<th>b" + b"<tr><td rowspan=65534 colspan=1000>" + b"long text " * 50 + b"<td rowspan=0>y"
+    )
+    document = read_bytes(b"<table>" + wide * 400 + b"</table>", "a.html")
+    assert len(document.text) < 1_000_000
+    tall = b"<td rowspan=999999999>" + b"x" * 190
+    document = read_bytes(b"<table><tr><th>a<th>b<tr>" + tall + b"<td>z" + b"<tr><td>1" * 2000, "a.html")
+    assert len(document.tables[0].rows) == 2001
+    assert len(document.text) < 500_000
+
+
 def test_a_long_row_is_read_once_for_all_its_passages() -> None:
     row = "x," + "word " * 10_000
     assert read_row(row, ",", ("name", "note")) is read_row(row, ",", ["name", "note"])

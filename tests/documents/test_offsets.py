@@ -66,6 +66,10 @@ TAGS = [
         "<tr><td>Ada Venn<td>1931</tr>",
         "<td>",
         "<th>",
+        "<td rowspan=2 colspan=3>",
+        "<th colspan=2>",
+        "<thead>",
+        "<caption>",
     ),
     *("<script>", "</script>", "<style>", "</style>", "&nbsp;", "&#0;", "&#xd800;", "</div>", "&shy;"),
 ]

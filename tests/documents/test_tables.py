@@ -187,6 +187,139 @@ def test_sheets_of_a_workbook() -> None:
     assert values(parsed.text, table) == [["Ada Keller", "1815", ""], ["Bo", "", "Oslo; Norway"]]
 
 
+def merged(rows: list[list[object]], *spans: str) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    for span in spans:
+        book.active.merge_cells(span)
+    out = BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def test_a_title_and_two_header_rows_of_a_workbook() -> None:
+    rows: list[list[object]] = [
+        ["Sales by region (EUR m)"],
+        [],
+        ["Region", 2021, None, 2022, None],
+        [None, "Sales", "Staff", "Sales", "Staff"],
+        ["North", 1, 2, 3, 4],
+        ["South", 5, 6, 7.5, 8],
+    ]
+    parsed = read_bytes(merged(rows, "A1:E1", "A3:A4", "B3:C3", "D3:E3"), "x.xlsx")
+    (table,) = parsed.tables
+    assert table.names == ("Region", "Sales 2021", "Staff 2021", "Sales 2022", "Staff 2022")
+    assert table.caption == "Sales by region (EUR m)"
+    assert values(parsed.text, table)[1] == ["South", "5", "6", "7.5", "8"]
+    assert parsed.text.startswith("Sales by region (EUR m)\nRegion: North; Sales 2021: 1;")
+
+
+def test_a_merged_cell_of_a_workbook_counts_for_each_row_that_it_spans() -> None:
+    rows: list[list[object]] = [
+        ["City", "Year", "Rain"],
+        ["Kelm", 1990, 5],
+        [None, 1991, 6],
+        ["Orrin", 1990, 7],
+    ]
+    parsed = read_bytes(merged(rows, "A2:A3"), "x.xlsx")
+    assert [row and row[0] for row in values(parsed.text, parsed.tables[0])] == ["Kelm", "Kelm", "Orrin"]
+
+
+def test_a_workbook_whose_first_column_has_no_name() -> None:
+    rows: list[list[object]] = [
+        [None, 2021, 2022],
+        ["Revenue", 100, 120],
+        ["Assets"],
+        ["Net income", None, 12],
+    ]
+    parsed = read_bytes(merged(rows), "x.xlsx")
+    (table,) = parsed.tables
+    assert table.names == ("", "2021", "2022")
+    assert values(parsed.text, table) == [
+        ["Revenue", "100", "120"],
+        ["Assets", "", ""],
+        ["Net income", "", "12"],
+    ]
+
+
+def test_cells_of_html_that_span_lines_and_columns() -> None:
+    html = (
+        "<table><caption>Staff</caption><thead><tr><td rowspan=2>Region<td colspan=2>2021<td colspan=2>2022"
+        "<tr><td>Sales<td>Staff<td>Sales<td>Staff</thead>"
+        "<tr><td rowspan=2>North<td>1<td>2<td>3<td>4<tr><td>5<td>6<td>7<td>8"
+        "<tr><td colspan=5>In the south | there<tr><td>South<td>9<td>10<td>11<td>12</table>"
+    )
+    parsed = document(html, ".html")
+    (table,) = parsed.tables
+    assert table.names == ("Region", "Sales 2021", "Staff 2021", "Sales 2022", "Staff 2022")
+    assert table.caption == "Staff"
+    assert values(parsed.text, table) == [
+        ["North", "1", "2", "3", "4"],
+        ["North", "5", "6", "7", "8"],
+        ["In the south | there", "", "", "", ""],
+        ["South", "9", "10", "11", "12"],
+    ]
+
+
+def word(rows: str) -> ParsedDocument:
+    import docx
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    written = docx.Document()
+    written.add_paragraph("Before.")
+    written.element.body.insert(1, parse_xml(f"<w:tbl {nsdecls('w')}>{rows}</w:tbl>"))
+    out = BytesIO()
+    written.save(out)
+    return read_bytes(out.getvalue(), "x.docx")
+
+
+def line(*cells: str, properties: str = "", of_cells: str = "") -> str:
+    texts = "".join(f"<w:tc>{of_cells}<w:p><w:r><w:t>{cell}</w:t></w:r></w:p></w:tc>" for cell in cells)
+    return f"<w:tr>{properties}{texts}</w:tr>"
+
+
+def test_tables_of_word_as_pandoc_writes_them() -> None:
+    head = line("Keeper", "Lamp", properties='<w:trPr><w:tblHeader w:val="on"/></w:trPr>')
+    parsed = word(f"<w:tblPr/><w:tblGrid/>{head}{line('Ada Venn', 'Skerry')}{line('Bo Yew', 'Brae')}")
+    (table,) = parsed.tables
+    assert table.names == ("Keeper", "Lamp")
+    assert values(parsed.text, table) == [["Ada Venn", "Skerry"], ["Bo Yew", "Brae"]]
+
+
+def test_merged_cells_of_word() -> None:
+    def merge(kind: str) -> str:
+        return f"<w:tcPr><w:vMerge{kind}/></w:tcPr>"
+
+    wide = '<w:tcPr><w:gridSpan w:val="2"/></w:tcPr>'
+    first = line("Region", of_cells=merge(' w:val="restart"'))[6:-7]
+    again = line("", of_cells=merge(""))[6:-7]
+    rows = [
+        f"<w:tr>{first}{line('2021', '2022', of_cells=wide)[6:-7]}</w:tr>",
+        f"<w:tr>{again}{line('Sales', 'Staff', 'Sales', 'Staff')[6:-7]}</w:tr>",
+        line("North", "1", "2", "3", "4"),
+        line("South", "5", "6", "7", "8"),
+    ]
+    (table,) = word("<w:tblPr/><w:tblGrid/>" + "".join(rows)).tables
+    assert table.names == ("Region", "Sales 2021", "Staff 2021", "Sales 2022", "Staff 2022")
+
+
+@pytest.mark.parametrize("first", ["", "Annual figures,,\n", "Annual figures\n\n"])
+def test_a_title_above_a_delimited_table(first: str) -> None:
+    table = table_of(f"{first}Item,2021,2022\nRevenue,100,120\nCosts,80,90\n")
+    assert table.names == ("Item", "2021", "2022")
+    assert len(table.rows) == 2
+    assert table.caption == ("Annual figures" if first else "")
+
+
+@pytest.mark.parametrize("rows", ["Orrin,1815,1920\nKelm,5000,7000\n", "Ada,1999,2001\nBo,1987,2003\n"])
+def test_numbers_in_a_first_row_are_not_taken_for_years(rows: str) -> None:
+    assert table_of(rows).names == ()
+
+
 def test_a_value_that_looks_like_a_column_makes_a_row_of_a_workbook_unreadable() -> None:
     names = ("name", "born")
     assert read_row("name: Ada; born: 1900; born: 1815", LABELLED, names) is None

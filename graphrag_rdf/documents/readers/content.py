@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from graphrag_rdf.documents.model import Page, Span, Table
+from graphrag_rdf.documents.readers.grid import Grid, barred
+from graphrag_rdf.documents.tables import BARRED
 
 DCTERMS = "http://purl.org/dc/terms/"
 SCHEMA = "https://schema.org/"
@@ -64,20 +66,53 @@ class Content:
 Reader = Callable[[bytes], Content]
 
 
-def layout(blocks: Iterable[Block]) -> str:
+def layout(blocks: Iterable[Block | Grid]) -> tuple[str, tuple[Table, ...]]:
     """Lay blocks out as text: one blank line between them, none within a list or a table.
 
     List items begin with "- ", cells of a row are joined by " | " between two bars: the marks that raw
     Markdown has as well, so that sentences are found alike in every format.
+
+    Returns:
+        the text, and the tables in it of which the columns have names.
     """
     parts: list[str] = []
+    tables: list[Table] = []
     previous: BlockKind | None = None
-    for kind, text in blocks:
+    length = 0
+
+    def add(kind: BlockKind, text: str) -> Span:
+        nonlocal previous, length
         if previous is not None:
             parts.append("\n" if kind == previous and kind in {"item", "row"} else "\n\n")
+            length += len(parts[-1])
         parts.append(f"- {text}" if kind == "item" else text)
+        length += len(parts[-1])
         previous = kind
-    return "".join(parts)
+        return length - len(parts[-1]), length
+
+    for block in blocks:
+        if not isinstance(block, Grid):
+            add(*block)
+        elif table := _table(block, add):
+            tables.append(table)
+    return "".join(parts), tuple(tables)
+
+
+def _table(grid: Grid, add: Callable[[BlockKind, str], Span]) -> Table | None:
+    found = grid.head()
+    if found is None:
+        for cells in grid.lines:
+            if block := row(cell.text for cell in cells):
+                add(*block)
+        return None
+    head, lines = found
+    for line in lines[: head.titles]:
+        add("paragraph", next(filter(None, line)))
+    below = head.titles + head.lines
+    spans = [add("row", barred(line)) for line in lines[head.titles : below]]
+    rows = tuple(add("row", barred(line)) for line in lines[below:] if any(line))
+    caption = " ".join(filter(None, (grid.caption, head.caption)))
+    return Table(head.names, BARRED, rows, (spans[0][0], spans[-1][1]), caption) if rows else None
 
 
 def row(cells: Iterable[str]) -> Block | None:
@@ -91,6 +126,14 @@ def row(cells: Iterable[str]) -> Block | None:
     return ("row", f"| {' | '.join(texts)} |") if len(texts) > 1 else ("paragraph", texts[0])
 
 
-def first_heading(blocks: Iterable[Block]) -> str:
+def first_heading(blocks: Iterable[Block | Grid]) -> str:
     """Text of the first heading, or ""."""
-    return next((text for kind, text in blocks if kind == "heading"), "")
+    return next((block[1] for block in blocks if not isinstance(block, Grid) and block[0] == "heading"), "")
+
+
+def moved(tables: Iterable[Table], by: int) -> Iterator[Table]:
+    """Tables in a text that stands behind another."""
+    for table in tables:
+        rows = tuple((start + by, end + by) for start, end in table.rows)
+        header = table.header and (table.header[0] + by, table.header[1] + by)
+        yield replace(table, rows=rows, header=header)

@@ -6,13 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.grid import Grid, GridCell
 from graphrag_rdf.documents.readers.package import metadata, open_package
+from graphrag_rdf.documents.tables import MOST_COLUMNS
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _PIECES = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 # deleted and moved-away text, text boxes' second copy, and properties that hold tab stops
 _SKIPPED = frozenset({f"{_W}del", f"{_W}moveFrom", f"{_W}pPr", f"{_W}rPr", _FALLBACK})
+_OFF = frozenset({"0", "off", "false"})
 # what wraps blocks without being one: content controls, tracked insertions, custom XML
 _WRAPPERS = frozenset({f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}moveTo", f"{_W}customXml"})
 
@@ -20,7 +23,7 @@ _WRAPPERS = frozenset({f"{_W}sdt", f"{_W}sdtContent", f"{_W}ins", f"{_W}moveTo",
 def read_docx(data: bytes) -> c.Content:
     """Extract a Word document's text and core properties.
 
-    Cells are taken as they stand in the file, so a merged cell counts once. Headers, footers, footnotes
+    Headers, footers, footnotes
     and comments are left out.
 
     Raises:
@@ -30,10 +33,12 @@ def read_docx(data: bytes) -> c.Content:
 
     document = Document(open_package(data))
     styles = {style.style_id: (style.name or "").lower() for style in document.styles}
-    blocks = [block for block in _blocks(document.element.body, styles) if block[1]]
+    blocks = [b for b in _blocks(document.element.body, styles) if isinstance(b, Grid) or b[1]]
+    text, tables = c.layout(blocks)
     core = document.core_properties
     return c.Content(
-        c.layout(blocks),
+        text,
+        tables=tables,
         title=core.title,
         heading=c.first_heading(blocks),
         language=core.language,
@@ -41,21 +46,61 @@ def read_docx(data: bytes) -> c.Content:
     )
 
 
-def _blocks(parent: Any, styles: dict[str, str]) -> Iterator[c.Block]:
+def _blocks(parent: Any, styles: dict[str, str]) -> Iterator[c.Block | Grid]:
     for element in parent:
         if element.tag == f"{_W}p":
             yield _kind(element, styles), _text(element).strip()
         elif element.tag == f"{_W}tbl":
-            yield from _rows(element, styles)
+            yield _grid(element, styles)
         elif element.tag in _WRAPPERS:
             yield from _blocks(element, styles)
 
 
-def _rows(table: Any, styles: dict[str, str]) -> Iterator[c.Block]:
-    for line in table.iterchildren(f"{_W}tr"):
-        cells = [" ".join(text for _, text in _blocks(cell, styles)) for cell in line.iterchildren(f"{_W}tc")]
-        if block := c.row(cells):
-            yield block
+def _grid(table: Any, styles: dict[str, str]) -> Grid:
+    grid = Grid()
+    for line in _within(table, f"{_W}tr"):
+        properties = line.find(f"{_W}trPr")
+        mark = properties.find(f"{_W}tblHeader") if properties is not None else None
+        if (
+            mark is not None
+            and mark.get(f"{_W}val", "on") not in _OFF
+            and len(grid.lines) == (grid.declared or 0)
+        ):
+            grid.declared = len(grid.lines) + 1
+        cells = [GridCell("", across) for across in [_number(properties, "gridBefore", 0)] if across]
+        cells += [_cell(cell, styles) for cell in _within(line, f"{_W}tc")]
+        grid.lines.append(cells)
+    return grid
+
+
+def _within(parent: Any, tag: str) -> Iterator[Any]:
+    """Children of a kind, also those in content controls and in what was inserted."""
+    for element in parent:
+        if element.tag == tag:
+            yield element
+        elif element.tag in _WRAPPERS:
+            yield from _within(element, tag)
+
+
+def _cell(cell: Any, styles: dict[str, str]) -> GridCell:
+    properties = cell.find(f"{_W}tcPr")
+    merged = properties.find(f"{_W}vMerge") if properties is not None else None
+    continues = merged is not None and merged.get(f"{_W}val") != "restart"
+    return GridCell(" ".join(_words(cell, styles)), _number(properties, "gridSpan", 1), continues=continues)
+
+
+def _words(cell: Any, styles: dict[str, str]) -> Iterator[str]:
+    for block in _blocks(cell, styles):
+        if isinstance(block, Grid):
+            yield from (inner.text for line in block.lines for inner in line)
+        else:
+            yield from block[1].split()
+
+
+def _number(properties: Any, name: str, otherwise: int) -> int:
+    element = properties.find(f"{_W}{name}") if properties is not None else None
+    value = element.get(f"{_W}val", "") if element is not None else ""
+    return min(int(value), MOST_COLUMNS) if value.isascii() and value.isdigit() else otherwise
 
 
 def _kind(paragraph: Any, styles: dict[str, str]) -> c.BlockKind:

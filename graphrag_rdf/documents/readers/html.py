@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers.barred import barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.readers.grid import Grid, GridCell
 from graphrag_rdf.documents.readers.nesting import check_nesting
+from graphrag_rdf.documents.tables import MOST_COLUMNS
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -34,6 +35,7 @@ _BLOCKS = _HEADINGS | _tags(
 _SPACE = re.compile(r"[ \t\n\r\f\xa0]+")
 _SEAM = re.compile(r" *([ \n]) *")  # where inline elements meet
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.I)
+_MOST_LINES = 65_534  # that a cell may span, as in browsers
 _SOFT_HYPHEN = "\xad"
 
 _PROPERTIES = {
@@ -89,9 +91,8 @@ def read_html(data: bytes) -> c.Content:
     text, encoding = decode(data, declared[1].decode("ascii") if declared else None)
     check_nesting(text)
     tree = LexborHTMLParser(text)
-    heads: dict[str, bool] = {}
-    blocks = list(_blocks(tree.body, heads)) if tree.body is not None else []
-    laid_out = c.layout(blocks)
+    blocks = list(_blocks(tree.body)) if tree.body is not None else []
+    laid_out, tables = c.layout(blocks)
     title = tree.css_first("head > title")
     root = tree.css_first("html")
     language = root.attributes.get("lang") or root.attributes.get("xml:lang") if root is not None else None
@@ -102,7 +103,7 @@ def read_html(data: bytes) -> c.Content:
         language=language,
         encoding=encoding,
         metadata=tuple(_metadata(tree)),
-        tables=barred_tables(laid_out, heads),
+        tables=tables,
     )
 
 
@@ -133,21 +134,18 @@ def _hidden(node: LexborNode) -> bool:
 
 
 class _Layout:
-    """Collects text until a block ends.
+    """Collects text until a block ends."""
 
-    Args:
-        heads: takes rows that begin a table or have headers only, and whether they have.
-    """
-
-    def __init__(self, heads: dict[str, bool]) -> None:
+    def __init__(self) -> None:
         self.kind: c.BlockKind = "paragraph"
         self.parts: list[str] = []
         self.verbatim = False
-        self.cells: list[str] | None = None
+        self.cells: list[GridCell] | None = None
+        self.spans = (1, 1)  # columns and lines of the cell at hand
         self.names = False  # whether all cells of the row at hand are headers
-        self.first = True  # whether it is the first of its table
-        self.heads = heads
-        self.done: list[c.Block] = []
+        self.in_head = False
+        self.grid = Grid(declared=0)
+        self.done: list[c.Block | Grid] = []
 
     def add(self, text: str, *, verbatim: bool) -> None:
         text = text.replace(_SOFT_HYPHEN, "")
@@ -161,11 +159,12 @@ class _Layout:
         return joined.strip("\r\n").rstrip() if verbatim else _SEAM.sub(r"\1", joined).strip()
 
     def end_cell(self) -> None:
-        text = self.take()
+        text = " ".join(self.take().split())
         if self.cells is not None:
-            self.cells.append(text)
+            self.cells.append(GridCell(text, *self.spans))
         elif text:
             self.done.append(("paragraph", text))
+        self.spans = (1, 1)
 
     def end_block(self) -> None:
         if self.cells is not None:  # blocks within a cell are parts of its text
@@ -177,20 +176,27 @@ class _Layout:
     def end_row(self) -> None:
         if self.cells is None:
             return
-        if text := self.take():
-            self.cells.append(text)
-        block = c.row(self.cells)
-        self.cells = None
-        if block:
-            self.done.append(block)
-            if block[0] == "row" and (self.names or self.first):
-                self.heads[block[1]] = self.names
-            self.first = False
+        if text := " ".join(self.take().split()):
+            self.cells.append(GridCell(text))
+        cells, self.cells = self.cells, None
+        if not any(cell.text for cell in cells):
+            return
+        several = len(cells) > 1
+        if (self.names or self.in_head) and (several or len(self.grid.lines) == self.grid.declared):
+            if len(self.grid.lines) > (self.grid.declared or 0):  # other columns begin
+                self.end_table(self.grid.caption)
+            self.grid.declared = len(self.grid.lines) + 1
+        self.grid.lines.append(cells)
+
+    def end_table(self, caption: str = "") -> None:
+        if self.grid.lines:
+            self.done.append(self.grid)
+        self.grid = Grid(declared=0, caption=caption)
 
 
-def _blocks(body: LexborNode, heads: dict[str, bool]) -> Iterator[c.Block]:
+def _blocks(body: LexborNode) -> Iterator[c.Block | Grid]:
     """Walk the tree without recursion: pages may be nested as deeply as they like."""
-    out = _Layout(heads)
+    out = _Layout()
     pre = 0
     node: LexborNode | None = body
     while node is not None:
@@ -201,7 +207,7 @@ def _blocks(body: LexborNode, heads: dict[str, bool]) -> Iterator[c.Block]:
         elif node.is_element_node and not _hidden(node):
             descend = True
             pre += tag == "pre"
-            _enter(tag, out)
+            _enter(node, tag, out)
         child = node.child if descend else None
         if child is not None:
             node = child
@@ -218,11 +224,12 @@ def _blocks(body: LexborNode, heads: dict[str, bool]) -> Iterator[c.Block]:
             _leave(node.tag or "", out)
         node = node.next if node is not None and node.mem_id != body.mem_id else None
     out.end_row()
+    out.end_table()
     out.end_block()
     yield from out.done
 
 
-def _enter(tag: str, out: _Layout) -> None:
+def _enter(node: LexborNode, tag: str, out: _Layout) -> None:
     if tag == "br":
         out.parts.append("\n")
     elif tag == "tr":
@@ -230,13 +237,27 @@ def _enter(tag: str, out: _Layout) -> None:
         out.end_block()
         out.cells = []
         out.names = True
+    elif tag in {"td", "th"}:
+        attributes = node.attributes
+        out.spans = (
+            _span(attributes.get("colspan"), MOST_COLUMNS),
+            _span(attributes.get("rowspan"), _MOST_LINES),
+        )
     elif tag in _BLOCKS:
         out.end_block()
-        out.first = out.first or tag == "table"
+        if tag == "table":
+            out.end_row()
+            out.end_table()
+        out.in_head = (out.in_head or tag == "thead") and tag not in {"table", "tbody"}
         if tag in _HEADINGS:
             out.kind = "heading"
         elif tag == "li":
             out.kind = "item"
+
+
+def _span(value: str | None, most: int) -> int:
+    number = (value or "").strip()[:9]
+    return min(int(number), most) or 1 if number.isascii() and number.isdigit() else 1
 
 
 def _leave(tag: str, out: _Layout) -> None:
@@ -246,6 +267,11 @@ def _leave(tag: str, out: _Layout) -> None:
     elif tag == "tr":
         out.end_row()
     elif tag in _BLOCKS:
+        if tag == "caption":
+            out.grid.caption = " ".join("".join(out.parts).split())
         out.end_block()
+        if tag == "table":
+            out.end_table()
+        out.in_head = out.in_head and tag != "thead"
         if tag == "li" or tag in _HEADINGS:  # an empty one does not mark what follows it
             out.kind = "paragraph"

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
-from typing import Any
+from functools import reduce
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from graphrag_rdf.documents.model import Page, Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.package import metadata, open_package
+from graphrag_rdf.documents.table_heads import SAMPLE, find_head
 from graphrag_rdf.documents.tables import LABELLED, MOST_COLUMNS
 
 # a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
 MAX_ROWS = 1 << 20
 MAX_CELLS = 20_000_000
+
+_LINES_OF_HEAD = 10
+_LONGEST_REPEATED = 200  # characters of a value that is written in each row that it spans
+_MERGE = re.compile(rb'mergeCell\s[^<>]{0,40}?ref="\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})"')
+_LONGEST_MARK = 120
+_PIECE = 1 << 18
 
 # the warning filters are the process's, not the thread's
 _WARNINGS = threading.Lock()
@@ -24,8 +34,9 @@ _WARNINGS = threading.Lock()
 def read_xlsx(data: bytes) -> c.Content:
     """Extract each sheet as a page, each row as "Header: value; Header: value".
 
-    The first filled row is the header if it has several cells, all of them text; without a header, values
-    are joined by "; ". Formulas give the value that was last calculated, or nothing if none was saved.
+    Above the header may stand titles; it may have several rows (`table_heads`). Failing that, the first row
+    with several cells is the header if all of them are text; without a header, values are joined by "; ".
+    Formulas give the value that was last calculated, or nothing if none was saved.
 
     Raises:
         UnreadableError: it is damaged, encrypted or unsafe.
@@ -39,11 +50,11 @@ def read_xlsx(data: bytes) -> c.Content:
         try:
             budget = [MAX_CELLS]
             # chart sheets have no cells
-            sheets = [(*_page(sheet, budget), sheet.title) for sheet in book.worksheets]
+            sheets = [(_page(sheet, _merged(sheet), budget), sheet.title) for sheet in book.worksheets]
         finally:
             book.close()
-    text, parsed = join_pages((text, title) for text, _, title in sheets)
-    tables = (_table(page, names) for page, (_, names, _) in zip(parsed, sheets, strict=True))
+    text, parsed = join_pages((page.text, title) for page, title in sheets)
+    tables = (_table(page, sheet) for page, (sheet, _) in zip(parsed, sheets, strict=True))
     core = book.properties
     return c.Content(
         text,
@@ -55,45 +66,128 @@ def read_xlsx(data: bytes) -> c.Content:
     )
 
 
-def _page(sheet: Any, budget: list[int]) -> tuple[str, tuple[str, ...]]:
-    """The text of a sheet, and the names of its columns if each one has a name and something below it has."""
-    rows = _rows(sheet, budget)
-    first = next(rows, None)
-    if first is None:
-        return "", ()
-    filled = [value for value in first if value not in (None, "")]
-    header = (
-        [_text(value) for value in first]
-        if len(filled) > 1 and all(isinstance(v, str) for v in filled)
-        else []
-    )
-    lines: list[str] = []
-    named = bool(header)
-    for row in rows:
-        named = named and not any(_text(v) for n, v in enumerate(row) if not "".join(header[n : n + 1]))
-        lines.append(_line(row, header))
-    if header and lines:
-        return "\n".join(lines), tuple(filter(None, header)) if named else ()
-    return "\n".join([_line(first, []), *lines]), ()  # a header that nothing follows is still text
+class _Sheet(NamedTuple):
+    """A sheet: its text, and where each column has a name and something below it has: the names, how many
+    lines stand above the rows, and what they say.
+    """
+
+    text: str
+    names: tuple[str, ...] = ()
+    above: int = 0
+    caption: str = ""
 
 
-def _table(page: Page, names: tuple[str, ...]) -> Table | None:
+def _page(sheet: Any, merged: Mapping[int, list[_Merged]], budget: list[int]) -> _Sheet:
+    rows = _spread(_rows(sheet, budget), merged)
+    top = list(islice(rows, SAMPLE + _LINES_OF_HEAD))
+    head = find_head([[_text(value) for value in _across(number, row, merged)] for number, row in top])
+    titles, lines, header = (head.titles, head.lines, list(head.names)) if head else _first_of_text(top)
+    below = [row for _, row in top[titles + lines :]]
+    if not header or not below:
+        return _Sheet("\n".join(_line(row, []) for _, row in chain(top, rows)))
+    above = [_line(list(dict.fromkeys(row)), []) for _, row in top[:titles]]
+    written: list[str] = []
+    named = True
+    for row in chain(below, (row for _, row in rows)):
+        # the first column may have no name: what the rows are called stands there
+        named = named and not any(_text(v) for n, v in enumerate(row) if n and not "".join(header[n : n + 1]))
+        written.append(_line(row, header))
+    while header and not header[-1]:
+        header.pop()
+    first = int(bool(header) and not header[0] and any(_text(row[0]) for row in below))
+    names = (*header[:first], *filter(None, header))
+    return _Sheet("\n".join([*above, *written]), names if named else (), len(above), " ".join(above))
+
+
+def _first_of_text(rows: Sequence[tuple[int, Sequence[Any]]]) -> tuple[int, int, list[str]]:
+    """The first row with several cells, if all of them are text: titles above it, lines of it, names."""
+    for number, (_, row) in enumerate(rows):
+        filled = [value for value in row if value not in (None, "")]
+        if len(set(filled)) > 1:
+            whole = all(isinstance(value, str) for value in filled)
+            return (number, 1, [_text(value) for value in row]) if whole else (0, 0, [])
+    return 0, 0, []
+
+
+def _table(page: Page, sheet: _Sheet) -> Table | None:
     rows = []
     position = page.offset
     for line in page.text.split("\n"):
         rows.append((position, position + len(line)))
         position += len(line) + 1
-    return Table(names, LABELLED, tuple(rows)) if 0 < len(names) <= MOST_COLUMNS else None
+    fits = 0 < len(sheet.names) <= MOST_COLUMNS
+    return Table(sheet.names, LABELLED, tuple(rows[sheet.above :]), caption=sheet.caption) if fits else None
 
 
-def _rows(sheet: Any, budget: list[int]) -> Iterator[Sequence[Any]]:
+class _Merged(NamedTuple):
+    """Cells that are one: the first row and column, the last ones; from 0."""
+
+    top: int
+    left: int
+    bottom: int
+    right: int
+
+
+def _merged(sheet: Any) -> dict[int, list[_Merged]]:
+    """The merged cells of a sheet, by their first row. The library does not tell them when it reads row by
+    row, and they stand behind the rows.
+    """
+    found: dict[int, list[_Merged]] = {}
+    rest = b""
+    with sheet._get_source() as part:
+        while piece := part.read(_PIECE):
+            rest += piece
+            end = max(len(rest) - _LONGEST_MARK, 0)
+            for match in _MERGE.finditer(rest):
+                left, top, right, bottom = match.groups()
+                found.setdefault(int(top) - 1, []).append(
+                    _Merged(int(top) - 1, _column(left), int(bottom) - 1, _column(right))
+                )
+                end = max(end, match.end())
+            rest = rest[end:]
+    return found
+
+
+def _column(letters: bytes) -> int:
+    return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0) - 1
+
+
+def _spread(
+    rows: Iterable[tuple[int, Sequence[Any]]], merged: Mapping[int, list[_Merged]]
+) -> Iterator[tuple[int, list[Any]]]:
+    """Rows in which what spans several of them stands in each."""
+    open_: dict[int, tuple[int, Any]] = {}
+    for number, values in rows:
+        row = list(values)
+        for column, (bottom, value) in list(open_.items()):
+            if bottom < number:
+                del open_[column]
+            elif column < len(row) and row[column] in (None, ""):
+                row[column] = value
+        for one in merged.get(number, ()):
+            if one.bottom > number and one.left < len(row) and len(str(row[one.left])) <= _LONGEST_REPEATED:
+                open_[one.left] = one.bottom, row[one.left]
+        yield number, row
+
+
+def _across(number: int, row: Sequence[Any], merged: Mapping[int, list[_Merged]]) -> list[Any]:
+    """A row in which what spans columns stands in each of them."""
+    spread = list(row)
+    for one in merged.get(number, ()):
+        for column in range(one.left + 1, min(one.right + 1, len(spread))):
+            if spread[column] in (None, ""):
+                spread[column] = spread[one.left]
+    return spread
+
+
+def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, Sequence[Any]]]:
     sheet.reset_dimensions()  # declared sizes are often wrong, and rows would be padded to them
     for number, row in enumerate(sheet.iter_rows(values_only=True)):
         budget[0] -= len(row)
         if number >= MAX_ROWS or budget[0] < 0:
             raise c.UnreadableError(f"sheet {sheet.title!r} has too many rows or cells", "split the workbook")
         if any(value not in (None, "") for value in row):
-            yield row
+            yield number, row
 
 
 def _line(row: Sequence[Any], header: Sequence[str]) -> str:

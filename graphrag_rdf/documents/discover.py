@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphrag_rdf.documents.file_errors import NOT_REGULAR, why_unreadable
-from graphrag_rdf.documents.readers import SUPPORTED
+from graphrag_rdf.documents.readers import SUPPORTED, suffix_of
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
@@ -101,7 +101,7 @@ class _Collector:
         except OSError as error:
             self.fail(str(path), why_unreadable(error, path))
             return
-        if regular and path.suffix.lower() in SUPPORTED:
+        if regular and suffix_of(path.name) in SUPPORTED:
             self.add(path, root)
         else:
             self.skipped[path] = None
@@ -181,7 +181,7 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
         collector.fail(argument, "belongs to the store")
     elif not stat.S_ISREG(mode):
         collector.fail(argument, NOT_REGULAR)
-    elif path.suffix.lower() not in SUPPORTED:
+    elif suffix_of(path.name) not in SUPPORTED:
         collector.fail(argument, f"unsupported format; readable are {' '.join(sorted(SUPPORTED))}")
     else:
         collector.add(path, path.absolute().parent)

@@ -1,23 +1,58 @@
-"""Which language a text is in: by its script where that decides, else by statistics."""
+"""Which language a text is in: by its script where that decides, else by two witnesses that agree.
+
+The witnesses are statistics of byte n-grams (py3langid), which are sure of themselves on anything, and
+function words, which tables, code and lists of names lack.
+"""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 
-# letters of a script that one language all but owns, in order of precedence (Japanese is full of Han)
-_SCRIPTS = (
-    ("ja", re.compile(r"[\u3041-\u30ff\uff66-\uff9d]"), 0.05),
-    ("ko", re.compile(r"[\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3]"), 0.3),
-    ("zh", re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]"), 0.3),
-    ("th", re.compile(r"[\u0e01-\u0e4e]"), 0.5),
-    ("el", re.compile(r"[\u0370-\u03ff\u1f00-\u1fff]"), 0.5),
-    ("he", re.compile(r"[\u05d0-\u05ea]"), 0.5),
-    ("hy", re.compile(r"[\u0531-\u0587]"), 0.5),
-    ("ka", re.compile(r"[\u10a0-\u10ff]"), 0.5),
-    ("ta", re.compile(r"[\u0b80-\u0bff]"), 0.5),
-    ("te", re.compile(r"[\u0c00-\u0c7f]"), 0.5),
+from graphrag_rdf.documents.function_words import FUNCTION_WORDS
+
+
+def _languages(codes: str) -> tuple[str, ...]:
+    return tuple(codes.split())
+
+
+# letters of a script, the share of a text's letters from which on it is of that script, and the languages
+# that are written in it; in order of precedence (Japanese is full of Han)
+_SCRIPTS = tuple(
+    (re.compile(f"[{letters}]"), share, _languages(languages))
+    for letters, share, languages in (
+        (r"\u3041-\u30ff\uff66-\uff9d", 0.05, "ja"),
+        (r"\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3", 0.3, "ko"),
+        (r"\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff", 0.3, "zh"),
+        (r"\u0e01-\u0e4e", 0.5, "th"),
+        (r"\u0370-\u03ff\u1f00-\u1fff", 0.5, "el"),
+        (r"\u05d0-\u05ea", 0.5, "he"),
+        (r"\u0531-\u0587", 0.5, "hy"),
+        (r"\u10a0-\u10ff", 0.5, "ka"),
+        (r"\u0b80-\u0bff", 0.5, "ta"),
+        (r"\u0c00-\u0c7f", 0.5, "te"),
+        (r"\u0c80-\u0cff", 0.5, "kn"),
+        (r"\u0d00-\u0d7f", 0.5, "ml"),
+        (r"\u0a80-\u0aff", 0.5, "gu"),
+        (r"\u0a00-\u0a7f", 0.5, "pa"),
+        (r"\u0d80-\u0dff", 0.5, "si"),
+        (r"\u1780-\u17ff", 0.5, "km"),
+        (r"\u0e80-\u0eff", 0.5, "lo"),
+        (r"\u1000-\u109f", 0.5, "my"),
+        (r"\u0400-\u052f", 0.5, "be bg kk ky mk mn ru sr tg tt uk"),
+        (r"\u0620-\u064a\u066e-\u06d3", 0.5, "ar fa ku ps ug ur"),
+        (r"\u0900-\u097f", 0.5, "hi mr ne"),
+        (r"\u0980-\u09ff", 0.5, "as bn"),
+    )
 )
+_LATIN = _languages(
+    "af az ca cs cy da de en es et eu fi fr ga gl hr hu id is it la lt lv ms mt nl no pl pt ro sk sl sq sv "
+    "sw tl tr uz vi"
+)
+_LETTERS_OF_A_WORD = 4
+"""An ideograph counts as so many letters: it stands for a word."""
+
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -34,8 +69,16 @@ _FEWEST_WORDS = 20
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 _HEAD = 2000
 _MIDDLE = 1000
-_FEWEST_LETTERS = 20
+_FEWEST_LETTERS = 10
+_LONG = 20
+"""Letters from which on statistics may decide without a function word."""
+_TITLE = 12
+"""Words; more of them without a function word are no prose."""
 _LEAST_CONFIDENCE = 0.3
+_ALONE = 0.9
+"""The confidence that is needed without function words; in other scripts than the Latin,"""
+_ALONE_ELSEWHERE = 0.75
+"""which code and tables are seldom in, it is this."""
 _NO_LANGUAGE = frozenset({"zxx", "und", "mul"})
 
 
@@ -44,11 +87,11 @@ def detect_language(text: str) -> str | None:
 
     Long texts are sampled: their first 2,000 characters, and 1,000 from the middle, because a document may
     begin with an English licence. Where neither the script nor English function words decide, py3langid's
-    naive Bayes model over byte n-grams does (Lui and Baldwin, 2012); loading it takes about half a second
-    and 80 MB, once.
+    naive Bayes model over byte n-grams does (Lui and Baldwin, 2012), among the languages of the script and
+    together with their function words; loading it takes about half a second and 80 MB, once.
 
     Args:
-        text: any text; fewer than 20 letters are recognised by script only.
+        text: any text; fewer than 10 letters are recognised by script only.
 
     Returns:
         ISO 639-1 code (639-3 where there is none), or None if that would be a guess.
@@ -57,26 +100,43 @@ def detect_language(text: str) -> str | None:
     if len(text) > _HEAD + _MIDDLE:
         parts.append(text[len(text) // 2 :][:_MIDDLE])
     sample = "\n".join(parts)
-    if by_script := detect_script(sample):
-        return by_script
-    if len(_LETTER.findall(sample)) < _FEWEST_LETTERS:
+    candidates = _written_in(sample)
+    if len(candidates) == 1:
+        return candidates[0]
+    letters = len(_LETTER.findall(sample))
+    if letters < _FEWEST_LETTERS:
         return None
-    if all(map(_is_english, parts)):
+    if candidates is _LATIN and all(map(_is_english, parts)):
         return "en"
-    language, confidence = _classify(sample)
-    return language if confidence >= _LEAST_CONFIDENCE and language not in _NO_LANGUAGE else None
+    language, confidence = _classify(sample, candidates)
+    words = _WORD.findall(sample.lower())
+    known = FUNCTION_WORDS.get(language, frozenset())
+    if any(map(known.__contains__, words)):
+        return language if confidence >= _LEAST_CONFIDENCE else None
+    if candidates is not _LATIN:
+        return language if confidence >= _ALONE_ELSEWHERE else None
+    prose = letters >= _LONG and (not known or len(words) <= _TITLE)
+    return language if prose and confidence >= _ALONE else None
 
 
 def detect_script(text: str) -> str | None:
     """The language that all but owns the script of a text (zh, ja, ko, …); None where scripts are shared."""
+    languages = _written_in(text)
+    return languages[0] if len(languages) == 1 else None
+
+
+def _written_in(text: str) -> tuple[str, ...]:
+    """The languages that are written in the script of a text."""
     beyond = _ASCII.sub("", text)
     if not beyond:
-        return None
+        return _LATIN
     letters = len(_LETTER.findall(text))
-    for language, script, share in _SCRIPTS:
-        if letters and len(script.findall(beyond)) >= share * letters:
-            return language
-    return None
+    for script, share, languages in _SCRIPTS:
+        found = len(script.findall(beyond))
+        more = (_LETTERS_OF_A_WORD - 1) * found if languages == ("zh",) else 0
+        if letters and found + more >= share * (letters + more):
+            return languages
+    return _LATIN
 
 
 def _is_english(text: str) -> bool:
@@ -86,10 +146,10 @@ def _is_english(text: str) -> bool:
     return len(words) >= _FEWEST_WORDS and known >= _ENGLISH_SHARE * len(words)
 
 
-def _classify(sample: str) -> tuple[str, float]:
+def _classify(sample: str, candidates: Collection[str]) -> tuple[str, float]:
     import py3langid
 
-    ranked = py3langid.rank(sample)
+    ranked = [(name, score) for name, score in py3langid.rank(sample) if name in candidates]
     # softmax of the log-likelihoods, tempered by length: their spread grows with it, certainty does not
     temperature = math.sqrt(len(sample.encode()))
     best = ranked[0][1]

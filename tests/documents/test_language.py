@@ -4,6 +4,8 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from graphrag_rdf.documents.language import detect_language, normalise_tag
 
@@ -28,6 +30,53 @@ from graphrag_rdf.documents.language import detect_language, normalise_tag
 )
 def test_detection(text: str, language: str | None) -> None:
     assert detect_language(text) == (language or ("zh" if text == "東京" else None))
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        # short texts and titles
+        ("The library opens at nine.", "en"),
+        ("Meeting notes", None),
+        ("Bitte schließen Sie das Fenster.", "de"),
+        ("Inhaltsverzeichnis und Anhang", "de"),
+        ("Où est la gare ?", "fr"),
+        ("¿Dónde está la estación?", "es"),
+        ("Indice dei contenuti", "it"),
+        ("Jaarverslag van het havenbestuur", "nl"),
+        ("Feche a janela, por favor.", "pt"),
+        ("Mój brat kupił wczoraj dwa bilety.", "pl"),
+        ("Biblioteket öppnar klockan nio och stänger klockan sex.", "sv"),
+        ("Как установить принтер", "ru"),
+        ("Де знаходиться вокзал?", "uk"),
+        ("تفتح المكتبة في الساعة التاسعة.", "ar"),
+        ("पुस्तकालय नौ बजे खुलता है।", "hi"),
+        # Chinese, in both kinds of characters, with words of other scripts in it
+        ("圖書館九點開門。", "zh"),
+        ("粵語和吳語", "zh"),
+        ("使用 Docker 部署 PostgreSQL 数据库", "zh"),
+        ("GraphRAG 入门：用 SPARQL 查询 RDF 数据", "zh"),
+        ("年次報告書の概要", "ja"),
+        # an English text that quotes a few characters
+        ("The word for library is written 圖書館 and means the house of drawings and of books.", "en"),
+        # neither prose nor titles
+        ("2021 2022 2023\n1,204 1,530 1,611\n88.2 91.0 90.4", None),
+        ("Total 12.4 13.0\nNet 3.2 3.3\nGross 9.2 9.7\nSum. lat. max. 3.1 4.2\nSum. long. min. 2.2", None),
+        ("| 1 | A4 | 3.2 kg |\n| 2 | B7 | 1.1 kg |", None),
+        ("x = foo(bar[i] + 1); return x;", None),
+        ("int main(void) { printf(argv[0]); exit(EXIT_SUCCESS); }", None),
+        ("AAPL MSFT GOOG TSLA NVDA META AMZN", None),
+        ("Venn, A. / Hale, B. / Kell, M. / Moor, T.", None),
+    ],
+)
+def test_short_and_mixed_texts(text: str, language: str | None) -> None:
+    assert detect_language(text) == language
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_given_a_language_of_its_script_or_none(text: str) -> None:
+    found = detect_language(text)
+    assert found is None or normalise_tag(found) == found
 
 
 def test_english_prose_is_recognised_without_the_model() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable
 
 import pytest
@@ -13,6 +14,7 @@ from graphrag_rdf.documents.readers.content import (
     SUBJECT,
     VARIABLE_MEASURED,
 )
+from graphrag_rdf.errors import DocumentError
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +241,25 @@ def test_metadata_properties_are_known_vocabulary(parsed: dict[str, ParsedDocume
         for iri, value in document.metadata:
             assert iri.startswith((DCTERMS, "https://schema.org/"))
             assert value == " ".join(value.split())
+
+
+def test_gzip_is_unpacked(samples: dict[str, bytes], parsed: dict[str, ParsedDocument]) -> None:
+    for suffix, data in samples.items():
+        assert read_bytes(gzip.compress(data), f"dir/some_file{suffix}.gz") == parsed[suffix]
+    halves = gzip.compress(b"Ada Venn lived") + gzip.compress(b" in Kelm.")
+    assert read_bytes(halves, "NEWS.TXT.GZ").text == "Ada Venn lived in Kelm."
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"no gzip at all", "Not a gzipped file"),
+        (gzip.compress(b"Ada Venn lived in Kelm." * 9)[:-12], "end-of-stream"),
+        (gzip.compress(b"Ada Venn")[:10] + b"\xff" * 20, "damaged"),
+        (gzip.compress(b" " * 100_001), "larger than 100,000 bytes when unpacked"),
+        (gzip.compress(b""), "no text found"),
+    ],
+)
+def test_gzip_that_cannot_be_read(data: bytes, reason: str) -> None:
+    with pytest.raises(DocumentError, match=reason):
+        read_bytes(data, "news.txt.gz", max_bytes=100_000)

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.language import detect_language, detect_script, norm
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.content import LANGUAGE, Content, Reader, UnreadableError
 from graphrag_rdf.documents.readers.docx import read_docx
+from graphrag_rdf.documents.readers.gzipped import inner_name, unpacked
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.jsontext import read_json, read_json_lines
 from graphrag_rdf.documents.readers.markdown import read_markdown
@@ -57,6 +58,11 @@ _WORDS_OF_PROSE = 5
 
 # what parsers raise when they stumble over broken structure: their messages tell nothing about the file
 _STUMBLES = (AttributeError, TypeError, LookupError, AssertionError, RecursionError, UnicodeError)
+
+
+def suffix_of(name: str) -> str:
+    """The suffix that tells the format, in lower case: `.html` of `Manual.HTML.gz`."""
+    return PurePath(inner_name(name)).suffix.lower()
 
 
 def read_document(path: Path, *, max_bytes: int = MAX_BYTES, media_type: str | None = None) -> ParsedDocument:
@@ -120,7 +126,8 @@ def read_bytes(
     if not data:
         raise DocumentError(name, "no text found (the file is empty)")
     try:
-        content = READERS[kind](data)
+        packed = media_type is None and inner_name(name) != name
+        content = READERS[kind](unpacked(data, max_bytes) if packed else data)
     except UnreadableError as error:
         raise DocumentError(name, str(error), error.hint) from error
     except Exception as error:
@@ -152,7 +159,7 @@ def _media_type(name: str, media_type: str | None) -> str:
         if kind not in READERS:
             raise DocumentError(name, f"unsupported media type {kind!r}")
         return kind
-    suffix = PurePath(name).suffix.lower()
+    suffix = suffix_of(name)
     if suffix not in MEDIA_TYPES:
         what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
         raise DocumentError(name, what, f"readable are {' '.join(sorted(SUPPORTED))}")
@@ -210,5 +217,6 @@ def _tidy(metadata: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
 
 def _readable(name: str) -> str:
     """A title from a file name: quarterly_report-2024.txt → Quarterly report 2024."""
-    stem = one_line(re.sub("[_-]+", " ", PurePath(name).stem)) or one_line(PurePath(name).name) or "Untitled"
+    inner = PurePath(inner_name(name))
+    stem = one_line(re.sub("[_-]+", " ", inner.stem)) or one_line(inner.name) or "Untitled"
     return stem[0].upper() + stem[1:]

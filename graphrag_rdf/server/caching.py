@@ -9,10 +9,13 @@ from functools import lru_cache, partial
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.server.service import COMMIT, SETTLED, Service
+from graphrag_rdf.server.service import COMMIT, Service
 
 ZIPPED = '-gzip"'
 """How the tag of a compressed form ends."""
+
+_SETTLED = 2.0
+"""Seconds after a change until answers have Last-Modified, which counts whole seconds."""
 
 
 def etag(service: Service, commit: int, content_type: str, *, strong: bool = False) -> str:
@@ -40,7 +43,7 @@ def validators(service: Service, commit: int, content_type: str, *, strong: bool
         return {}
     headers = {"ETag": etag(service, commit, content_type, strong=strong)}
     newest, changed = service.last_change()
-    if commit == newest and time.time() - changed > SETTLED:
+    if commit == newest and time.time() - changed > _SETTLED:
         headers["Last-Modified"] = _http_date(changed)
     return headers
 
@@ -78,7 +81,7 @@ def not_modified(
             return None
         return Response(status_code=304, headers={**standard(commit), "ETag": current})
     moment = moment_of(request.headers.get("if-modified-since"))
-    if moment is None or time.time() - changed <= SETTLED:
+    if moment is None or time.time() - changed <= _SETTLED:
         return None
     return Response(status_code=304, headers=standard(commit)) if moment >= int(changed) else None
 

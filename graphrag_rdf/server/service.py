@@ -47,10 +47,6 @@ _LOOKING_UP = 64
 
 How = Literal["isolated", "in-process", "remote"]
 
-SETTLED = 2.0
-"""Seconds after a change until the store counts as at rest, and Last-Modified, which counts whole seconds,
-says something."""
-
 
 class _Unjoined(ThreadPoolExecutor):
     """Threads that read: the end of the loop does not wait for them."""

@@ -141,7 +141,7 @@ def test_the_answer_is_of_a_kind_with_the_query(
 
 
 def test_lines_of_an_accept_header_are_one_list(endpoint: Endpoint) -> None:
-    """RFC 9110 §5.3, on the short way for look-ups too."""
+    """RFC 9110 §5.3."""
     for query in ("SELECT ?x { VALUES ?x { 1 } }", "SELECT ?o { <urn:s> <urn:p> ?o } LIMIT 1"):
         target = f"/sparql?{parameters(query=query)}"
         for lines in (("image/png", "text/csv"), ("text/csv", "application/sparql-results+json;q=0.5")):

@@ -1,4 +1,4 @@
-"""The memory of a process that answers clients: what it holds, and its end when that is too much."""
+"""The memory of a reader process: what it holds, and its end when that is too much."""
 
 from __future__ import annotations
 

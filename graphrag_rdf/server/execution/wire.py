@@ -16,7 +16,7 @@ LAST = b"last"
 """Payload of an END after which the reader leaves of its own."""
 
 _FRAME = struct.Struct("!cI")
-HEADER = _FRAME.size
+_HEADER = _FRAME.size
 
 MEMORY_EXIT = 77
 """Exit code of a reader that grew over its memory limit."""
@@ -48,12 +48,12 @@ class Frames:
         """(kind, payload) of each frame that is whole now."""
         self._buffer += data
         found, place = [], 0
-        while len(self._buffer) - place >= HEADER:
+        while len(self._buffer) - place >= _HEADER:
             kind, length = header(self._buffer, place)
-            end = place + HEADER + length
+            end = place + _HEADER + length
             if len(self._buffer) < end:
                 break
-            found.append((kind, bytes(self._buffer[place + HEADER : end])))
+            found.append((kind, bytes(self._buffer[place + _HEADER : end])))
             place = end
         del self._buffer[:place]
         return found

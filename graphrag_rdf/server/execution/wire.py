@@ -32,12 +32,6 @@ def json_frame(kind: bytes, data: Any) -> bytes:
     return frame(kind, json.dumps(data, separators=(",", ":")).encode())
 
 
-def header(data: bytes | bytearray, offset: int = 0) -> tuple[bytes, int]:
-    """(kind, length of the payload) at an offset."""
-    kind, length = _FRAME.unpack_from(data, offset)
-    return kind, length
-
-
 class Frames:
     """Takes bytes as they come and gives whole frames."""
 
@@ -49,7 +43,7 @@ class Frames:
         self._buffer += data
         found, place = [], 0
         while len(self._buffer) - place >= _HEADER:
-            kind, length = header(self._buffer, place)
+            kind, length = _FRAME.unpack_from(self._buffer, place)
             end = place + _HEADER + length
             if len(self._buffer) < end:
                 break

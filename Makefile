@@ -2,6 +2,7 @@
 #   DOCS=…   files, folders or globs to ingest          Q="…"     the question
 #   MODEL=…  a litellm model name, e.g. openai/gpt-4.1   STORE=…   folder of the store
 #   EMBEDDING_MODEL=…   PYTHON=…   VENV=…
+#   LOCKED=1   install exactly the packages that deploy/locks names     UPGRADE=1   `make lock` takes newer ones
 # `make ingest` and `make ask` set themselves up. Beside make, `pip install graphrag-rdf` gives the same commands.
 
 PYTHON ?= python3
@@ -15,29 +16,41 @@ EMBEDDING_MODEL ?=
 
 BIN := $(VENV)/bin
 PROGRAM := $(BIN)/graphrag-rdf --store "$(STORE)"
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+LOCKS := deploy/locks
+TOOLS := $(STAMPS)/tools
 MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-model "$(EMBEDDING_MODEL)")
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote lint format bench ontology clean
+.PHONY: help setup ingest ask serve test test-remote lint format bench ontology lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | ontology | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | ontology | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(STAMPS)/setup: pyproject.toml $(BIN)/python
+$(STAMPS)/setup: pyproject.toml $(if $(LOCKED),$(wildcard $(LOCKS)/*.txt)) $(BIN)/python
 	@mkdir -p $(STAMPS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+ifdef LOCKED
+	$(PIP) --require-hashes --requirement $(LOCKS)/build.txt --requirement $(LOCKS)/run.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+else
+	$(PIP) --editable .
+endif
 	@touch $@
 
 # what only tests and checks need
 $(STAMPS)/dev: $(STAMPS)/setup
+ifdef LOCKED
+	$(PIP) --require-hashes --requirement $(LOCKS)/dev.txt
+else
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' > $(STAMPS)/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement $(STAMPS)/dev.txt
+	$(PIP) --requirement $(STAMPS)/dev.txt
+endif
 	@touch $@
 
 ingest: setup
@@ -73,6 +86,23 @@ bench: setup
 ontology: setup
 	$(BIN)/python -m graphrag_rdf.rdf.vocabulary_page > $(STAMPS)/vocabulary.md
 	mv $(STAMPS)/vocabulary.md docs/vocabulary.md
+
+# packages with hashes, for each system and Python from 3.11 on: to build, to run (with the extra mcp), to test
+COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes \
+	--no-emit-index-url --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+lock: $(TOOLS)/done
+	$(COMPILE) pyproject.toml --extra mcp -o $(LOCKS)/run.txt
+	$(COMPILE) pyproject.toml --extra mcp --group dev --constraint $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
+	$(COMPILE) --group build --constraint $(LOCKS)/dev.txt -o $(LOCKS)/build.txt
+
+# what a container is made of, as CycloneDX
+sbom: $(TOOLS)/done
+	$(TOOLS)/bin/cyclonedx-py requirements $(LOCKS)/run.txt --pyproject pyproject.toml --output-reproducible -o sbom.json
+
+$(TOOLS)/done:
+	$(PYTHON) -m venv $(TOOLS)
+	$(TOOLS)/bin/python -m pip install --quiet --disable-pip-version-check 'uv>=0.9' 'cyclonedx-bom>=7'
+	@touch $@
 
 # the store holds your work: it is never cleaned away
 clean:

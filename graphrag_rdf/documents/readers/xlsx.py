@@ -5,24 +5,14 @@ from __future__ import annotations
 import re
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime, time
+from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
-from graphrag_rdf.documents.model import Page, Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.package import metadata, open_package
-from graphrag_rdf.documents.table_heads import SAMPLE, find_head
-from graphrag_rdf.documents.tables import LABELLED, MOST_COLUMNS
+from graphrag_rdf.documents.readers.sheets import MAX_CELLS, MAX_ROWS, Merged, lay_out
 
-# a sheet has at most 1,048,576 rows; blank cells before a far one are made up while reading
-MAX_ROWS = 1 << 20
-MAX_CELLS = 20_000_000
-
-_LINES_OF_HEAD = 10
-_LONGEST_REPEATED = 200  # characters of a value that is written in each row that it spans
 _MERGE = re.compile(rb'mergeCell\s[^<>]{0,40}?ref="\$?([A-Z]{1,3})\$?(\d{1,7}):\$?([A-Z]{1,3})\$?(\d{1,7})"')
 _LONGEST_MARK = 120
 _PIECE = 1 << 18
@@ -50,89 +40,27 @@ def read_xlsx(data: bytes) -> c.Content:
         try:
             budget = [MAX_CELLS]
             # chart sheets have no cells
-            sheets = [(_page(sheet, _merged(sheet), budget), sheet.title) for sheet in book.worksheets]
+            text, pages, tables = lay_out(
+                (sheet.title, _rows(sheet, budget), _merged(sheet)) for sheet in book.worksheets
+            )
         finally:
             book.close()
-    text, parsed = join_pages((page.text, title) for page, title in sheets)
-    tables = (_table(page, sheet) for page, (sheet, _) in zip(parsed, sheets, strict=True))
     core = book.properties
     return c.Content(
         text,
-        parsed,
+        pages,
         title=core.title or "",
         language=core.language,
         metadata=tuple(metadata(core, core.creator, core.description or core.subject)),
-        tables=tuple(table for table in tables if table),
+        tables=tables,
     )
 
 
-class _Sheet(NamedTuple):
-    """A sheet: its text, and where each column has a name and something below it has: the names, how many
-    lines stand above the rows, and what they say.
-    """
-
-    text: str
-    names: tuple[str, ...] = ()
-    above: int = 0
-    caption: str = ""
-
-
-def _page(sheet: Any, merged: Mapping[int, list[_Merged]], budget: list[int]) -> _Sheet:
-    rows = _spread(_rows(sheet, budget), merged)
-    top = list(islice(rows, SAMPLE + _LINES_OF_HEAD))
-    head = find_head([[_text(value) for value in _across(number, row, merged)] for number, row in top])
-    titles, lines, header = (head.titles, head.lines, list(head.names)) if head else _first_of_text(top)
-    below = [row for _, row in top[titles + lines :]]
-    if not header or not below:
-        return _Sheet("\n".join(_line(row, []) for _, row in chain(top, rows)))
-    above = [_line(list(dict.fromkeys(row)), []) for _, row in top[:titles]]
-    written: list[str] = []
-    named = True
-    for row in chain(below, (row for _, row in rows)):
-        # the first column may have no name: what the rows are called stands there
-        named = named and not any(_text(v) for n, v in enumerate(row) if n and not "".join(header[n : n + 1]))
-        written.append(_line(row, header))
-    while header and not header[-1]:
-        header.pop()
-    first = int(bool(header) and not header[0] and any(_text(row[0]) for row in below))
-    names = (*header[:first], *filter(None, header))
-    return _Sheet("\n".join([*above, *written]), names if named else (), len(above), " ".join(above))
-
-
-def _first_of_text(rows: Sequence[tuple[int, Sequence[Any]]]) -> tuple[int, int, list[str]]:
-    """The first row with several cells, if all of them are text: titles above it, lines of it, names."""
-    for number, (_, row) in enumerate(rows):
-        filled = [value for value in row if value not in (None, "")]
-        if len(set(filled)) > 1:
-            whole = all(isinstance(value, str) for value in filled)
-            return (number, 1, [_text(value) for value in row]) if whole else (0, 0, [])
-    return 0, 0, []
-
-
-def _table(page: Page, sheet: _Sheet) -> Table | None:
-    rows = []
-    position = page.offset
-    for line in page.text.split("\n"):
-        rows.append((position, position + len(line)))
-        position += len(line) + 1
-    fits = 0 < len(sheet.names) <= MOST_COLUMNS
-    return Table(sheet.names, LABELLED, tuple(rows[sheet.above :]), caption=sheet.caption) if fits else None
-
-
-class _Merged(NamedTuple):
-    """Cells that are one: the first row and column, the last ones; from 0."""
-
-    top: int
-    left: int
-    bottom: int
-    right: int
-
-
-def _merged(sheet: Any) -> dict[int, list[_Merged]]:
+def _merged(sheet: Any) -> dict[int, list[Merged]]:
     """The merged cells of a sheet, by their first row. The library does not tell them when it reads row by
     row, and they stand behind the rows.
     """
-    found: dict[int, list[_Merged]] = {}
+    found: dict[int, list[Merged]] = {}
     rest = b""
     with sheet._get_source() as part:
         while piece := part.read(_PIECE):
@@ -141,7 +69,7 @@ def _merged(sheet: Any) -> dict[int, list[_Merged]]:
             for match in _MERGE.finditer(rest):
                 left, top, right, bottom = match.groups()
                 found.setdefault(int(top) - 1, []).append(
-                    _Merged(int(top) - 1, _column(left), int(bottom) - 1, _column(right))
+                    Merged(int(top) - 1, _column(left), int(bottom) - 1, _column(right))
                 )
                 end = max(end, match.end())
             rest = rest[end:]
@@ -152,34 +80,6 @@ def _column(letters: bytes) -> int:
     return reduce(lambda number, letter: 26 * number + letter - 64, letters, 0) - 1
 
 
-def _spread(
-    rows: Iterable[tuple[int, Sequence[Any]]], merged: Mapping[int, list[_Merged]]
-) -> Iterator[tuple[int, list[Any]]]:
-    """Rows in which what spans several of them stands in each."""
-    open_: dict[int, tuple[int, Any]] = {}
-    for number, values in rows:
-        row = list(values)
-        for column, (bottom, value) in list(open_.items()):
-            if bottom < number:
-                del open_[column]
-            elif column < len(row) and row[column] in (None, ""):
-                row[column] = value
-        for one in merged.get(number, ()):
-            if one.bottom > number and one.left < len(row) and len(str(row[one.left])) <= _LONGEST_REPEATED:
-                open_[one.left] = one.bottom, row[one.left]
-        yield number, row
-
-
-def _across(number: int, row: Sequence[Any], merged: Mapping[int, list[_Merged]]) -> list[Any]:
-    """A row in which what spans columns stands in each of them."""
-    spread = list(row)
-    for one in merged.get(number, ()):
-        for column in range(one.left + 1, min(one.right + 1, len(spread))):
-            if spread[column] in (None, ""):
-                spread[column] = spread[one.left]
-    return spread
-
-
 def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, Sequence[Any]]]:
     sheet.reset_dimensions()  # declared sizes are often wrong, and rows would be padded to them
     for number, row in enumerate(sheet.iter_rows(values_only=True)):
@@ -188,28 +88,3 @@ def _rows(sheet: Any, budget: list[int]) -> Iterator[tuple[int, Sequence[Any]]]:
             raise c.UnreadableError(f"sheet {sheet.title!r} has too many rows or cells", "split the workbook")
         if any(value not in (None, "") for value in row):
             yield number, row
-
-
-def _line(row: Sequence[Any], header: Sequence[str]) -> str:
-    parts = []
-    for column, value in enumerate(row):
-        if text := _text(value):
-            name = header[column] if column < len(header) else ""
-            parts.append(f"{name}: {text}" if name else text)
-    return "; ".join(parts)
-
-
-def _text(value: Any) -> str:
-    match value:
-        case None:
-            return ""
-        case bool():
-            return "TRUE" if value else "FALSE"
-        case datetime() if value.time() == time():
-            return value.date().isoformat()
-        case datetime() | date() | time():
-            return value.isoformat()
-        case float() if value.is_integer():
-            return str(int(value))
-        case _:
-            return " ".join(str(value).split())

@@ -54,6 +54,29 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Turn:
+    """What somebody says in a chat, a transcript or a letter; see `documents.turns`.
+
+    Args:
+        speaker: name of who says it.
+        listener: to whom, if there is only one other; else None.
+        start: where the line begins in which the speaker is named.
+        name: where the name is; of no length if it stands elsewhere.
+        words: where the words begin.
+        end: where they end.
+        told: whether a time or a bracket beside the name tells that it is a speaker.
+    """
+
+    speaker: str
+    listener: str | None
+    start: int
+    name: Span
+    words: int
+    end: int
+    told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedDocument:
     """A document as the rest of the program sees it.
 
@@ -68,6 +91,7 @@ class ParsedDocument:
         titled: whether the document gives its title itself; if not, the title is made from its file's name.
         tables: those of which the columns are known, and delimited ones of which they are not; in order.
         unsaid: spans of the text that are no sentence of it, in order: front matter, brackets around records.
+        turns: who speaks where, in order.
     """
 
     text: str
@@ -80,6 +104,7 @@ class ParsedDocument:
     titled: bool = True
     tables: tuple[Table, ...] = ()
     unsaid: tuple[Span, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -319,11 +319,13 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
 
 def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
     """The sentences of a passage; each row is one; what only names columns, or says nothing, is none."""
-    if not document.tables and not document.unsaid:
+    if not document.tables and not document.unsaid and not document.turns:
         return split_sentences(chunk.text, document.language)
     rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
     silent = list(_within(chunk, _silent(document, chunk)))
-    found = split_sentences(chunk.text, document.language, rows=sorted([*rows, *silent]))
+    end = chunk.offset + len(chunk.text)
+    begun = ((turn.start - chunk.offset,) * 2 for turn in document.turns if chunk.offset <= turn.start < end)
+    found = split_sentences(chunk.text, document.language, rows=sorted([*rows, *silent, *begun]))
     starts = {start for start, _ in silent}
     kept = [s for s in found if s.offset not in starts]
     return tuple(Sentence(index, s.offset, s.length) for index, s in enumerate(kept))

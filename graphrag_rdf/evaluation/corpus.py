@@ -14,9 +14,9 @@ from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
+from graphrag_rdf.extract.marked import UNMARKED, Marked
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.normalise import fold
-from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
 from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
@@ -68,10 +68,10 @@ class RecordedComponent:
         *,
         language: str | None,
         title: str,
-        tables: ChunkTables = NO_TABLES,
+        marked: Marked = UNMARKED,
     ) -> Extracted:
         """See `ChunkExtractor`."""
-        del language, tables
+        del language, marked
         found = self._recorded.get((title, text)) or self._by_text.get(text) or ((), ())
         triples, named = found
         relations: list[RelationCandidate] = []

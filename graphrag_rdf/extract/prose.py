@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.model import Sentence, Turn
 
 from .arguments import Argument, Arguments
 from .asides import life_dates, other_names
@@ -18,6 +18,7 @@ from .normalise import fold, match_key
 from .numbers import LiteralSpan, find_literals
 from .phrases import NounPhrase, read_items, surface
 from .reference import Known, References
+from .speakers import CERTAINTY, in_third_person, may_claim, meant, turn_at
 from .statements import CONFIDENCE, Description, Reading, Statement
 from .tagging import Tagger
 from .units import Unit, build_units
@@ -67,6 +68,7 @@ class Prose:
         text: the chunk's.
         mentions: the names in it.
         canonical: key of a synonym → the name that stands for it.
+        turns: who speaks where in it.
     """
 
     def __init__(
@@ -77,8 +79,11 @@ class Prose:
         mentions: tuple[Mention, ...],
         canonical: dict[str, str],
         settings: RuleSettings,
+        turns: Sequence[Turn] = (),
     ) -> None:
         self.text = text
+        self.turns = turns if tagger.language == "en" else ()
+        self.certainty = 1.0
         self.sentences = sentences
         self.tagger = tagger
         self.mentions = mentions
@@ -93,6 +98,10 @@ class Prose:
         self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
         self.rejected: dict[Rejected, None] = {}
         self.definitions: dict[str, str] = {}
+        for mention in mentions:  # before "I" is met
+            if any(turn.name[0] == mention.offset for turn in self.turns):
+                self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
+                self.references.meet(mention.name, short=False).type = "Person"
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
 
     def _articled(self) -> frozenset[str]:
@@ -112,9 +121,18 @@ class Prose:
         for sentence in self.sentences:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
+            turn = turn_at(self.turns, sentence.offset)
+            if turn is not None:
+                span = (max(span[0], turn.words), max(span[1], turn.words))
+                if not may_claim(self.text[slice(*span)]):
+                    continue
+            self.certainty = CERTAINTY if turn else 1.0
+            self.references.spoken = turn is not None
             units = _without_speech(
                 build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
             )
+            if turn is not None:
+                units = in_third_person(units, turn)
             if not units:
                 continue
             for unit, other in other_names(units, self.text):
@@ -210,7 +228,8 @@ class Prose:
         if fold(subject.text) == fold(object_.text):
             self._reject("same_subject_and_object", statement)
             return
-        confidence = round(CONFIDENCE[statement.pattern] * subject.factor * object_.factor, 3)
+        sure = CONFIDENCE[statement.pattern] * self.certainty
+        confidence = round(sure * subject.factor * object_.factor, 3)
         predicate = statement.predicate
         long = (
             max(len(part.split()) for part in (subject.text, predicate, object_.text))
@@ -317,14 +336,16 @@ class Prose:
 
     def _all_mentions(self) -> tuple[Mention, ...]:
         """The mentions, and the first places of entities that are no capitalised names."""
-        taken = {place for m in self.mentions for place in range(m.offset, m.offset + m.length)}
+        of_people = tuple(meant(self.text, self.turns, self.mentions))
+        named = [*self.mentions, *of_people]
+        taken = {place for m in named for place in range(m.offset, m.offset + m.length)}
         more = []
         for known in self.references.known():
             span = self.arguments.spans.get(fold(known.name))
             if span and taken.isdisjoint(range(span[0], span[0] + span[1])):
                 more.append(Mention(span[0], span[1], known.name))
                 taken.update(range(span[0], span[0] + span[1]))
-        return tuple(sorted([*self.mentions, *more], key=lambda m: m.offset))
+        return tuple(sorted([*named, *more], key=lambda m: m.offset))
 
 
 def _without_speech(units: list[Unit]) -> list[Unit]:

@@ -80,6 +80,8 @@ class References:
     Attributes:
         introduced: whether the sentence before ended with something new ("… carried a letter."): then "it" is
             that, of which nothing is known.
+        spoken: whether the sentence is somebody's in a chat. There others, or a picture, may have brought up
+            what "it", "she" and "the team" mean, so they mean nothing.
 
     Args:
         words: lexicon of the chunk's language.
@@ -89,6 +91,7 @@ class References:
 
     def __init__(self, words: Lexicon, places: Mapping[str, int], articled: Set[str] = frozenset()) -> None:
         self.introduced = False
+        self.spoken = False
         self._words = words
         self._places = places
         self._articled = articled
@@ -158,7 +161,7 @@ class References:
             word: the pronoun, possessive or not, lower case.
         """
         gender = self._words.pronouns.get(word, "other")
-        if gender == "other" or (gender == "it" and self.introduced):
+        if gender == "other" or self.spoken or (gender == "it" and self.introduced):
             return None
         nearest = [*reversed(self._recent), *([self.topic] if self.topic else [])]
         if gender == "she" and nearest and self._is_vessel(nearest[0]):
@@ -188,6 +191,8 @@ class References:
         Args:
             head: the noun, lower case.
         """
+        if self.spoken:
+            return None
         for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
             if known.head == head or head in fold(known.name).split():
                 return known

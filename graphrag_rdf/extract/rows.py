@@ -41,22 +41,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class ChunkTables:
-    """What a passage has to do with tables.
-
-    Args:
-        rows: in text order.
-        columns: names of the columns of its first row, if the passage does not hold them itself.
-    """
-
-    rows: tuple[Row, ...] = ()
-    columns: tuple[str, ...] = ()
-
-
-NO_TABLES = ChunkTables()
-
-
-@dataclass(frozen=True, slots=True)
 class RowRules:
     """What is kept of rows.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.model import Sentence, Turn
 
 from .gazetteer import Gazetteer
 from .mentions import find_mentions
@@ -20,6 +20,7 @@ from .model import EntityCandidate, Extraction, Mention
 from .normalise import fold, match_key
 from .prose import Prose, RuleSettings
 from .rows import Row, RowRules, in_spans, parted, read_rows
+from .speakers import named_speakers
 from .tagging import tagger_for
 
 RULES_VERSION = "7"
@@ -51,6 +52,7 @@ class RuleExtractor:
         topic: str | None,
         names: Mapping[str, str] | None = None,
         rows: Sequence[Row] = (),
+        turns: Sequence[Turn] = (),
     ) -> Extraction:
         """The entities, statements and mentions of a chunk.
 
@@ -63,6 +65,7 @@ class RuleExtractor:
                 for the title where the text itself names it. File names are ignored.
             names: synonyms, surface form -> canonical name; pass the same mapping for every chunk.
             rows: those of the sentences that are rows of tables, read by their columns and not by grammar.
+            turns: who speaks where in the text.
 
         Returns:
             the extraction; the same text gives the same, whatever came before.
@@ -71,13 +74,13 @@ class RuleExtractor:
         if names is not None and names is not synonyms.source:
             synonyms = self._synonyms = _Synonyms(names)
         if not rows:
-            return self._prose(text, sentences, language, title, topic, synonyms)
+            return self._prose(text, sentences, language, title, topic, synonyms, turns)
         read = read_rows(text, rows, self._row_rules(synonyms, language))
         spans = [row.part.span for row in rows]
         rest = [sentence for sentence in sentences if not in_spans(spans, sentence.offset)]
         if not rest:
             return read
-        prose = self._prose(text, rest, language, title, topic, synonyms)
+        prose = self._prose(text, rest, language, title, topic, synonyms, turns)
         if language is None and not any(_may_state(text, sentence) for sentence in rest):
             # a table tells no language, and its title needs none
             prose = replace(prose, language_warning=None)
@@ -104,8 +107,11 @@ class RuleExtractor:
         title: str | None,
         topic: str | None,
         synonyms: _Synonyms,
+        turns: Sequence[Turn],
     ) -> Extraction:
         found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
+        if turns:
+            found = named_speakers(found, turns)
         canonical = synonyms.canonical
         mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
         tagger = tagger_for(language)
@@ -113,7 +119,7 @@ class RuleExtractor:
             why = f"no grammar for language '{language}'" if language else "a language was not recognised"
             warning = f"{why}: names only, no statements"
             return Extraction(_named(mentions, self.settings), (), (), mentions, warning)
-        return Prose(text, sentences, tagger, mentions, canonical, self.settings).read(title, topic)
+        return Prose(text, sentences, tagger, mentions, canonical, self.settings, turns).read(title, topic)
 
 
 def _may_state(text: str, sentence: Sentence) -> bool:

@@ -12,6 +12,7 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.model import Mention
 from graphrag_rdf.extract.rows import find_names, parted
+from graphrag_rdf.extract.speakers import with_speakers
 from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.decisions import read_groups
@@ -203,7 +204,7 @@ class ChunkWriter:
             found = extracted.extraction.mentions
             for entity in extracted.extraction.entities:
                 known.update((entity.name, *entity.aliases))
-        in_tables = task.tables.rows
+        in_tables = task.marked.rows
         if elsewhere or not found:
             found = find_names(
                 text,
@@ -213,6 +214,7 @@ class ChunkWriter:
                 names=sorted(known),
                 title=parsed.title,
             )
+            found = with_speakers(found, text, task.marked.turns, parsed.language)
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
         in_rows, in_prose = parted(found, in_tables)
         # rows are not about what the first of them names, and a word in one stands for no name in another
@@ -253,7 +255,7 @@ class ChunkWriter:
         if extracted.extraction.language_warning:
             warning = f"{path}: {extracted.extraction.language_warning}"
             self._report.warn("language_without_tagger", warning)
-        for row in task.tables.rows if not self._extractor.waits else ():
+        for row in task.marked.rows if not self._extractor.waits else ():
             if row.reading.problem:
                 self._report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
         return written
@@ -276,7 +278,7 @@ class ChunkWriter:
 def _row_quads(task: Task) -> Iterator[Quad]:
     """Which sentences are rows, and of which tables."""
     numbers = {sentence.offset: sentence.index for sentence in task.sentences}
-    for row in task.tables.rows:
+    for row in task.marked.rows:
         if row.reading.table.names and row.part.offset in numbers:
             node = iris.sentence(task.placed.iri, numbers[row.part.offset])
             yield prov.source(node, RAG.rowOf, iris.table(task.incoming.plan.iri, row.reading.signature))

@@ -211,15 +211,15 @@ def _document_changes(
 
 
 def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode, Term]]:
-    """What the extraction of a chunk depends on beside its text: title and language of its document, and its
-    tables, each of which is another one where its rows are read otherwise.
+    """What the extraction of a chunk depends on beside its text: title, language and speakers of its
+    document, and its tables, each of which is another one where its rows are read otherwise.
     """
     quads = list(quads)
     tables = {(RDF.type, quad.subject) for quad in quads if quad.object == RAG.Table}
     return tables | {
         (quad.predicate, quad.object)
         for quad in quads
-        if quad.subject == document and quad.predicate in (DC.title, DCTERMS.language)
+        if quad.subject == document and quad.predicate in (DC.title, DCTERMS.language, DCTERMS.contributor)
     }
 
 

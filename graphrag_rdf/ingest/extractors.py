@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.extract.marked import UNMARKED, Marked
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
 
 if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor
@@ -70,7 +70,7 @@ class ChunkExtractor(Protocol):
         *,
         language: str | None,
         title: str,
-        tables: ChunkTables = NO_TABLES,
+        marked: Marked = UNMARKED,
     ) -> Extracted:
         """Extract from one chunk. Raises LlmError when a model fails."""
 
@@ -95,11 +95,11 @@ class RulesComponent:
         *,
         language: str | None,
         title: str,
-        tables: ChunkTables = NO_TABLES,
+        marked: Marked = UNMARKED,
     ) -> Extracted:
         """See `ChunkExtractor`."""
         found = self._extractor.extract(
-            text, sentences, language=language, title=title, topic=title, rows=tables.rows
+            text, sentences, language=language, title=title, topic=title, rows=marked.rows, turns=marked.turns
         )
         return Extracted(found)
 
@@ -140,7 +140,7 @@ class LlmComponent:
         *,
         language: str | None,
         title: str,
-        tables: ChunkTables = NO_TABLES,
+        marked: Marked = UNMARKED,
     ) -> Extracted:
         """See `ChunkExtractor`."""
         del sentences  # a model reads the chunk as a whole
@@ -148,7 +148,7 @@ class LlmComponent:
             text,
             language=language,
             title=title,
-            columns=tables.columns,
+            columns=marked.columns,
             gateway=self._gateway,
             use_cache=self._use_cache,
         )

@@ -21,8 +21,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.extract.model import NOTHING
-from graphrag_rdf.extract.rows import ChunkTables, Row
+from graphrag_rdf.extract.rows import Row
+from graphrag_rdf.extract.speakers import turns_in
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter
@@ -217,9 +219,9 @@ class Ingest:
         chunk = task.placed.chunk
         plan, parsed = task.incoming.plan, task.parsed
         task.sentences = sentences_in(parsed, chunk)
-        if parsed.tables:
+        if parsed.tables or parsed.turns:
             rows = tuple(Row(part, task.readings[part.table]) for part in rows_in(parsed, chunk))
-            task.tables = ChunkTables(rows, columns_above(parsed, chunk))
+            task.marked = Marked(rows, columns_above(parsed, chunk), turns_in(parsed, chunk))
         task.started = now()
         if self._settings.mentions_only:
             return Extracted(NOTHING)
@@ -227,7 +229,7 @@ class Ingest:
         if plan.replaces is not None and self._extractor.waits:
             title = plan.replaces.title  # what was asked before the file moved is not asked again
         return self._extractor(
-            chunk.text, task.sentences, language=parsed.language, title=title, tables=task.tables
+            chunk.text, task.sentences, language=parsed.language, title=title, marked=task.marked
         )
 
     def _write(self, task: Task, outcome: Extracted | Failure) -> None:

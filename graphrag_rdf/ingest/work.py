@@ -14,7 +14,7 @@ from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.columns import TableReading
-from graphrag_rdf.extract.rows import NO_TABLES, ChunkTables
+from graphrag_rdf.extract.marked import UNMARKED, Marked
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, PlacedChunk
 from graphrag_rdf.rdf.terms import now
@@ -53,7 +53,7 @@ class Task:
         retired: it is there as a tombstone.
         replaces: subgraphs that this extraction takes the place of.
         readings: how the tables of its document are read.
-        sentences, tables, started: known once its extraction has begun.
+        sentences, marked, started: known once its extraction has begun.
     """
 
     incoming: Incoming
@@ -64,7 +64,7 @@ class Task:
     replaces: list[NamedNode] = field(default_factory=list)
     readings: tuple[TableReading, ...] = ()
     sentences: tuple[Sentence, ...] = ()
-    tables: ChunkTables = NO_TABLES
+    marked: Marked = UNMARKED
     started: datetime = field(default_factory=now)
 
 

@@ -7,14 +7,14 @@ import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
 from graphrag_rdf.documents.characters import carried, one_line
 from graphrag_rdf.documents.file_errors import IS_FOLDER, NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
-from graphrag_rdf.documents.readers.content import LANGUAGE, Content, Reader, UnreadableError
+from graphrag_rdf.documents.readers.content import CONTRIBUTOR, LANGUAGE, Content, Reader, UnreadableError
 from graphrag_rdf.documents.readers.docx import read_docx
 from graphrag_rdf.documents.readers.gzipped import inner_name, unpacked
 from graphrag_rdf.documents.readers.html import read_html
@@ -26,6 +26,7 @@ from graphrag_rdf.documents.readers.pptx import read_pptx
 from graphrag_rdf.documents.readers.table import read_table
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
+from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
 
 MAX_BYTES = 200 * 1024 * 1024
@@ -51,6 +52,8 @@ MEDIA_TYPES: dict[str, str] = {
 }
 SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
 
+_NO_CHATS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
+_MOST_SPEAKERS = 100
 _MAX_TITLE = 300
 _MAX_VALUE = 10_000
 _ROWS_LOOKED_AT = 200
@@ -172,6 +175,8 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         raise DocumentError(name, "no text found")
     _check_rows(text, content, name)
     pages = tuple(Page(page.number, carried(page.text), page.offset, page.label) for page in content.pages)
+    turns = content.turns or (() if media_type in _NO_CHATS or content.tables else find_turns(text))
+    speakers = dict.fromkeys(turn.speaker for turn in turns)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
     title = one_line(content.title) or one_line(content.heading)
@@ -182,10 +187,13 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         title=(title or _readable(name))[:_MAX_TITLE],
         language=language or _language(text, content),
         encoding=content.encoding,
-        metadata=_tidy(content.metadata),
+        metadata=_tidy(
+            [*content.metadata, *((CONTRIBUTOR, name) for name in islice(speakers, _MOST_SPEAKERS))]
+        ),
         titled=bool(title),
         tables=tuple(replace(table, names=tuple(map(carried, table.names))) for table in content.tables),
         unsaid=content.unsaid,
+        turns=turns,
     )
 
 

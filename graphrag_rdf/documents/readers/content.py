@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from graphrag_rdf.documents.model import Page, Span, Table
+from graphrag_rdf.documents.model import Page, Span, Table, Turn
 from graphrag_rdf.documents.readers.grid import Grid, barred
 from graphrag_rdf.documents.tables import BARRED
 
@@ -14,6 +14,7 @@ DCTERMS = "http://purl.org/dc/terms/"
 SCHEMA = "https://schema.org/"
 
 CREATOR = DCTERMS + "creator"
+CONTRIBUTOR = DCTERMS + "contributor"
 CREATED = DCTERMS + "created"
 MODIFIED = DCTERMS + "modified"
 LANGUAGE = DCTERMS + "language"
@@ -49,7 +50,7 @@ class Content:
         language: the language that the file declares, unchecked.
         encoding: for text formats.
         metadata: (property IRI, value) pairs, unchecked.
-        tables, unsaid: as in ParsedDocument; found before characters are replaced, one for one.
+        tables, unsaid, turns: as in ParsedDocument; found before characters are replaced, one for one.
     """
 
     text: str
@@ -61,6 +62,7 @@ class Content:
     metadata: tuple[tuple[str, str], ...] = ()
     tables: tuple[Table, ...] = ()
     unsaid: tuple[Span, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 Reader = Callable[[bytes], Content]

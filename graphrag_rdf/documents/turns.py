@@ -1,0 +1,174 @@
+"""Who speaks in chats, transcripts and interviews: the turns of a text, found by its lines.
+
+A turn begins with the name of its speaker: `Ada: …`, `[12/03/2023, 10:15:02] Ada Venn: …`,
+`12.03.23, 10:15 - Ada: …`, `<ada> …`, `Ada (00:01:02): …`, or a line of name and time above the words. A text
+is taken for a chat if most of its lines are in turns, people speak several times, and they speak as people
+do, of "I" and "you": a list of fields (`Name: …`, `Born: …`) is none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from graphrag_rdf.documents.model import Turn
+
+_MOST_LINES = 5000  # that are looked at to tell whether a text is a chat
+_MOSTLY = 0.5
+_LONGEST_NAME = 40
+_MOST_WORDS = 4
+
+_CLOCK = r"\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:[.,]\d{1,3})?(?:[\s\u202f]?[ap]\.?m\.?)?"
+_DAY = (
+    r"(?:\d{1,4}[./-]\d{1,2}[./-]\d{1,4}|today|yesterday|\d{1,2}\.?\s[^\W\d_]{3,9}\.?(?:\s\d{4})?"
+    r"|[^\W\d_]{3,9}\s\d{1,2},?(?:\s\d{4})?)"
+)
+_STAMP = rf"(?:(?:{_DAY})(?:[,T]?\s*(?:at\s)?|_)(?:{_CLOCK})|{_CLOCK}|{_DAY})"
+_MARKS = "[\u200e\u200f\u202a-\u202e\ufeff]*"
+_NAME = rf"[^:<>*\[\]{{}}\"|\r\n]{{0,{_LONGEST_NAME}}}?"
+_LINE = re.compile(
+    rf"^{_MARKS}[ \t]*(?:[\[(]?{_STAMP}[\])]?[ \t]*(?:[-–—|][ \t]*)?(?P<stamp>))?{_MARKS}"
+    rf"(?:<[@+~&%]?(?P<nick>[^<>\s]{{1,30}})>|\*{{0,2}}(?P<name>[^\s:<>*\[\]{{}}\"|]{_NAME})\*{{0,2}}"
+    rf"(?P<after>[ \t]*[\[(]{_STAMP}[\])])?[ \t]*(?::|：)\*{{0,2}})(?=[ \t]|$)[ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+# name and time in a line of their own, above what is said
+_ABOVE = re.compile(
+    rf"^{_MARKS}[ \t]*(?P<name>[^\W\d_]{_NAME})(?:[ \t]{{2,}}|\t|[ \t]*[—–|-][ \t]*|[ \t](?=[\[(]))"
+    rf"[\[(]?{_STAMP}[\])]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_TIME = re.compile(r"[ \t]*(?:time|date|datum|zeit|tijd)[ \t]*:[ \t]*\S*\d", re.IGNORECASE)
+_ITEM = re.compile(r"[ \t]*(?:[-*•+]|\d{1,2}[.)])[ \t]")
+_STAMPED = re.compile(
+    rf"^{_MARKS}[ \t]*(?:[\[(]?{_STAMP}[\])]?(?=[ \t,-]|$)|\*{{1,3}}[ \t]|-!-)", re.IGNORECASE
+)
+_REST = re.compile(r"[^\r\n\f]*")
+_WORD = re.compile(r"[^\W_][\w'’.-]*")
+_SMALL = frozenset(
+    ["von", "van", "de", "der", "den", "del", "da", "di", "la", "le", "al", "bin", "of", "the"]
+)
+_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+# what stands before a colon and is nobody
+_NOBODY = """
+    time date subject from to cc bcc note notes source title author authors abstract keywords example
+    examples warning tip hint step chapter section part figure fig table question answer q a input output
+    todo fixme http https ftp mailto name address email e-mail phone tel fax website url type status
+    version license licence copyright summary description location place venue language category tags tag
+    usage see error result results conclusion introduction background objective methods remark important
+    caution attention definition theorem proof lemma ps p.s nb re fwd fw sent received day week month
+    year hours price total born died age sex gender occupation city country capital population area datum
+    betreff von an hinweis quelle titel autor frage antwort zeit ort beispiel achtung onderwerp van aan
+    vraag antwoord tijd plaats voorbeeld bron auteur ingredients directions instructions servings yield
+    pros cons options parameters args arguments returns raises yields attendees present absent agenda
+    participants duration speakers speaker
+    """
+_FIELDS = frozenset(_NOBODY.split())
+# of each language a few words in which people speak of themselves and to others
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|i’m|me|my|you|your|we|our|ich|mich|mir|mein|meine|du|dich|dir|wir|uns|ik|mij|mijn|jij|je|jouw|wij|"
+    r"moi|mon|tu|vous|nous|yo|tú|nosotros|io|mio|eu|meu|você|я|мы|ты|вы|мне)\b|[我你您俺咱私僕君]",
+    re.IGNORECASE,
+)
+
+
+def find_turns(text: str) -> tuple[Turn, ...]:
+    """The turns of a chat in order; none if the text is no chat."""
+    lines = [match.span() for match in re.finditer(r"[^\r\n\f]+", text) if not match[0].isspace()]
+    turns = list(_begun(text))
+    if not turns or not _is_chat(text, lines[:_MOST_LINES], turns):
+        return ()
+    ended = list(_ended(text, lines, turns))
+    names = list(dict.fromkeys(turn.speaker for turn in ended))
+    if len(names) != 2:
+        return tuple(ended)
+    other = dict(zip(names, reversed(names), strict=True))
+    return tuple(replace(turn, listener=other[turn.speaker]) for turn in ended)
+
+
+def _begun(text: str) -> Iterator[Turn]:
+    """Where turns begin; their ends are those of their lines."""
+    found = [match for pattern in (_LINE, _ABOVE) for match in pattern.finditer(text)]
+    last = -1
+    for match in sorted(found, key=lambda match: match.start()):
+        if match.start() < last:
+            continue
+        kind = "nick" if match.re is _LINE and match["nick"] else "name"
+        name = match[kind].strip()
+        told = match.re is _ABOVE or any(match[mark] is not None for mark in ("stamp", "after", "nick"))
+        if not _is_speaker(name, told=told):
+            continue
+        last = match.end()
+        end = last + len(_REST.match(text, last)[0])  # type: ignore[index]
+        start = match.start(kind)
+        yield Turn(name, None, match.start(), (start, start + len(name)), last, end, told)
+
+
+def _is_speaker(name: str, *, told: bool) -> bool:
+    """Whether somebody may be called so.
+
+    Args:
+        name: what stands before the words.
+        told: whether a time or a bracket beside it tells that it is a speaker.
+    """
+    words = _WORD.findall(name)
+    if name.lower() in _FIELDS or not 0 < len(words) <= (8 if told else _MOST_WORDS):
+        return False
+    if told:
+        return True
+    if not name[0].isalpha() and name[0] != "@":
+        return False
+    if "(" in name or "," in name:
+        return False
+    known = [word for word in words if word.lower() not in _SMALL]
+    return bool(known) and all(not word[0].islower() for word in known) and words[0].lower() not in _FIELDS
+
+
+def _is_chat(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -> bool:
+    end = lines[-1][1]
+    seen = [turn for turn in turns if turn.start < end]
+    if not seen:
+        return False
+    times = Counter(turn.speaker for turn in seen)
+    begun = {turn.start for turn in seen}
+    above = [start for start, stop in lines if _TIME.match(text[start:stop])]
+    outside = sum(
+        start not in begun and start not in above and not _STAMPED.match(line) and not _ITEM.match(line)
+        for start, line in ((start, text[start:stop]) for start, stop in lines)
+    )
+    told = sum(turn.told for turn in seen)
+    ends = [*(turn.start for turn in seen[1:]), end]
+    personal = sum(
+        bool(_PERSONAL.search(text, turn.words, stop)) for turn, stop in zip(seen, ends, strict=True)
+    )
+    if 2 * told > len(seen):  # what goes on in further lines belongs to it
+        return len(seen) > 1 and personal > 0
+    if outside > _MOSTLY * len(lines) or 5 * personal < len(seen):
+        return False
+    if len(times) == 1:  # a remark or two of one person: only a time above them tells
+        return bool(above) and outside == 0
+    return len(seen) >= 1.5 * len(times) or (len(times) == 2 and outside == 0)
+
+
+def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Turns with the lines that go on with them: up to the next one, or a line of time alone, or, where no
+    times are told, a blank line.
+    """
+    number = 0
+    limits = [*(turn.start for turn in turns[1:]), len(text)]
+    for turn, limit in zip(turns, limits, strict=True):
+        end = turn.end
+        while number < len(lines) and lines[number][0] < turn.end:
+            number += 1
+        place = number
+        while place < len(lines) and lines[place][0] < limit:
+            start, stop = lines[place]
+            blank = text.count("\n", end, start) > 1
+            if _STAMPED.match(text[start:stop]) or (blank and not turn.told):
+                break
+            end = stop
+            place += 1
+        words = text[turn.words : end]
+        yield replace(turn, words=end - len(words.lstrip()), end=end)

@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import Source
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
+from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
@@ -185,4 +186,5 @@ def _parsed(text: str, title: str | None, index: int) -> ParsedDocument:
         encoding="utf-8",
         metadata=((DCTERMS.identifier.value, str(index)),),
         titled=title is not None,
+        turns=find_turns(text),
     )

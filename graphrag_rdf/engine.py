@@ -180,6 +180,7 @@ class Engine(Parts):
         progress: Progress | None = None,
         stop: Stop | None = None,
         root: Path | None = None,
+        exclude: Sequence[str] = (),
     ) -> IngestReport:
         """Read documents and extract facts into the store; one run at a time.
 
@@ -190,6 +191,7 @@ class Engine(Parts):
             progress: hears of each finished chunk.
             stop: asked between chunks whether the run should end; what is in hand is finished first.
             root: folder by which documents are named, above all paths; None takes the paths themselves.
+            exclude: globs of files and folders to leave out, by name, or by path below a named folder.
 
         Raises:
             LlmError: when the model cannot be used at all.
@@ -200,7 +202,14 @@ class Engine(Parts):
 
         return self._ingest(
             lambda: ingest_files(
-                self, paths, refresh=refresh, sync=sync, progress=progress, stop=stop, root=root
+                self,
+                paths,
+                refresh=refresh,
+                sync=sync,
+                progress=progress,
+                stop=stop,
+                root=root,
+                exclude=exclude,
             )
         )
 

@@ -20,6 +20,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "retrieve": ("retrieve", "Rank passages and facts for a question without answering it."),
     "trace": ("trace", "How answers came about: list, show, verify, diff, replay, export and more."),
     "feedback": ("feedback", "Mark an answer, or what it rests on, as helpful or wrong."),
+    "documents": (
+        "documents",
+        "List the documents of the store: size, chunks, facts, language, date, failures.",
+    ),
     "source": ("source", "From documents to facts, and from facts to the characters they rest on."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),

@@ -6,8 +6,9 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.output import format_option, human_size, pairs, say
+from graphrag_rdf.cli.output import format_option, pairs, say
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.trace.lines import human_size
 
 
 @click.group(cls=Group, examples=["graphrag-rdf cache stats"])

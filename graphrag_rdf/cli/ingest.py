@@ -33,6 +33,7 @@ _REASONS = 3
         "graphrag-rdf ingest documents/",
         "graphrag-rdf ingest --model openai/gpt-4.1 --jobs 8 reports/*.pdf",
         "graphrag-rdf ingest --dry-run --model openai/gpt-4.1 documents/",
+        "graphrag-rdf ingest --exclude _sources --exclude 'drafts/*' documents/",
         "graphrag-rdf ingest --refresh --no-relations documents/",
         "graphrag-rdf ingest --server http://127.0.0.1:7878 --token-file token documents/",
     ],
@@ -48,6 +49,12 @@ _REASONS = 3
     default=None,
     help="Build relations afterwards, or not (default: the setting relations.build).",
 )
+@click.option(
+    "--exclude",
+    multiple=True,
+    metavar="GLOB",
+    help="Leave out files and folders of this name, or of this path below PATH; may be repeated.",
+)
 @click.option("--sync", is_flag=True, help="Also forget documents of these folders that are gone from disk.")
 @server_options
 @format_option()
@@ -61,6 +68,7 @@ def ingest_command(
     dry_run: bool,
     refresh: bool,
     relations: bool | None,
+    exclude: tuple[str, ...],
     sync: bool,
     form: str,
 ) -> int:
@@ -73,13 +81,13 @@ def ingest_command(
     if (settings := load(remote).settings).client.server is not None:
         own = {"model": model, "embedding_model": embedding_model, "jobs": jobs}
         refuse({**own, "dry_run": dry_run, "refresh": refresh, "relations": relations, "sync": sync})
-        return _send(paths, settings, form)
+        return _send(paths, exclude, settings, form)
     overrides = {"llm.model": model, "embedding.model": embedding_model, "extract.jobs": jobs}
     overrides["relations.build"] = relations
     settings = load(overrides).settings
-    require_documents(paths, settings, sync=sync)
+    require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
-        return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, form=form)
+        return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, exclude=exclude, form=form)
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.cli.signals import stop_requests
 
@@ -88,7 +96,9 @@ def ingest_command(
         stop_requests() as stop,
         IngestProgress(engine.budget) as progress,
     ):
-        report = engine.ingest(paths, refresh=refresh, sync=sync, progress=progress, stop=stop)
+        report = engine.ingest(
+            paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
+        )
     if form == "json":
         output.write_json(report.as_json())
     else:
@@ -96,12 +106,12 @@ def ingest_command(
     return outcome(report.stopped, failed=bool(report.failures))
 
 
-def _send(paths: Sequence[str], settings: Settings, form: str) -> int:
+def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str) -> int:
     """Send the documents to a server, which ingests them."""
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.cli.send import send_documents
 
-    found = require_documents(paths, settings)
+    found = require_documents(paths, settings, exclude)
     with IngestProgress() as progress:
         report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
     if form == "json":
@@ -111,12 +121,14 @@ def _send(paths: Sequence[str], settings: Settings, form: str) -> int:
     return outcome(report.stopped, failed=bool(report.failures))
 
 
-def require_documents(paths: Sequence[str], settings: Settings, *, sync: bool = False) -> Discovery:
+def require_documents(
+    paths: Sequence[str], settings: Settings, exclude: Sequence[str] = (), *, sync: bool = False
+) -> Discovery:
     """What there is to read. Refuses a request that names nothing, before a store is made for it."""
     from graphrag_rdf.documents.discover import discover
     from graphrag_rdf.store.folder import is_store
 
-    found = discover(paths, exclude=[Path(settings.store)], is_store=is_store)
+    found = discover(paths, exclude=[Path(settings.store)], patterns=exclude, is_store=is_store)
     if found.sources or (sync and not found.errors):
         return found
     if found.errors:
@@ -193,6 +205,7 @@ def _dry_run(
     *,
     refresh: bool,
     sync: bool,
+    exclude: Sequence[str],
     form: str,
 ) -> int:
     from graphrag_rdf.ingest.estimate import estimate
@@ -207,7 +220,7 @@ def _dry_run(
     except StoreMissingError:  # at an endpoint there is none yet
         engine = open_engine(empty, read_only=True)
     with engine:
-        found = estimate(engine, paths, refresh=refresh, sync=sync)
+        found = estimate(engine, paths, refresh=refresh, sync=sync, exclude=exclude)
     if form == "json":
         output.write_json(found.as_json())
     else:

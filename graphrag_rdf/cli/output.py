@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -113,14 +113,22 @@ def wrapped(text: object, *, indent: str = "", first: str | None = None, width: 
     return lines.text().rstrip("\n")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """A table of one-line cells; on a terminal cut to its width."""
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Collection[str] = ()) -> None:
+    """A table of one-line cells; on a terminal cut to its width.
+
+    Args:
+        numbers: columns that are aligned to the right and never cut.
+    """
     from rich.table import Table
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False, show_edge=False, header_style="bold" if colours() else "")
     for column in columns:
-        drawn.add_column(Text(one_line(column)), overflow="ellipsis", no_wrap=True)
+        heading = Text(one_line(column))
+        if column in numbers:
+            drawn.add_column(heading, justify="right", no_wrap=True, min_width=heading.cell_len)
+        else:
+            drawn.add_column(heading, overflow="ellipsis", no_wrap=True)
     for row in rows:
         drawn.add_row(*(Text("" if cell is None else one_line(cell)) for cell in row))
     console = _console(terminal_width())
@@ -151,16 +159,6 @@ def _console(width: int | None) -> Any:
         emoji=False,
         legacy_windows=False,
     )
-
-
-def human_size(count: int) -> str:
-    """Bytes in words."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} TB"
 
 
 # --- machines ------------------------------------------------------------------------------------

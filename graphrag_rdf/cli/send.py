@@ -40,6 +40,8 @@ def send_documents(client: Client, found: Discovery, max_bytes: int, progress: P
     report.failures = [*failures, *report.failures]
     report.documents.failed += len(failures)
     report.skipped = [str(path) for path in found.skipped]
+    for pattern in found.idle:
+        report.warn("unused_exclude", f"--exclude {pattern}: no file or folder is called so")
     return report
 
 

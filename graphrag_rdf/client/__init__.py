@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from graphrag_rdf.client.connection import Connection, ServerError
 from graphrag_rdf.client.formats import events, form_of, read_token
+from graphrag_rdf.trace.documents import DocumentSummary, document_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 NUMBERS: Mapping[str, str] = {
@@ -23,6 +24,8 @@ NUMBERS: Mapping[str, str] = {
 """Parameter of a step → what a question over HTTP calls it: all that a client may set."""
 
 _TERMS = ("subject", "predicate", "object")
+_AT_ONCE = 1000
+"""Documents of one request, of which a server tells no more."""
 _PATIENCE = 1800.0
 """Seconds to wait for questions that are asked again, of which nothing is heard meanwhile."""
 
@@ -101,6 +104,32 @@ class Client(Connection):
             )
         finally:
             connection.close()
+
+    def documents(self) -> Iterator[DocumentSummary]:
+        """The documents of the server's store, as `documents` lists them.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        offset = 0
+        while True:
+            found = self._json("GET", f"/documents?limit={_AT_ONCE}&offset={offset}", holds="items")["items"]
+            try:
+                yield from map(document_of, found)
+            except (KeyError, TypeError, ValueError):
+                raise self._not_ours("its documents are told otherwise; is it older?") from None
+            if len(found) < _AT_ONCE:
+                return
+            offset += _AT_ONCE
+
+    def duplicates(self) -> list[dict[str, Any]]:
+        """Documents that say the same, as `documents --duplicates --format json`.
+
+        Raises:
+            ServerError: as `ask`.
+        """
+        found: list[dict[str, Any]] = self._json("GET", "/documents?duplicates=true", holds="items")["items"]
+        return found
 
     # --- decisions about facts ---------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import stat
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from graphrag_rdf.documents.file_errors import NOT_REGULAR, why_unreadable
@@ -54,17 +55,26 @@ class Discovery:
         skipped: files found in folders or by globs that no reader supports; folders behind symbolic links.
         errors: (argument or path, reason) of what could not be found.
         left_out: (folder, reason) of those that were not searched although they are not hidden.
+        idle: patterns that left out nothing.
     """
 
     sources: tuple[Source, ...]
     skipped: tuple[Path, ...]
     errors: tuple[tuple[str, str], ...]
     left_out: tuple[tuple[Path, str], ...] = ()
+    idle: tuple[str, ...] = ()
 
 
 class _Collector:
-    def __init__(self, exclude: Sequence[Path], root: Path | None, is_store: Callable[[Path], bool]) -> None:
+    def __init__(
+        self,
+        exclude: Sequence[Path],
+        patterns: Sequence[str],
+        root: Path | None,
+        is_store: Callable[[Path], bool],
+    ) -> None:
         self.root = root
+        self.patterns = dict.fromkeys(patterns, False)  # whether each has left out something
         self.is_store = is_store
         self.looked_at: set[Path] = set()
         self.left_out: dict[Path, str] = {}
@@ -77,6 +87,17 @@ class _Collector:
     def excludes(self, path: Path) -> bool:
         real = Path(os.path.realpath(path))
         return any(real == place or place in real.parents for place in self.excluded)
+
+    def leaves_out(self, path: Path, root: Path) -> bool:
+        """Whether a pattern names a file or folder, by its name or by its path below what was named."""
+        below = path.relative_to(root).as_posix() if path != root else path.name
+        fitting = [
+            pattern
+            for pattern in self.patterns
+            if fnmatchcase(below if "/" in pattern else path.name, pattern.strip("/"))
+        ]
+        self.patterns.update(dict.fromkeys(fitting, True))
+        return bool(fitting)
 
     def passes_over(self, folder: Path) -> bool:
         """Whether a folder that was not named itself is not searched."""
@@ -131,6 +152,7 @@ def discover(
     arguments: Sequence[str],
     *,
     exclude: Sequence[Path] = (),
+    patterns: Sequence[str] = (),
     root: Path | None = None,
     is_store: Callable[[Path], bool] = _no_store,
 ) -> Discovery:
@@ -145,11 +167,13 @@ def discover(
     Args:
         arguments: as typed.
         exclude: folders never to search, e.g. the store's.
+        patterns: globs of files and folders to leave out: of a name, or, with "/", of a path below what was
+            named.
         root: folder by which all documents are named, whatever argument named them; it is absolute and above
             all arguments. None takes the folder that was named.
         is_store: whether a folder is a store of ours, whose files are no documents.
     """
-    collector = _Collector(exclude, root, is_store)
+    collector = _Collector(exclude, patterns, root, is_store)
     for argument in arguments:
         path = Path(argument)
         try:
@@ -166,6 +190,7 @@ def discover(
         tuple(collector.skipped),
         tuple(collector.errors),
         tuple(collector.left_out.items()),
+        tuple(pattern for pattern, used in collector.patterns.items() if not used),
     )
 
 
@@ -183,7 +208,7 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
         collector.fail(argument, NOT_REGULAR)
     elif suffix_of(path.name) not in SUPPORTED:
         collector.fail(argument, f"unsupported format; readable are {' '.join(sorted(SUPPORTED))}")
-    else:
+    elif not collector.leaves_out(path, path):
         collector.add(path, path.absolute().parent)
 
 
@@ -202,12 +227,18 @@ def _walk(root: Path, collector: _Collector) -> Iterator[Path]:
         folders[:] = [
             folder
             for folder in folders
-            if not folder.startswith(_HIDDEN) and not collector.passes_over(here / folder)
+            if not folder.startswith(_HIDDEN)
+            and not collector.passes_over(here / folder)
+            and not collector.leaves_out(here / folder, root)
         ]
         for folder in folders:
             if (here / folder).is_symlink():
                 collector.skipped[here / folder] = None
-        files += [here / file for file in names if not file.startswith(_HIDDEN)]
+        files += [
+            here / file
+            for file in names
+            if not file.startswith(_HIDDEN) and not collector.leaves_out(here / file, root)
+        ]
     yield from sorted(files, key=lambda file: file.relative_to(root).as_posix())
 
 
@@ -227,7 +258,9 @@ def _glob(path: Path, collector: _Collector) -> None:
     if not matches:
         collector.fail(str(path), "matches no file")
     for match in sorted(matches, key=lambda file: file.relative_to(root).as_posix()):
-        collector.found(match, root)
+        below = [match, *(folder for folder in match.parents if folder != root and root in folder.parents)]
+        if not any(collector.leaves_out(place, root) for place in below):
+            collector.found(match, root)
 
 
 def _below(match: Path, root: Path, collector: _Collector, *, named: set[str]) -> bool:

@@ -60,18 +60,23 @@ class Estimate:
 
 
 def estimate(
-    engine: NeededParts, paths: Sequence[str | Path], *, refresh: bool = False, sync: bool = False
+    engine: NeededParts,
+    paths: Sequence[str | Path],
+    *,
+    refresh: bool = False,
+    sync: bool = False,
+    exclude: Sequence[str] = (),
 ) -> Estimate:
     """Find out what an ingest would do. Reads every document that changed; asks no model.
 
     Args:
         engine: may be opened read only.
-        paths, refresh, sync: as of `Engine.ingest`.
+        paths, refresh, sync, exclude: as of `Engine.ingest`.
 
     Raises:
         ConfigError: when the settings do not fit together.
     """
-    found = find(engine, paths)
+    found = find(engine, paths, None, exclude)
     extractor = choose_extractor(engine.settings, lambda: engine.gateway)
     settings = ingest_settings(engine.settings, refresh=refresh)
     known = stored_documents(engine.store)

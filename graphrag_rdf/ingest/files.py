@@ -14,6 +14,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import Discovery, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, retire_documents
 from graphrag_rdf.ingest.plan import (
@@ -72,10 +73,11 @@ def ingest_files(
     progress: Progress | None,
     stop: Stop | None = None,
     root: Path | None = None,
+    exclude: Sequence[str] = (),
 ) -> IngestReport:
     """See `Engine.ingest`."""
     begun = begin(engine, refresh=refresh, progress=progress, stop=stop)
-    found = find(engine, paths, root)
+    found = find(engine, paths, root, exclude)
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes)
@@ -84,6 +86,8 @@ def ingest_files(
         planner.follow(gone)
     report = run.run(incoming(plans(planner, found), max_bytes))
     report.skipped = [str(path) for path in found.skipped]
+    for pattern in found.idle:
+        report.warn("unused_exclude", f"--exclude {pattern}: no file or folder is called so")
     if sync and report.stopped is None:
         _let_go(engine, gone, report)
     else:
@@ -157,6 +161,8 @@ def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestRepo
     """Tell what a run took, after the relations were built if the settings want them."""
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
+    if report.stopped is None:
+        warn_of_duplicates(engine.store, engine.librarian, begun.run.written, report)
     if engine.settings.relations.build and report.stopped is None:
         _relate(engine, report, begun)
     report.llm = since(begun.spent, engine.budget.usage)
@@ -194,12 +200,16 @@ def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -
         report.documents.forgotten = len(vanished)
 
 
-def find(engine: NeededParts, paths: Sequence[str | Path], root: Path | None = None) -> Discovery:
-    """The files that the arguments name, without the store's own folder; `root` as in `discover`."""
+def find(
+    engine: NeededParts, paths: Sequence[str | Path], root: Path | None = None, patterns: Sequence[str] = ()
+) -> Discovery:
+    """The files that the arguments name, without the store's own folder; the rest as in `discover`."""
     exclude = [engine.place.root] if engine.place else []
     if engine.place and engine.place.root.parent.name == "collections":
         exclude.append(engine.place.root.parent.parent)
-    found = discover([str(path) for path in paths], exclude=exclude, root=root, is_store=is_store)
+    found = discover(
+        [str(path) for path in paths], exclude=exclude, patterns=patterns, root=root, is_store=is_store
+    )
     for folder, why in found.left_out:
         log.info("%s was left out: %s", folder, why)
     return found

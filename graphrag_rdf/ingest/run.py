@@ -57,6 +57,7 @@ class Ingest:
 
     Attributes:
         refreshed: documents that were extracted from anew.
+        written: documents that are new, or have other content than before.
         report: what the run did.
     """
 
@@ -79,6 +80,7 @@ class Ingest:
         self._by_location: dict[str, NamedNode] = {}
         self._done = 0
         self.refreshed: list[NamedNode] = []
+        self.written: list[NamedNode] = []
         self.report = IngestReport()
         self._journal = Journal(store, extractor.key, self._settings.version)
         self._failures = FailureRecords(store)
@@ -175,8 +177,10 @@ class Ingest:
                 counts.moved += 1
             elif plan.stored is None:
                 counts.added += 1
+                self.written.append(plan.iri)
             elif plan.stored.content_hash != plan.content_hash:
                 counts.updated += 1
+                self.written.append(plan.iri)
             elif tasks:
                 counts.read_again += 1
             elif plan.stored.location != plan.location:

@@ -114,3 +114,13 @@ def _wrap(text: str, width: int) -> Iterator[str]:
 
     for line in Text(text).wrap(_console(), max(width, 20), tab_size=1):
         yield line.plain.rstrip()
+
+
+def human_size(count: int) -> str:
+    """Bytes in words."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.cli import output
+from graphrag_rdf.trace.lines import human_size
 
 STEERING = {chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))} - {"\n", "\t"}
 
@@ -103,4 +104,4 @@ def test_bytes_for_a_terminal_are_made_harmless(monkeypatch: pytest.MonkeyPatch)
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (2_500_000, "2.5 MB"), (10**15, "1000.0 TB")],
 )
 def test_sizes(size: int, text: str) -> None:
-    assert output.human_size(size) == text
+    assert human_size(size) == text

@@ -90,11 +90,15 @@ def count(client: httpx.Client, pattern: str) -> int:
 )
 def test_lists_are_rdf_too(path: str, kind: str, client: httpx.Client) -> None:
     """As much as the list of JSON tells, so that a program may begin there and follow IRIs."""
-    listed = {
-        item["iri"] for item in client.get(path, headers={"Accept": "application/json"}).json()["items"]
-    }
+    items = client.get(path, headers={"Accept": "application/json"}).json()["items"]
+    listed = {item["iri"] for item in items if item.get("chunks") != 0}  # no file that could not be read
     found = graph_of(client.get(path, headers=TURTLE))
     assert listed
+    told = {(item["bytes"], item["chunks"]) for item in items if item.get("chunks")}
+    sizes = rows(found, "SELECT ?bytes ?chunks { ?version rag:byteSize ?bytes ; rag:chunkCount ?chunks }")
+    assert {(int(row["bytes"].value), int(row["chunks"].value)) for row in sizes} == told
+    failed = {one["reason"] for item in items for one in item.get("failures", ())}
+    assert {row["reason"].value for row in rows(found, "SELECT ?reason { ?f rag:reason ?reason }")} == failed
     assert {row["thing"].value for row in rows(found, f"SELECT ?thing {{ ?thing a {kind} }}")} == listed
 
 

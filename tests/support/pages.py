@@ -13,7 +13,7 @@ from tests.support.endpoint import Endpoint
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 _ADDRESSES = ("href", "src", "action", "formaction", "poster", "data")
-SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("ask", "graph")]
+SCRIPTS = [{"src": f"/static/{name}.js", "defer": ""} for name in ("ask", "graph", "upload")]
 """What our own scripts are asked by."""
 
 

@@ -99,6 +99,10 @@ class Access:
             raise Problem(401, "the token is not known", headers={**_SCHEME})
         return found, f"token {digest[:6].hex()}"
 
+    def takes(self, needed: Role) -> bool:
+        """Whether there is a token that is enough for a role."""
+        return any(ROLES.index(role) >= ROLES.index(needed) for _, role in self._known)
+
     def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
         """What a client of too small a role gets, whose token is known, or who has none."""
         if not known:

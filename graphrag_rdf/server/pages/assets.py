@@ -16,6 +16,7 @@ _FILES = {
     "site.css": (_HERE / "static" / "site.css", "text/css; charset=utf-8"),
     "icon.svg": (_HERE / "static" / "icon.svg", "image/svg+xml"),
     "ask.js": (_HERE / "static" / "ask.js", "text/javascript; charset=utf-8"),
+    "upload.js": (_HERE / "static" / "upload.js", "text/javascript; charset=utf-8"),
     "graph.js": (_HERE / "static" / "graph.js", "text/javascript; charset=utf-8"),
     "cytoscape.min.js": (_HERE / "static" / "cytoscape.min.js", "text/javascript; charset=utf-8"),
 }

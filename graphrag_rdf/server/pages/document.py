@@ -14,6 +14,7 @@ from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
+from graphrag_rdf.trace.documents import read_failures
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.items import DecisionNote, Fact
 from graphrag_rdf.trace.labels import read_labels
@@ -66,6 +67,7 @@ def document_page(
         iri=iri.value,
         about={name: rows.text(about, name) for name in about},
         read=rows.moment(about, "read"),
+        failures=read_failures(store, iri.value),
         on=pages_told,
         parts_shown=_parts(store, shown),
         chunks=len(listed),

@@ -25,17 +25,6 @@ def traces_page(service: Service, traces: Sequence[TraceSummary], limit: int, ki
     )
 
 
-def documents_page(service: Service, items: Sequence[Mapping[str, Any]], limit: int, offset: int) -> str:
-    """Documents, a page of them."""
-    return render(
-        "documents",
-        "/documents",
-        documents=items,
-        links=links_of(service),
-        **turns("/documents", limit, offset, len(items)),
-    )
-
-
 def entities_page(
     service: Service, items: Sequence[Mapping[str, Any]], limit: int, offset: int, match: str
 ) -> str:

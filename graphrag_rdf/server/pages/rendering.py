@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.trace.lines import human_size
 from graphrag_rdf.trace.page import visible
 
 if TYPE_CHECKING:
@@ -51,5 +52,5 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
-    environment.globals.update(navigation=NAVIGATION, further=FURTHER)
+    environment.globals.update(navigation=NAVIGATION, further=FURTHER, size=human_size)
     return environment

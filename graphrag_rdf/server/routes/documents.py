@@ -2,46 +2,84 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.duplicates import find_duplicates
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.document import document_page
-from graphrag_rdf.server.pages.lists import documents_page
+from graphrag_rdf.server.pages.documents import ListRequest, documents_page, duplicates_page
 from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
 from graphrag_rdf.server.routes.resource import of_list, statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.documents import SORTS, DocumentSummary, list_documents
 from graphrag_rdf.trace.sources import source_tree
+
+_LONGEST = 1000
 
 
 async def document_list(request: Request) -> Response:
-    """Documents, in the order of their IRIs (`limit`, `offset`)."""
+    """Documents, as `documents --format json` (`match`, `failed`, `sort`, `reverse`, `limit`, `offset`); with
+    `duplicates`, pairs of those that say the same.
+    """
     limit, offset = whole_number(request, "limit", 50, 1000), whole_number(request, "offset", 0, 10**9)
+    asked = ListRequest(
+        match=(parameter(request, "match") or "")[:_LONGEST],
+        failed=_truth(request, "failed"),
+        sort=parameter(request, "sort") or None,
+        reverse=_truth(request, "reverse"),
+        limit=limit,
+        offset=offset,
+    )
+    if asked.sort is not None and asked.sort not in SORTS:
+        raise Problem(400, f"sort is one of {', '.join(SORTS)}")
+    if _truth(request, "duplicates"):
+        return await represent(request, _duplicates)
 
     def forms(service: Service) -> Forms:
-        found = service.engine.store.select("server/documents", limit=limit, offset=offset)
-        items = [
-            {
-                "iri": rows.must(row, "document"),
-                **{name: rows.text(row, name) for name in ("title", "identity", "media_type", "language")},
-                "pages": rows.whole(row, "pages"),
-            }
-            for row in found
-        ]
+        store = service.engine.store
+        found = list_documents(store, **asdict(asked))
         return Forms(
-            json=lambda: listed(items, limit=limit, offset=offset),
-            rdf=lambda: of_list(service.engine.store, [rows.must(row, "document") for row in found]),
-            html=lambda: documents_page(service, items, limit, offset),
+            json=lambda: listed([_item(document) for document in found], limit=limit, offset=offset),
+            rdf=lambda: _described(store, [document.iri for document in found]),
+            html=lambda: documents_page(request, service, found, asked),
         )
 
     return await represent(request, forms)
+
+
+def _duplicates(service: Service) -> Forms:
+    found = find_duplicates(service.engine.store, service.engine.librarian)
+    return Forms(
+        json=lambda: listed([pair.as_json() for pair in found]),
+        html=lambda: duplicates_page(service, found),
+    )
+
+
+def _described(store: Store, documents: list[str]) -> list[Triple]:
+    """Documents with their current versions and failures."""
+    nodes = [NamedNode(iri) for iri in documents]
+    known = [] if not nodes else store.construct("documents/described", documents=nodes)
+    return [*of_list(store, documents), *known]
+
+
+def _item(document: DocumentSummary) -> dict[str, Any]:
+    """With the names that path and type had first."""
+    return {**document.as_json(), "identity": document.path, "media_type": document.mime}
+
+
+def _truth(request: Request, name: str) -> bool:
+    text = parameter(request, name) or "false"
+    if text not in ("true", "false"):
+        raise Problem(400, f"{name} is true or false")
+    return text == "true"
 
 
 async def document(request: Request) -> Response:

@@ -133,7 +133,14 @@ _ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tupl
         _WITHOUT,
         _JSON,
     ),
-    ("/documents", "get", "Documents.", ("limit", "offset"), None, _FORMS),
+    (
+        "/documents",
+        "get",
+        "Documents with sizes, counts and failures, or pairs of duplicates.",
+        ("match", "failed", "sort", "reverse", "duplicates", "limit", "offset"),
+        None,
+        _FORMS,
+    ),
     ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
     (
         "/documents/{id}",

@@ -19,9 +19,11 @@ from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
-from graphrag_rdf.server.http.negotiation import content_type
+from graphrag_rdf.server.http.negotiation import content_type, negotiate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.ingests import run_ingest
+from graphrag_rdf.server.pages.documents import report_page
+from graphrag_rdf.server.representations import HTML, JSON
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _LOOK = 0.5
 
 
 async def upload(request: Request) -> Response:
-    """Ingest the files of a form; the report, as `ingest --format json`, or with its progress as events.
+    """Ingest the files of a form; the report as `ingest --format json`, as a page, or as events.
 
     A file's name, folders and all, is the document's identity. Who hangs up stops the run after the chunk in
     hand; what was done is kept, and sending the same again goes on.
@@ -46,7 +48,11 @@ async def upload(request: Request) -> Response:
     run = _Run(request, await _files(request))
     if wants_events(request):
         return StreamingResponse(run.lines(), media_type=EVENTS, headers={"Cache-Control": "no-store"})
-    return JSONResponse(await run.report(), headers=_headers(service))
+    report, headers = await run.report(), _headers(service)
+    choice = negotiate(request.headers.get("accept"), (JSON, HTML))
+    if choice is not None and choice.format is HTML:
+        return Response(report_page(request, service, report), headers=headers, media_type=HTML.content_type)
+    return JSONResponse(report, headers=headers)
 
 
 async def forget(request: Request) -> Response:

@@ -1,0 +1,167 @@
+"""`documents`: what the store holds, document by document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli.options import server_options
+from graphrag_rdf.cli.output import format_option, one_line, say
+from graphrag_rdf.cli.session import open_engine, server_of
+from graphrag_rdf.trace.lines import human_size
+
+if TYPE_CHECKING:
+    from graphrag_rdf.trace.documents import DocumentSummary
+
+_COLUMNS = ("title", "path", "size", "pages", "chunks", "facts", "lang", "added", "failures")
+_NUMBERS = ("size", "pages", "chunks", "facts", "added", "failures")
+_OTHERS = 65
+"""Columns of a terminal that all but title and path take."""
+_LEAST = 40
+_LISTED = 20
+_SORTS = ("path", "title", "type", "size", "pages", "chunks", "facts", "language", "added", "failures")
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf documents",
+        "graphrag-rdf documents --sort size reports",
+        "graphrag-rdf documents '*.pdf' --failed",
+        "graphrag-rdf documents --duplicates",
+        "graphrag-rdf documents --format jsonl | jq 'select(.facts == 0) | .path'",
+    ],
+)
+@click.argument("text", required=False, default="")
+@click.option("--failed", is_flag=True, help="Only documents with failures, and why they failed.")
+@click.option("--sort", type=click.Choice(_SORTS), help="Order; the largest, newest and most come first.")
+@click.option("--reverse", is_flag=True, help="Reverse the order.")
+@click.option(
+    "--duplicates", is_flag=True, help="Documents with the same or nearly the same content instead."
+)
+@server_options
+@format_option("text", "json", "jsonl")
+def documents_command(
+    text: str,
+    failed: bool,
+    sort: str | None,
+    reverse: bool,
+    duplicates: bool,
+    server: str | None,
+    token_file: Path | None,
+    form: str,
+) -> None:
+    """List the documents of the store: size, chunks, facts, language, date and failures.
+
+    TEXT is a part of a path or title, or a glob ('*.pdf'). Facts are quotes that state one.
+    """
+    client = server_of(server, token_file)
+    items: Sequence[Mapping[str, Any]]
+    if duplicates:
+        if client is not None:
+            items = client.duplicates()
+        else:
+            from graphrag_rdf.ingest.duplicates import find_duplicates
+
+            with open_engine() as engine:
+                items = [pair.as_json() for pair in find_duplicates(engine.store, engine.librarian)]
+        if form == "text":
+            _show_duplicates(items)
+            return
+    else:
+        from graphrag_rdf.trace.documents import arrange, list_documents
+
+        if client is not None:
+            found = arrange(client.documents(), match=text, failed=failed, sort=sort, reverse=reverse)
+        else:
+            with open_engine() as engine:
+                found = list_documents(engine.store, match=text, failed=failed, sort=sort, reverse=reverse)
+        if form == "text":
+            _show(found, why=failed)
+            return
+        items = [document.as_json() for document in found]
+    if form == "json":
+        output.write_json(items)
+    else:
+        output.write_jsonl(items)
+
+
+def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
+    if not found:
+        say("no document")
+        return
+    room = _room()
+    output.table(_COLUMNS, (_row(document, *room) for document in found), numbers=_NUMBERS)
+    failing = [document for document in found if document.failures]
+    documents = "document" if len(found) == 1 else "documents"
+    output.note(f"{len(found):,} {documents}, {sum(document.facts for document in found):,} facts")
+    if failing and not why:
+        output.note(f"{len(failing):,} with failures; documents --failed tells why")
+    elif failing:
+        _show_failures(failing)
+
+
+def _row(document: DocumentSummary, title: int, path: int) -> tuple[object, ...]:
+    return (
+        _cut(document.title, title),
+        _cut(document.path, path, end=True),
+        None if document.bytes is None else human_size(document.bytes),
+        document.pages,
+        f"{document.chunks:,}",
+        f"{document.facts:,}",
+        document.language,
+        document.added.date() if document.added else None,
+        len(document.failures) or None,
+    )
+
+
+def _cut(text: str, columns: int, *, end: bool = False) -> str:
+    """A text that a terminal shows in so many columns: its beginning, or its end."""
+    from rich.cells import cell_len
+
+    text = one_line(text)
+    if output.terminal_width() is None or cell_len(text) <= columns:
+        return text
+    while cell_len(text) >= columns:
+        text = text[1:] if end else text[:-1]
+    return f"…{text}" if end else f"{text}…"
+
+
+def _room() -> tuple[int, int]:
+    """Columns for a title and for a path, beside the others of the list."""
+    left = max(_LEAST, (output.terminal_width() or 0) - _OTHERS)
+    return left * 2 // 5, left * 3 // 5
+
+
+def _show_failures(found: Sequence[DocumentSummary]) -> None:
+    """Why documents failed and what to do, each reason once for a document."""
+    say()
+    for document in found[:_LISTED]:
+        reasons: dict[tuple[str, str, str], int] = {}
+        for one in document.failures:
+            key = (one.stage, one.reason, one.way_out)
+            reasons[key] = reasons.get(key, 0) + 1
+        say(one_line(document.path))
+        for (stage, reason, way_out), times in reasons.items():
+            often = f" ({times:,} chunks)" if times > 1 else ""
+            say(output.wrapped(f"{stage}: {reason}{often}", indent="    ", first="  "))
+            say(output.wrapped(way_out, indent="      ", first="    → "))
+    if len(found) > _LISTED:
+        say(f"… and {len(found) - _LISTED:,} more (--format json lists all)")
+
+
+def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
+    if not pairs:
+        say("no duplicates")
+        return
+    rows = [
+        (pair["kind"], f"{pair['share']:.0%}", *(_cut(path, 38, end=True) for path in pair["paths"]))
+        for pair in pairs
+    ]
+    output.table(("kind", "share", "document", "other document"), rows, numbers=("share",))
+    output.note(f"pairs: {len(pairs):,}; graphrag-rdf forget removes one, ingest --exclude leaves it out")

@@ -1,0 +1,189 @@
+"""Documents with the same content: equal texts, mostly equal chunks, or one page in two formats.
+
+Equal texts have the same hash, whatever their files. Two editions of a file share most of their chunks,
+because the cuts fall into step again after an insertion. A page and its source (`x.html`,
+`_sources/x.rst.txt`) share no chunk. So documents of the same name, in the same place but for one folder, are
+compared by their words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.ingest.report import IngestReport
+from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.librarian import Librarian
+
+SAME, NEARLY = "same text", "nearly the same text"
+_SHARE = 0.6
+"""Equal chunks, of the document that has more, from which two documents are nearly the same."""
+_WORDS_SHARE = 0.5
+"""Word sequences of the shorter text that the other has too; texts about the same thing share a tenth."""
+_MOST = 20
+"""Documents that may have a chunk: what more have is a form or a licence and says nothing."""
+_READ = 20_000
+"""Characters of a text that are compared."""
+_LONG = 3
+"""Words in a sequence."""
+_FEW = 200
+"""New documents up to which only their chunks are compared with the others."""
+_TOLD = 3
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
+)
+"""A character of Chinese, Japanese or Korean, or a run of other letters and digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """Two documents that say the same.
+
+    Attributes:
+        kind: `SAME` or `NEARLY`.
+        share: of the text that both have, 0 to 1.
+        first, second: IRI and path of each.
+    """
+
+    kind: str
+    share: float
+    first: tuple[str, str]
+    second: tuple[str, str]
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `documents --duplicates --format json`."""
+        iris, paths = zip(self.first, self.second, strict=True)
+        return {"kind": self.kind, "share": self.share, "documents": iris, "paths": paths}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    iri: str
+    path: str
+    text: str
+    chunks: int
+
+    @property
+    def name(self) -> tuple[str, str]:
+        return self.iri, self.path
+
+
+def find_duplicates(
+    store: Store, librarian: Librarian, new: Collection[NamedNode] | None = None
+) -> list[Duplicate]:
+    """Pairs of documents that say the same, those that are more alike first.
+
+    Args:
+        new: only pairs with one of these; None for all.
+    """
+    known = {
+        text_of(row["document"]): _Known(
+            text_of(row["document"]),
+            text_of(row["path"]),
+            text_of(row["text"]),
+            int(to_python(row["chunks"])),  # type: ignore[arg-type]
+        )
+        for row in store.select("documents/texts")
+    }
+    wanted = known.keys() if new is None else {iri.value for iri in new}
+    found: dict[tuple[str, str], Duplicate] = {}
+
+    def add(one: _Known, other: _Known, kind: str, share: float) -> None:
+        first, second = sorted((one, other), key=lambda document: document.path)
+        if first.iri in wanted or second.iri in wanted:
+            found.setdefault(
+                (first.iri, second.iri), Duplicate(kind, round(share, 3), first.name, second.name)
+            )
+
+    for first, *copies in _by_text(known).values():
+        for copy in copies:
+            add(first, copy, SAME, 1.0)
+    few = sorted(new, key=str) if new is not None and len(new) <= _FEW else []
+    for (one, other), shared in _shared(store, few, known).items():
+        share = min(1.0, shared / max(known[one].chunks, known[other].chunks, 1))
+        if share >= _SHARE and known[one].text != known[other].text:
+            add(known[one], known[other], NEARLY, share)
+    for a, b in _beside(known, wanted):
+        if (share := _common(librarian.text(a.text), librarian.text(b.text))) >= _WORDS_SHARE:
+            add(a, b, NEARLY, share)
+    return sorted(found.values(), key=lambda pair: (-pair.share, pair.first[1], pair.second[1]))
+
+
+def warn_of_duplicates(
+    store: Store, librarian: Librarian, new: Collection[NamedNode], report: IngestReport
+) -> None:
+    """Warn of documents that a run added although the store has their content, or it added it twice."""
+    found = find_duplicates(store, librarian, new) if new else []
+    if not found:
+        return
+    told = [f"{pair.first[1]} and {pair.second[1]} ({pair.kind})" for pair in found[:_TOLD]]
+    if len(found) > _TOLD:
+        told.append(f"{len(found) - _TOLD:,} more pairs (documents --duplicates)")
+    folder = next((name for pair in found if (name := _extra_folder(pair))), None)
+    way_out = f"--exclude {folder}" if folder else "--exclude GLOB"
+    report.warn(
+        "duplicate_documents",
+        f"{'; '.join(told)}. Forget one of each, and leave it out of the next run with {way_out}",
+    )
+
+
+def _extra_folder(pair: Duplicate) -> str | None:
+    """The folder that only the path of the deeper document has."""
+    first, second = sorted((path.split("/") for _, path in (pair.first, pair.second)), key=len)
+    return next((name for name in second[1:-1] if name not in first), None)
+
+
+def _by_text(known: Mapping[str, _Known]) -> dict[str, list[_Known]]:
+    """Documents by their text, where several have it."""
+    groups: defaultdict[str, list[_Known]] = defaultdict(list)
+    for document in known.values():
+        groups[document.text].append(document)
+    return {text: group for text, group in groups.items() if len(group) > 1}
+
+
+def _shared(store: Store, few: Sequence[NamedNode], known: Mapping[str, _Known]) -> Counter[tuple[str, str]]:
+    """How many chunks two documents have in common."""
+    found: Counter[tuple[str, str]] = Counter()
+    for row in store.select("documents/shared-chunks", documents=few, most=_MOST):
+        together = sorted(iri for iri in text_of(row["shared"]).split("\n") if iri in known)
+        found.update(combinations(together, 2))
+    return found
+
+
+def _beside(known: Mapping[str, _Known], wanted: Collection[str]) -> Iterator[tuple[_Known, _Known]]:
+    """Documents of one name, but for its endings, in one place, or in two that differ by one folder more."""
+    places: defaultdict[tuple[str, ...], list[_Known]] = defaultdict(list)
+    for document in known.values():
+        places[_place(document.path)].append(document)
+    for place, here in places.items():
+        deeper = [place[:n] + place[n + 1 :] for n in range(len(place) - 1)]
+        above = [other for at in dict.fromkeys(deeper) for other in places.get(at, ())]
+        pairs = [*combinations(here, 2), *product(here, above)]
+        for one, other in pairs:
+            if one.text != other.text and (one.iri in wanted or other.iri in wanted):
+                yield one, other
+
+
+def _place(path: str) -> tuple[str, ...]:
+    """A path without the endings of its file's name: `docs/_sources/x.rst.txt` → docs, _sources, x."""
+    *folders, name = path.split("/")
+    return *folders, name.split(".", 1)[0] if not name.startswith(".") else name
+
+
+def _common(one: str | None, other: str | None) -> float:
+    """The share of the shorter text's word sequences that the other has too; 0 for a text of a few words."""
+    first, second = _sequences(one or ""), _sequences(other or "")
+    fewer = min(len(first), len(second))
+    return len(first & second) / fewer if fewer >= _LONG else 0.0
+
+
+def _sequences(text: str) -> set[tuple[str, ...]]:
+    words = _WORD.findall(text[:_READ].casefold())
+    return set(zip(*(words[start:] for start in range(_LONG)), strict=False))

@@ -1,0 +1,271 @@
+"""The documents of a store: what `documents` and the page `/documents` list, and what people call each."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import PurePath
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.items import iso
+
+_ALL = 10**9
+_FEW = 500
+"""Documents up to which counting is a look-up for each; of more, all are counted at once."""
+_GLOB = frozenset("*?[")
+
+SORTS: Mapping[str, Callable[[DocumentSummary], Any]] = {
+    "path": lambda document: document.path,
+    "title": lambda document: document.title.casefold(),
+    "type": lambda document: document.mime or "",
+    "size": lambda document: -(document.bytes or 0),
+    "pages": lambda document: -(document.pages or 0),
+    "chunks": lambda document: -document.chunks,
+    "facts": lambda document: -document.facts,
+    "language": lambda document: document.language or "",
+    "added": lambda document: -document.added.timestamp() if document.added else 0,
+    "failures": lambda document: -len(document.failures),
+}
+"""Orders of a list: texts from A on; largest, newest and most first."""
+
+
+_ANOTHER_RUN = "the next ingest of the file tries again; ingest -vv shows the details"
+_WAYS_OUT = {
+    "read": "mend the file and ingest it again, or leave it out with --exclude; ingest -vv shows the details",
+    "relations": "refresh relations tries again",
+}
+"""Stage → what to do about its failures."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What went wrong with a document or one of its chunks, and was not mended since.
+
+    Attributes:
+        stage: read, extract, relations …
+        chunk: None where the document as a whole failed.
+        path: of the file, on the computer that read it.
+    """
+
+    stage: str
+    reason: str
+    time: datetime | None
+    chunk: str | None = None
+    path: str | None = None
+
+    @property
+    def way_out(self) -> str:
+        """What to do, for people."""
+        return _WAYS_OUT.get(self.stage, _ANOTHER_RUN)
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {**{name: getattr(self, name) for name in self.__slots__}, "time": iso(self.time)}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSummary:
+    """A document, or a file that could not be read and so has neither size nor chunks.
+
+    Attributes:
+        path: the folder that was ingested and the path below it; of an unread file, its path on disk.
+        facts: quotes that state a fact.
+        added: when its current content was added.
+    """
+
+    iri: str
+    title: str
+    path: str
+    mime: str | None = None
+    bytes: int | None = None
+    pages: int | None = None
+    chunks: int = 0
+    facts: int = 0
+    language: str | None = None
+    added: datetime | None = None
+    failures: tuple[Failure, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `documents --format json`."""
+        out = {name: getattr(self, name) for name in self.__slots__}
+        return {**out, "added": iso(self.added), "failures": [one.as_json() for one in self.failures]}
+
+
+def document_of(item: Mapping[str, Any]) -> DocumentSummary:
+    """A document from what `as_json` made of it.
+
+    Raises:
+        KeyError, TypeError, ValueError: when it is none.
+    """
+    known = {name: item[name] for name in DocumentSummary.__slots__}
+    failures = tuple(Failure(**{**one, "time": _moment(one["time"])}) for one in item["failures"])
+    return DocumentSummary(**{**known, "added": _moment(item["added"]), "failures": failures})
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+def list_documents(
+    store: Store,
+    *,
+    match: str = "",
+    failed: bool = False,
+    sort: str | None = None,
+    reverse: bool = False,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[DocumentSummary]:
+    """Documents with their sizes, counts and failures; files that could not be read come first.
+
+    Args:
+        match, failed, sort, reverse: as of `arrange`. Without them documents come in the order of their
+            IRIs, and only those of the part are looked up.
+        limit, offset: which part of the list; all without a limit.
+    """
+    end = _ALL if limit is None else offset + limit
+    failures = _failures(store)
+    unread = _unread(store, failures)
+    if match or failed or sort or reverse:
+        found = [*unread, *_read(store, 0, _ALL)]
+        found = [replace(document, failures=tuple(failures[document.iri])) for document in found]
+        if sort == "facts":
+            found = _with_facts(store, found)
+        found = arrange(found, match=match, failed=failed, sort=sort, reverse=reverse)[offset:end]
+        return found if sort == "facts" else _with_facts(store, found)
+    known = len(unread)
+    found = [*unread[offset:end], *_read(store, max(0, offset - known), max(0, end - known))]
+    found = [replace(document, failures=tuple(failures[document.iri])) for document in found]
+    return _with_facts(store, found)
+
+
+def arrange(
+    documents: Iterable[DocumentSummary],
+    *,
+    match: str = "",
+    failed: bool = False,
+    sort: str | None = None,
+    reverse: bool = False,
+) -> list[DocumentSummary]:
+    """Those of documents that are asked for, in order.
+
+    Args:
+        match: a glob or a text, compared with paths and titles without regard to case; empty for all.
+        failed: only documents with failures.
+        sort: one of `SORTS`; None keeps the order.
+        reverse: the other way round.
+    """
+    found = [
+        document
+        for document in documents
+        if (document.failures or not failed) and _matches(document, match.casefold())
+    ]
+    if sort is not None:
+        found.sort(key=SORTS[sort])
+    return found[::-1] if reverse else found
+
+
+def shown_names(store: Store, documents: Iterable[str | None]) -> dict[str, str]:
+    """What to call documents that share their title with others: `Title (path)`, by IRI; others are absent.
+
+    Args:
+        documents: IRIs; None and what is no document are passed over.
+    """
+    nodes = [NamedNode(iri) for iri in dict.fromkeys(documents) if iri]
+    found = store.select("documents/named-alike", documents=nodes) if nodes else ()
+    return {
+        rows.must(row, "document"): f"{rows.must(row, 'title')} ({rows.must(row, 'path')})" for row in found
+    }
+
+
+def read_failures(store: Store, document: str) -> tuple[Failure, ...]:
+    """What failed of a document and was not mended since."""
+    return tuple(_failures(store)[document])
+
+
+def _failures(store: Store) -> defaultdict[str, list[Failure]]:
+    """Failures by document; those of a file that is no document yet by what they are about."""
+    found: defaultdict[str, list[Failure]] = defaultdict(list)
+    for row in store.select("ingest/failures"):
+        about = rows.must(row, "about")
+        chunk = about if "document" in row else None
+        failure = Failure(
+            rows.must(row, "stage"),
+            rows.must(row, "reason"),
+            rows.moment(row, "time"),
+            chunk,
+            rows.text(row, "path"),
+        )
+        found[rows.text(row, "document") or about].append(failure)
+    return found
+
+
+def _unread(store: Store, failures: Mapping[str, Sequence[Failure]]) -> list[DocumentSummary]:
+    """Files that could not be read and never were."""
+    about = [NamedNode(iri) for iri in failures]
+    known = (
+        {
+            rows.must(row, "document")
+            for row in store.select("documents/list", documents=about, limit=0, offset=0)
+        }
+        if about
+        else ()
+    )
+    paths = {iri: found[0].path or iri for iri, found in failures.items() if iri not in known}
+    return [DocumentSummary(iri, PurePath(path).name, path) for iri, path in paths.items()]
+
+
+def _read(store: Store, start: int, end: int) -> list[DocumentSummary]:
+    if end <= start:
+        return []
+    return [
+        _summary(row) for row in store.select("documents/list", documents=[], limit=end - start, offset=start)
+    ]
+
+
+def _summary(row: Row) -> DocumentSummary:
+    iri = rows.must(row, "document")
+    return DocumentSummary(
+        iri=iri,
+        title=rows.text(row, "title") or iri,
+        path=rows.text(row, "path") or iri,
+        mime=rows.text(row, "mime"),
+        bytes=rows.whole(row, "bytes"),
+        pages=rows.whole(row, "pages"),
+        chunks=rows.whole(row, "chunks") or 0,
+        language=rows.text(row, "language"),
+        added=rows.moment(row, "added"),
+    )
+
+
+def _with_facts(store: Store, documents: Sequence[DocumentSummary]) -> list[DocumentSummary]:
+    """Documents with their facts counted: those of retired chunks are no longer theirs."""
+    if not documents:
+        return []
+    few = len(documents) <= _FEW
+    wanted = [NamedNode(document.iri) for document in documents] if few else []
+    counts = _counts(store, wanted, retired=False)
+    gone = _counts(store, wanted, retired=True)
+    return [
+        replace(document, facts=counts.get(document.iri, 0) - gone.get(document.iri, 0))
+        for document in documents
+    ]
+
+
+def _counts(store: Store, documents: Sequence[NamedNode], *, retired: bool) -> dict[str, int]:
+    found = store.select("documents/fact-counts", documents=documents, retired=retired)
+    return {rows.must(row, "document"): rows.whole(row, "facts") or 0 for row in found}
+
+
+def _matches(document: DocumentSummary, pattern: str) -> bool:
+    texts = (document.path.casefold(), document.title.casefold())
+    if _GLOB & set(pattern):
+        return any(fnmatchcase(text, pattern) for text in texts)
+    return any(pattern in text for text in texts)

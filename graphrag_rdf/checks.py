@@ -63,6 +63,7 @@ CHECKS: Mapping[str, Severity] = {
     "steps-derived": "error",
     "selections": "error",
     "runs-finished": "warning",
+    "erasures-finished": "warning",
 }
 """Template under `queries/checks/` → how grave it is. A warning is what a killed process or an unfinished run
 leaves, and what the next run mends."""

@@ -83,6 +83,10 @@ class StoreMissingError(StoreError):
     exit_code = 2
 
 
+class NotPurgedError(StoreError):
+    """Documents are forgotten, but files of the store still hold their text; forgetting again finishes."""
+
+
 class EndpointError(StoreError):
     """The endpoint behind a remote store did not do what it was asked for.
 

@@ -22,14 +22,14 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
 
     Facts that only they supported go too. Their text is erased from traces, librarian, cache and indexes.
     Hashes take the place of names that no other document has.
-    The database is written anew for that: several documents at once take no longer than one.
+    The database is written anew for that: several documents at once take no longer than one. If the command
+    fails or is stopped, run it again: it finishes.
     """
-    from graphrag_rdf.ingest.forget import find_documents, forget_documents
+    from graphrag_rdf.ingest.forget import forget_named
 
     with open_engine() as engine:
-        found = find_documents(engine.store, documents)
-        forgotten = forget_documents(
-            engine, found, dry_run=dry_run, tell=lambda what: output.note(f"{what} …")
+        forgotten = forget_named(
+            engine, documents, dry_run=dry_run, tell=lambda what: output.note(f"{what} …")
         )
     for warning in forgotten.warnings:
         output.warn(f"{warning['type']}: {warning['detail']}")

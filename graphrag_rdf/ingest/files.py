@@ -16,7 +16,7 @@ from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.forget import forget_documents, retire_documents
+from graphrag_rdf.ingest.forget import forget_documents, is_unfinished, retire_documents
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
     DocumentPlan,
@@ -187,7 +187,7 @@ def _relate(engine: NeededParts, report: IngestReport, begun: Begun) -> None:
 
 def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -> None:
     """Retire documents that live on under another path; forget the others."""
-    if not gone:
+    if not gone and not is_unfinished(engine.store):
         return
     rows = engine.store.select("ingest/replaced", documents=[stored.iri for stored in gone])
     moved = {row["document"] for row in rows}
@@ -195,7 +195,7 @@ def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -
     vanished = [stored.iri for stored in gone if stored.iri not in moved]
     if retired:
         report.chunks.removed += retire_documents(engine.store, retired, engine.indexer)
-    if vanished:
+    if vanished or is_unfinished(engine.store):
         report.chunks.removed += forget_documents(engine, vanished).chunks
         report.documents.forgotten = len(vanished)
 

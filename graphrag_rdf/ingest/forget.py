@@ -7,13 +7,13 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
@@ -22,19 +22,18 @@ from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import local_name, now, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, local_name, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.llm.cache import ResponseCache
+
+T = TypeVar("T")
 
 _BATCH = 200
 _WITH_STATEMENTS = [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM]
-_NOT_PURGED = (
-    "the text is out of the store, but the endpoint's own files and backups may still hold it until whoever "
-    "runs it compacts them"
-)
 _NEAR = 3  # documents that are named instead of one that is unknown
 _NOT_WORD = re.compile(r"[\W_]+")
 _IRIS = re.compile(rb"<([^<>\s]+)>")
@@ -103,6 +102,34 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
     return found
 
 
+def forget_named(
+    engine: NeededParts,
+    names: Sequence[str],
+    *,
+    dry_run: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> Forgotten:
+    """Forget documents by their names; the arguments and errors are of `forget_documents`.
+
+    Where an earlier erasure did not end, names that are unknown by now are taken for its documents.
+
+    Raises:
+        UsageError: see `find_documents`.
+    """
+    try:
+        documents = find_documents(engine.store, names)
+    except UsageError:
+        if dry_run or not is_unfinished(engine.store):
+            raise
+        documents = []
+    return forget_documents(engine, documents, dry_run=dry_run, tell=tell)
+
+
+def is_unfinished(store: Store) -> bool:
+    """Whether an erasure began that did not end."""
+    return bool(store.select("checks/erasures-finished", limit=1))
+
+
 def _near(name: str, known: Iterable[Stored]) -> str:
     """Documents whose path or title has the name in it, or is much like it."""
     called = {text: stored.identity for stored in known for text in (stored.identity, stored.title)}
@@ -126,26 +153,44 @@ def forget_documents(
     """Forget documents: chunks, facts that only they support, and their text in traces, librarian, cache,
     indexes and the files of all of them. Hashes stay, and so does what other documents say too.
 
-    What the documents were before their files were moved is forgotten with them.
+    What the documents were before their files were moved is forgotten with them. An earlier erasure that did
+    not end is finished too, also without any documents.
 
     Args:
         tell: hears what is begun.
 
     Raises:
-        StoreError: when something cannot be erased; forgetting again goes on with the rest.
+        NotPurgedError: when files of the database still hold the text; forgetting again finishes.
+        StoreError: when something else cannot be erased; forgetting again goes on with the rest.
     """
     store, tell = engine.store, tell or (lambda _: None)
+    unfinished = is_unfinished(store)
     before = store.select("forget/predecessors", documents=documents) if documents else []
     documents = [*documents, *(_node(row["document"]) for row in before)]
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
     _tell_of_prompt(engine, found)
-    if dry_run or not documents:
+    if dry_run or not (documents or unfinished):
         return out
+    if documents:
+        _take_out(engine, documents, found, tell)
+    if unfinished:
+        tell("erasing what an earlier run left")
+        out.erased += _erase_leftovers(engine)
+    tell("writing the database anew, so that its files hold nothing of it")
+    _purge(store, out)
+    return out
+
+
+def _take_out(
+    engine: NeededParts, documents: Sequence[NamedNode], found: _Found, tell: Callable[[str], None]
+) -> None:
+    """Take documents out of the store, and their text out of everything but the files of the database."""
+    store, out = engine.store, found.counts
     tell("taking out facts that nothing else supports")
     engine.indexer.recover()
-    changes = Changes()
+    changes = Changes(updates=[("forget/begin", {"now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
     texts = _texts(engine, documents, found)
     words = _words(store, found, texts)
@@ -179,10 +224,40 @@ def forget_documents(
     _mark_traces(store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
     out.erased = len(erased) + _erase_answers(engine, [*words, *asked, *said])
-    tell("writing the database anew, so that its files hold nothing of it")
-    if not store.purge():
-        out.warn("not_purged", _NOT_PURGED)
-    return out
+
+
+def _purge(store: Store, out: Forgotten) -> None:
+    try:
+        left = store.purge()
+    except StoreError as error:
+        raise NotPurgedError(
+            "the documents are out of the store, but the files of its database still hold their text: "
+            f"{error.message}",
+            hint="free disk space or mend permissions, then run the same command again: it finishes",
+        ) from error
+    if left is not None:
+        out.warn("not_purged", left)
+    store.commit(Changes(updates=[("forget/end", {})], content=False))
+
+
+def _erase_leftovers(engine: NeededParts) -> int:
+    """Erase what an earlier erasure may have left. Which words it was about is not known any more, so hashes
+    take the place of all names in traces that nothing else names, and all answers of models go.
+    """
+    store, librarian = engine.store, engine.librarian
+    _hash_names(store, list(_forget_names(store, [], None)))
+    engine.indexer.catch_up()
+    engine.indexer.flush(final=True, purge=True)
+    erased = 0
+    if traces := [_node(row["trace"]) for row in store.select("forget/erased-traces")]:
+        erased += len(_erase_objects(engine, _objects_of(store, traces), (), ()))
+
+    def named(objects: list[NamedNode]) -> set[Term]:
+        return {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
+
+    for batch in _batches(list(librarian.objects())):
+        erased += librarian.sweep(batch, named)
+    return erased + _with_answers(engine, lambda cache: cache.clear())
 
 
 def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: StoreIndexer) -> int:
@@ -301,8 +376,8 @@ def _tell_of_prompt(engine: NeededParts, found: _Found) -> None:
             found.counts.warn("prompt_holds_text", detail)
 
 
-def _batches(facts: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
-    return (facts[start : start + _BATCH] for start in range(0, len(facts), _BATCH))
+def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (things[start : start + _BATCH] for start in range(0, len(things), _BATCH))
 
 
 def _texts(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
@@ -336,7 +411,9 @@ def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     return [found.value for found in objects if found not in others]
 
 
-def _names_gone(store: Store, named: Sequence[Row], texts: Iterable[str]) -> dict[NamedNode, list[str]]:
+def _names_gone(
+    store: Store, named: Sequence[Row], texts: Iterable[str] | None
+) -> dict[NamedNode, list[str]]:
     """Entities, relations and types that nothing names any more, with the names that the documents gave them.
 
     Those of earlier versions are no longer known as such: of the things that only traces and decisions still
@@ -344,17 +421,17 @@ def _names_gone(store: Store, named: Sequence[Row], texts: Iterable[str]) -> dic
 
     Args:
         named: what the documents named, as `forget/named` found it before they went.
-        texts: of all versions of the documents.
+        texts: of all versions of the documents; None where they are not known: then all such things.
     """
     gone: dict[NamedNode, list[str]] = {}
     for row in named:
         gone.setdefault(_node(row["thing"]), []).append(text_of(row["name"]))
     held = [row["thing"] for row in store.select("forget/nameless")]
     held += [term for row in store.select("facts/decisions") for term in (row["s"], row["p"], row["o"])]
-    said = "\n".join(f" {_plain(text)} " for text in texts)
+    said = None if texts is None else "\n".join(f" {_plain(text)} " for text in texts)
     for thing in dict.fromkeys(term for term in held if isinstance(term, NamedNode)):
         name = local_name(thing.value)
-        if f" {_plain(name)} " in said:
+        if said is None or f" {_plain(name)} " in said:
             gone.setdefault(thing, [name])
     things = list(gone)
     for start in range(0, len(things), _BATCH):
@@ -377,7 +454,9 @@ def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
     ]
 
 
-def _forget_names(store: Store, named: Sequence[Row], texts: Iterable[str]) -> dict[NamedNode, list[str]]:
+def _forget_names(
+    store: Store, named: Sequence[Row], texts: Iterable[str] | None
+) -> dict[NamedNode, list[str]]:
     """Find what nothing names any more, see `_names_gone`, and take out what people decided about it."""
     gone = _names_gone(store, named, texts)
     changes = Changes()
@@ -426,16 +505,21 @@ def _erase_objects(
 
 
 def _erase_answers(engine: NeededParts, words: Sequence[str]) -> int:
+    """Erase answers of models that hold the words."""
+    return _with_answers(engine, lambda cache: cache.forget(words))
+
+
+def _with_answers(engine: NeededParts, erase: Callable[[ResponseCache], int]) -> int:
     """Erase answers of models, also when the cache is switched off now."""
     if engine.response_cache is not None:
-        return engine.response_cache.forget(words)
+        return erase(engine.response_cache)
     path = engine.place.cache / "llm.sqlite" if engine.place else None
     if path is None or not path.exists():
         return 0
     from graphrag_rdf.llm.cache import ResponseCache
 
     with ResponseCache(path, engine.settings.cache.max_bytes) as cache:
-        return cache.forget(words)
+        return erase(cache)
 
 
 def _node(term: object) -> NamedNode:

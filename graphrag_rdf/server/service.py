@@ -112,7 +112,7 @@ class Service:
         assert place is not None  # noqa: S101 - checked by the caller
         store = self.store
         source = (
-            Unchanging(place.database.resolve(), store.commit_number())
+            Unchanging((store.folder or place.database).resolve(), store.commit_number())
             if self.read_only
             else Snapshots(store, place.snapshots.resolve())
         )
@@ -122,7 +122,7 @@ class Service:
     def _in_process(self) -> InProcessQueries:
         store = self.store
         return InProcessQueries(
-            lambda: (store.engine, store.commit_number()),
+            store,
             _processes(self.settings.readers),
             self.settings.query_timeout,
         )

@@ -144,8 +144,8 @@ class Store(Protocol):
     def optimize(self) -> None:
         """Compact the files after bulk work."""
 
-    def purge(self) -> bool:
-        """Erase from the files what was removed, as forgetting demands; whether that could be done."""
+    def purge(self) -> str | None:
+        """Erase from the files what was removed, as forgetting demands; what of it is not done, and why."""
 
     def close(self) -> None:
         """Let go of files and locks."""

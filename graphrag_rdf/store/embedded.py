@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import pyoxigraph as ox
-from pyoxigraph import NamedNode, Quad, QueryBoolean, QueryTriples, RdfFormat, Triple
+from pyoxigraph import BlankNode, NamedNode, Quad, QueryBoolean, QueryTriples, RdfFormat, Triple
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
@@ -25,13 +24,17 @@ from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.dialect import Dialect, encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store import generations
 from graphrag_rdf.store.base import Answer, Changes, Row, TemplateStore
+from graphrag_rdf.store.generations import Generation
+from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, sequence
 from graphrag_rdf.store.writing import write_found
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
-_FRESH, _FORMER = ".new", ".old"  # beside the database, while it is written anew
+_PATIENCE = 60.0
+"""Seconds that writing the database anew waits for readers of the old one, before its files go."""
 
 _LOGS = "*.log"
 _LOG_BYTES = 32 << 20
@@ -46,9 +49,12 @@ _LOOK = 16
 class EmbeddedStore(TemplateStore):
     """Oxigraph in this process.
 
+    Attributes:
+        generation: how often the database was written anew.
+
     Args:
         templates: the query library.
-        path: the folder of the database, made if missing; None for memory.
+        path: the folder of the database, made if missing; None for memory (see `generations`).
         dialect: `rdf12`; `classic` stores statements as RDF 1.1 reification (used to prove templates).
         read_only: write nothing at all into the folder, and take no lock; nobody may write meanwhile.
 
@@ -69,12 +75,58 @@ class EmbeddedStore(TemplateStore):
         super().__init__(templates, dialect, facts_graph, lateral=dialect != "classic")
         self.path = path
         self._read_only = read_only
-        self._store = _open(path, read_only=read_only)
+        self.generation = 0
+        self._lock = None if path is None or read_only else _lock(path)
+        self._news = threading.Condition()  # of readers that leave
         self._write_lock = threading.RLock()
-        self._commit = self._read_number(RAG.commit)
-        self._content_commit = self._read_number(RAG.contentCommit)
+        self._database: Generation | None = None
+        try:
+            self._database = _open(path, read_only=read_only)
+            with _read_errors(path):
+                self._commit = self._read_number(RAG.commit)
+                self._content_commit = self._read_number(RAG.contentCommit)
+        except BaseException:
+            self._database = None
+            self._unlock()
+            raise
 
     # --- reading -----------------------------------------------------------------------------------
+
+    @contextmanager
+    def reading(self) -> Iterator[ox.Store]:
+        """The engine, for the length of a block: its files stay, also when the database is written anew.
+
+        Raises:
+            StoreError: when the store is closed.
+        """
+        with self._news:
+            database, engine = self._opened()
+            database.readers += 1
+        try:
+            yield engine
+        finally:
+            del engine
+            with self._news:
+                database.readers -= 1
+                if database.replaced and not database.readers:
+                    database.remove()
+                    self._news.notify_all()
+
+    def _opened(self) -> tuple[Generation, ox.Store]:
+        database = self._database
+        if database is None or database.engine is None:
+            raise StoreError("the store is closed")
+        return database, database.engine
+
+    @property
+    def _engine(self) -> ox.Store:
+        """The engine, for who holds the lock of writers."""
+        return self._opened()[1]
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the files of the database are now; None in memory."""
+        return self._opened()[0].folder
 
     def query(self, sparql: str) -> Answer:
         """See `Store.query`.
@@ -82,8 +134,8 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the query is malformed.
         """
-        with _query_errors(sparql):
-            found = self._store.query(sparql)
+        with self.reading() as engine, _query_errors(sparql, self.path):
+            found = engine.query(sparql)
             try:
                 if isinstance(found, QueryBoolean):
                     return Answer(boolean=bool(found))
@@ -100,28 +152,31 @@ class EmbeddedStore(TemplateStore):
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
-        with _query_errors(sparql):
-            write_found(self._store.query(sparql), output, media_type)
-
-    @property
-    def engine(self) -> ox.Store:
-        """The engine itself, for the server, which serialises answers straight to bytes."""
-        return self._store
+        with self.reading() as engine, _query_errors(sparql, self.path):
+            write_found(engine.query(sparql), output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
         """Whether there is a named graph, be it empty."""
-        return self._store.contains_named_graph(graph)
+        with self.reading() as engine:
+            return engine.contains_named_graph(graph)
+
+    def graphs(self) -> Iterator[NamedNode | BlankNode]:
+        """The names of named graphs, be they empty."""
+        with self.reading() as engine:
+            yield from engine.named_graphs()
 
     def __len__(self) -> int:
-        return len(self._store)
+        with self.reading() as engine:
+            return len(engine)
 
     def count(self) -> int:
         """See `Store.count`; here it costs nothing."""
-        return len(self._store)
+        return len(self)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
         """All quads, or those of one graph (for tests and dumps; not for retrieval)."""
-        return self._store.quads_for_pattern(None, None, None, graph)
+        with self.reading() as engine:
+            yield from engine.quads_for_pattern(None, None, None, graph)
 
     # --- writing -----------------------------------------------------------------------------------
 
@@ -142,9 +197,9 @@ class EmbeddedStore(TemplateStore):
                 parts = [self.render(name, **values) for name, values in changes.updates]
                 remove = self._placed(encode_removal(changes.remove, self.renderer.dialect))
                 parts += [data("DELETE", remove), data("INSERT", [*add, *marks])]
-                self._store.update(sequence(parts))
+                self._engine.update(sequence(parts))
             else:
-                self._store.extend([*add, *marks])
+                self._engine.extend([*add, *marks])
             return self._advance(number, content=changes.content)
 
     def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
@@ -157,8 +212,8 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
         """
-        with self._numbered(content=content), _query_errors(sparql):
-            self._store.update(sparql, base_iri=base)
+        with self._numbered(content=content), _query_errors(sparql, self.path):
+            self._engine.update(sparql, base_iri=base)
         return self._commit
 
     def write_graph(self, graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool) -> int:
@@ -176,7 +231,7 @@ class EmbeddedStore(TemplateStore):
         Blank nodes keep their names, and may name graphs.
         """
         with self._numbered():
-            self._store.extend(quads)
+            self._engine.extend(quads)
         return self._commit
 
     def drop_graph(self, graph: NamedNode | None) -> int:
@@ -187,7 +242,7 @@ class EmbeddedStore(TemplateStore):
         """See `Store.bulk_add`."""
         with self._numbered():
             encoded = encode(quads, self.renderer.dialect)
-            self._store.bulk_extend(placed(encoded, self.renderer.facts_graph))
+            self._engine.bulk_extend(placed(encoded, self.renderer.facts_graph))
         return self._commit
 
     def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
@@ -200,7 +255,7 @@ class EmbeddedStore(TemplateStore):
             raise UsageError(f"{source} is not a file")
         with self._numbered():
             try:
-                self._store.bulk_load(path=str(source), format=rdf_format, to_graph=graph)
+                self._engine.bulk_load(path=str(source), format=rdf_format, to_graph=graph)
             except (SyntaxError, ValueError) as error:
                 raise UsageError(f"{source}: {error}") from error
         return self._commit
@@ -210,50 +265,45 @@ class EmbeddedStore(TemplateStore):
 
         A format without named graphs writes the default graph unless one is named.
         """
-        if graph is not None:
-            self._store.dump(output, rdf_format, from_graph=graph)
-        elif rdf_format.supports_datasets:
-            self._store.dump(output, rdf_format)
-        else:
-            self._store.dump(output, rdf_format, from_graph=ox.DefaultGraph())
+        with self.reading() as engine:
+            if graph is None and rdf_format.supports_datasets:
+                engine.dump(output, rdf_format)
+            else:
+                engine.dump(output, rdf_format, from_graph=graph or ox.DefaultGraph())
 
     def snapshot(self, folder: Path) -> None:
         """A consistent copy in a new folder, by hard links on the same filesystem (milliseconds)."""
-        with _write_errors(self.path):
-            self._store.backup(str(folder))
+        with self.reading() as engine, _write_errors(self.path):
+            engine.backup(str(folder))
 
     def optimize(self) -> None:
         """See `Store.optimize`."""
         with self._write_lock:
-            self._store.optimize()
+            self._engine.optimize()
 
-    def purge(self) -> bool:
+    def purge(self) -> str | None:
         """Write the database anew, so that nothing that was removed is left in its files.
 
         The engine keeps the text of every literal that it ever saw; `optimize` does not take it out.
-        Takes about as long as loading the store, and as much disk again while it does. A process that is
-        killed meanwhile leaves the old database or the new one, whole.
+        Takes about as long as loading the store, and as much disk again. Readers go on meanwhile, writers
+        wait. A process that is killed leaves the old database or the new one (see `generations`).
 
         Raises:
-            StoreError: when the disk refuses; the store is then as before.
+            StoreError: when the disk refuses, or the new database is not the same; the old one is still there
+                then, and in use.
         """
         with self._write_lock, _write_errors(self.path):
-            if self.path is None:
-                fresh = ox.Store()
-                fresh.bulk_extend(self.quads())
-                self._store = fresh
-                return True
-            place = self.path.with_name(f"{self.path.name}{_FRESH}")
-            shutil.rmtree(place, ignore_errors=True)
-            fresh = ox.Store(str(place))
-            fresh.bulk_extend(self.quads())
-            fresh.optimize()
-            fresh.flush()
-            del fresh, self._store
-            self.path.rename(self.path.with_name(f"{self.path.name}{_FORMER}"))
-            settle_purge(self.path)
-            self._store = _open(self.path, read_only=False)
-            return True
+            former = self._opened()[0]
+            fresh = generations.write_anew(former, self.path)
+            with self._news:
+                self._database = fresh
+                self.generation += 1
+                former.replaced = True
+        with self._news:
+            if not self._news.wait_for(lambda: former.readers == 0, _PATIENCE):
+                return "a reader still uses the old database: its files are removed when that ends"
+            former.remove()
+        return None
 
     def refresh(self) -> None:
         """See `Store.refresh`: nobody else writes."""
@@ -261,25 +311,39 @@ class EmbeddedStore(TemplateStore):
     def sync(self) -> None:
         """See `Store.sync`: the engine has written it to its logs, which the system may hold back still."""
         if self.path is not None and not self._read_only:
-            with _write_errors(self.path):
-                for log in self.path.glob(_LOGS):
+            with self.reading(), _write_errors(self.path):
+                folder = self.folder
+                assert folder is not None  # noqa: S101 - it is not in memory
+                for log in folder.glob(_LOGS):
                     _sync(log, os.O_RDWR)  # Windows syncs only what may be written
                 if os.name == "posix":
-                    _sync(self.path, os.O_RDONLY)  # that the logs are there at all
+                    _sync(folder, os.O_RDONLY)  # that the logs are there at all
 
     def flush(self) -> None:
         """See `Store.flush`."""
         if self.path is not None and not self._read_only:
-            with _write_errors(self.path):
-                self._store.flush()
+            with self.reading() as engine, _write_errors(self.path):
+                engine.flush()
 
     def close(self) -> None:
         """See `Store.close`. Closing twice does nothing."""
-        if hasattr(self, "_store"):
-            try:
-                self.flush()
-            finally:
-                del self._store
+        if self._database is None:
+            return
+        try:
+            self.flush()
+        finally:
+            with self._news:
+                database, self._database = self._database, None
+                database.engine = None
+                alone = not database.readers
+            if self.path is not None and not self._read_only and alone:
+                with suppress(OSError):
+                    generations.settle(self.path)
+            self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
 
     # --- commit numbers ----------------------------------------------------------------------------
 
@@ -293,11 +357,11 @@ class EmbeddedStore(TemplateStore):
 
     def _read_number(self, predicate: NamedNode) -> int:
         """The greatest number; smaller ones, which a process left when it was killed, are taken out."""
-        found = list(self._store.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
+        found = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
         found.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
         if not self._read_only:
             for quad in found[:-1]:
-                self._store.remove(quad)
+                self._engine.remove(quad)
         return int(found[-1].object.value) if found else 0  # type: ignore[union-attr]
 
     def _placed(self, quads: Iterable[Quad]) -> list[Quad]:
@@ -312,14 +376,14 @@ class EmbeddedStore(TemplateStore):
         """
         with self._write_lock, _write_errors(self.path):
             marks = self._marks(self._commit + 1, content=content)
-            self._store.extend(marks)
+            self._engine.extend(marks)
             try:
                 yield
             except BaseException:
                 for mark in marks:
-                    self._store.remove(mark)
+                    self._engine.remove(mark)
                 raise
-            self._store.extend(marks)  # DROP ALL takes them too
+            self._engine.extend(marks)  # DROP ALL takes them too
             self._advance(self._commit + 1, content=content)
 
     @staticmethod
@@ -330,10 +394,10 @@ class EmbeddedStore(TemplateStore):
     def _advance(self, number: int, *, content: bool) -> int:
         # The new number is already stored with the data; a crash here leaves both, and the greater counts.
         if self._commit:
-            self._store.remove(_number_quad(RAG.commit, self._commit))
+            self._engine.remove(_number_quad(RAG.commit, self._commit))
         if content:
             if self._content_commit:
-                self._store.remove(_number_quad(RAG.contentCommit, self._content_commit))
+                self._engine.remove(_number_quad(RAG.contentCommit, self._content_commit))
             self._content_commit = number
         self._commit = number
         if number % _LOOK == 0:
@@ -344,8 +408,10 @@ class EmbeddedStore(TemplateStore):
         if self.path is None:
             return
         with suppress(OSError):  # what was written is in the logs; the next write tells what is wrong
-            if sum(log.stat().st_size for log in self.path.glob(_LOGS)) > _LOG_BYTES:
-                self._store.flush()
+            database, engine = self._opened()
+            assert database.folder is not None  # noqa: S101 - it is not in memory
+            if sum(log.stat().st_size for log in database.folder.glob(_LOGS)) > _LOG_BYTES:
+                engine.flush()
 
 
 def _sync(path: Path, flags: int) -> None:
@@ -359,24 +425,25 @@ def _sync(path: Path, flags: int) -> None:
         os.close(descriptor)
 
 
-def settle_purge(path: Path) -> None:
-    """Bring a purge to its end: the new database is whole once the old one has stepped aside."""
-    fresh, former = (path.with_name(f"{path.name}{suffix}") for suffix in (_FRESH, _FORMER))
-    if not path.exists() and former.exists():
-        (fresh if fresh.exists() else former).rename(path)
-    for leftover in (fresh, former):
-        shutil.rmtree(leftover, ignore_errors=True)
+def _lock(path: Path) -> FolderLock:
+    """Held as long as the store is open: the engine's own lock is in the folder, which is replaced."""
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        return FolderLock(lock)
+    except StoreLockedError as error:
+        raise StoreLockedError(f"the store {path.parent} is in use") from error
 
 
-def _open(path: Path | None, *, read_only: bool) -> ox.Store:
+def _open(path: Path | None, *, read_only: bool) -> Generation:
     if path is None:
-        return ox.Store()
+        return Generation(ox.Store(), None)
     try:
         if read_only:
-            return ox.Store.read_only(str(path))
-        settle_purge(path)
-        path.mkdir(parents=True, exist_ok=True)
-        return ox.Store(str(path))
+            folder = generations.folder_of(path)
+            return Generation(ox.Store.read_only(str(folder)), folder)
+        folder = generations.settle(path)
+        folder.mkdir(parents=True, exist_ok=True)
+        return Generation(ox.Store(str(folder)), folder)
     except (OSError, RuntimeError, ValueError) as error:
         if _LOCKED.search(str(error)):
             raise StoreLockedError(f"the store {path.parent} is in use") from error
@@ -397,13 +464,25 @@ def _number_quad(predicate: NamedNode, number: int) -> Quad:
 
 
 @contextmanager
-def _query_errors(sparql: str) -> Iterator[None]:
+def _query_errors(sparql: str, path: Path | None) -> Iterator[None]:
     try:
-        yield
+        with _read_errors(path):
+            yield
     except SyntaxError as error:
         raise UsageError(complaint(sparql, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
+
+
+@contextmanager
+def _read_errors(path: Path | None) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(
+            f"the store {path.parent if path else 'in memory'} cannot be read: {error}",
+            hint="graphrag-rdf check --full names what is damaged; restore it from a backup",
+        ) from error.with_traceback(None)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from graphrag_rdf.errors import StoreError, StoreLockedError, StoreMissingError,
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.store.generations import folder_of, is_database
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate, require_known_version
 
@@ -74,8 +76,8 @@ class StoreFolder:
     @property
     def exists(self) -> bool:
         """Whether there is a database in the folder."""
-        former = self.database.with_name(f"{self.database.name}.old")  # see EmbeddedStore.purge
-        return any((place / "CURRENT").exists() for place in (self.database, former))
+        former = self.database.with_name(f"{self.database.name}.old")  # see `generations.settle`
+        return any(map(is_database, (folder_of(self.database), former)))
 
     @classmethod
     def of_collection(cls, store: Path, collection: str = DEFAULT_COLLECTION) -> StoreFolder:
@@ -115,12 +117,16 @@ class StoreFolder:
                 hint="run: graphrag-rdf ingest DOCUMENTS (or name another folder with --store)",
             )
         # Closing a lock file gives up this process's own lock on it, so it is never tried by its holder.
-        if read_only and (self._noted().get("pid") == os.getpid() or _is_locked(self.database / "LOCK")):
+        if read_only and (
+            self._noted().get("pid") == os.getpid() or _is_locked(folder_of(self.database) / "LOCK")
+        ):
             raise self.locked()
         try:
             store = EmbeddedStore(templates, self.database, read_only=read_only)
         except StoreLockedError as error:
             raise self.locked() from error
+        if not read_only:  # copies that a killed process left may hold forgotten text
+            shutil.rmtree(self.snapshots, ignore_errors=True)
         try:
             if read_only:
                 require_known_version(store)

@@ -276,9 +276,12 @@ class RemoteStore(TemplateStore):
     def optimize(self) -> None:
         """See `Store.optimize`: the endpoint's own business."""
 
-    def purge(self) -> bool:
+    def purge(self) -> str:
         """See `Store.purge`: not possible over SPARQL."""
-        return False
+        return (
+            "the text is out of the store, but the endpoint's own files and backups may still hold it until "
+            "whoever runs it compacts them"
+        )
 
     def close(self) -> None:
         """See `Store.close`. Closing twice does nothing."""

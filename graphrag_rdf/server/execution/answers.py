@@ -161,5 +161,8 @@ class Queries(Protocol):
             Problem: when it failed before its first part, or nothing was free to run it.
         """
 
+    async def without_former(self) -> bool:
+        """Let go of copies of a database that was written anew; whether all are gone."""
+
     async def stop(self) -> None:
         """Let go of everything."""

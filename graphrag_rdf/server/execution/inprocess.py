@@ -7,27 +7,25 @@ using a thread after it was given up. `/health` and the log say that this is how
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-
-import pyoxigraph as ox
 
 from graphrag_rdf.server.execution.answers import Answer, Gone
 from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, evaluate_whole
 from graphrag_rdf.server.execution.nesting import deep_stacks
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.store.embedded import EmbeddedStore
 
 
 class InProcessQueries:
     """See the module.
 
     Args:
-        store: gives the engine's store, and the number of its newest commit.
+        store: what is asked.
         threads: queries at once.
         timeout: seconds until a client is told that its query takes too long.
     """
 
-    def __init__(self, store: Callable[[], tuple[ox.Store, int]], threads: int, timeout: float) -> None:
+    def __init__(self, store: EmbeddedStore, threads: int, timeout: float) -> None:
         self._store = store
         self._timeout = timeout
         self._pool = ThreadPoolExecutor(threads, "query")
@@ -38,11 +36,11 @@ class InProcessQueries:
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
         """See `Queries.run`."""
         del min_commit, gone
-        store, commit = self._store()
+        commit = self._store.commit_number()
         loop = asyncio.get_running_loop()
         try:
             with deep_stacks():
-                done = loop.run_in_executor(self._pool, evaluate_whole, store, job)
+                done = loop.run_in_executor(self._pool, self._evaluate, job)
             async with asyncio.timeout(self._timeout):
                 content_type, data = await done
         except TimeoutError:
@@ -54,6 +52,14 @@ class InProcessQueries:
         answer.put(data)
         answer.end()
         return answer
+
+    def _evaluate(self, job: Job) -> tuple[str, bytes]:
+        with self._store.reading() as engine:
+            return evaluate_whole(engine, job)
+
+    async def without_former(self) -> bool:
+        """See `Queries.without_former`: there are no copies."""
+        return True
 
     async def stop(self) -> None:
         """See `Queries.stop`."""

@@ -268,6 +268,16 @@ class ReaderPool:
             await asyncio.sleep(_LOOK)
         self._snapshots.close()
 
+    async def without_former(self) -> bool:
+        """See `Queries.without_former`: queries on them end within their time."""
+        end = time.monotonic() + self.limits.seconds + _ENDING
+        while time.monotonic() < end:
+            await self._let_go()
+            if not self._snapshots.former:
+                return True
+            await asyncio.sleep(_LOOK)
+        return False
+
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
         """See `Queries.run`."""
         answer = await self._taken_on(job, min_commit, gone)
@@ -367,10 +377,14 @@ class ReaderPool:
             for reader in [reader for reader in self._idle if reader.is_swollen()]:
                 self._idle.remove(reader)
                 reader.close()  # another takes its place
-            for reader in self._idle:
-                if reader.snapshot is not None and reader.snapshot is not self._snapshots.current:
-                    reader.let_go_of_snapshot()
-            await self._snapshots.tidy(self._in_use)
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Drop the snapshots that nobody reads any more."""
+        for reader in self._idle:
+            if reader.snapshot is not None and reader.snapshot is not self._snapshots.current:
+                reader.let_go_of_snapshot()
+        await self._snapshots.tidy(self._in_use)
 
 
 def _spawn(fd: int, memory_mb: int) -> subprocess.Popen[bytes]:

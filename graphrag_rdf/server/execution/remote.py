@@ -69,6 +69,10 @@ class RemoteQueries:
             raise
         return call.answer
 
+    async def without_former(self) -> bool:
+        """See `Queries.without_former`: there are no copies."""
+        return True
+
     async def stop(self) -> None:
         """See `Queries.stop`."""
         for call in list(self._open):

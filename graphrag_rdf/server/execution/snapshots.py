@@ -27,12 +27,14 @@ class Snapshot:
 
     Attributes:
         commit: all commits up to this one are in it.
+        generation: of the database that it is a copy of (see `EmbeddedStore.purge`).
         taken: `time.monotonic` just before it was made.
     """
 
     path: Path
     commit: int
     taken: float
+    generation: int = 0
 
     @property
     def place(self) -> str:
@@ -46,6 +48,10 @@ class SnapshotSource(Protocol):
     @property
     def current(self) -> Snapshot | None:
         """The one that is as new as the store, if there is one."""
+
+    @property
+    def former(self) -> bool:
+        """Whether there are any of a database that was written anew since (`EmbeddedStore.purge`)."""
 
     async def fresh(self, min_commit: int) -> Snapshot:
         """A snapshot that holds a commit, and is at most `MAX_AGE` behind."""
@@ -85,7 +91,14 @@ class Snapshots:
     def current(self) -> Snapshot | None:
         """See `SnapshotSource.current`."""
         newest = self._newest
-        return newest if newest is not None and newest.commit == self._store.commit_number() else None
+        if newest is None or newest.generation != self._store.generation:
+            return None
+        return newest if newest.commit == self._store.commit_number() else None
+
+    @property
+    def former(self) -> bool:
+        """See `SnapshotSource.former`."""
+        return any(snapshot.generation != self._store.generation for snapshot in self._all)
 
     async def fresh(self, min_commit: int) -> Snapshot:
         """See `SnapshotSource.fresh`."""
@@ -102,9 +115,9 @@ class Snapshots:
         async with self._lock:
             self._newest = self.current
             dropped = self._all - set(in_use()) - {self._newest}
-            self._all -= dropped
         for snapshot in dropped:
             await aside(shutil.rmtree, snapshot.path, ignore_errors=True)
+            self._all.discard(snapshot)
 
     def close(self) -> None:
         """See `SnapshotSource.close`."""
@@ -115,7 +128,7 @@ class Snapshots:
 
     def _fit(self, min_commit: int) -> Snapshot | None:
         newest = self._newest
-        if newest is None or newest.commit < min_commit:
+        if newest is None or newest.commit < min_commit or newest.generation != self._store.generation:
             return None
         return newest if newest is self.current or time.monotonic() - newest.taken < MAX_AGE else None
 
@@ -123,11 +136,11 @@ class Snapshots:
         self._folder.mkdir(parents=True, exist_ok=True)
         self._number += 1
         path = self._folder / str(self._number)
-        start, commit = time.monotonic(), self._store.commit_number()
+        start, commit, generation = time.monotonic(), self._store.commit_number(), self._store.generation
         self._store.snapshot(path)
         self.made += 1
         self.seconds += time.monotonic() - start
-        taken = Snapshot(path, commit, start)
+        taken = Snapshot(path, commit, start, generation)
         self._all.add(taken)  # also if who asked for it is not there any more
         return taken
 
@@ -142,6 +155,11 @@ class Unchanging:
     def current(self) -> Snapshot | None:
         """See `SnapshotSource.current`."""
         return self._snapshot
+
+    @property
+    def former(self) -> bool:
+        """See `SnapshotSource.former`."""
+        return False
 
     async def fresh(self, min_commit: int) -> Snapshot:
         """See `SnapshotSource.fresh`."""

@@ -15,6 +15,7 @@ from graphrag_rdf.errors import (
     EndpointError,
     GraphRagError,
     MalformedError,
+    NotPurgedError,
     SearchIndexError,
     StoreError,
     TooLargeError,
@@ -103,6 +104,14 @@ def problem_of(error: GraphRagError) -> Problem:
         log.warning("%s", error.message)
         status = _OF_ENDPOINT[error.kind]
         return Problem(status, _unaddressed(error), headers={"Retry-After": "5"} if status == 503 else {})
+    if isinstance(error, NotPurgedError):
+        log.error("%s", error.message)
+        return Problem(
+            503,
+            "the document is out of the store, but files of the store still hold its text",
+            headers={"Retry-After": "30"},
+            hint="send the same request again: it finishes",
+        )
     if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # a full disk, as a rule
         log.error("%s", error.message)
         return Problem(503, "the store cannot be read or written at present", headers={"Retry-After": "30"})

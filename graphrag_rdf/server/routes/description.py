@@ -86,7 +86,7 @@ def _triples(service: Service, endpoint: NamedNode, dataset: NamedNode) -> Itera
     yield Triple(dataset, RDF.type, SD.Dataset)
     yield Triple(dataset, SD.defaultGraph, default)
     yield Triple(default, RDF.type, SD.Graph)
-    graphs = service.store.engine.named_graphs() if service.remote is None else service.remote.names()
+    graphs = service.store.graphs() if service.remote is None else service.remote.names()
     for number, name in enumerate(graphs):
         if number == _LISTED:
             return

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.ingest.files import Upload
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
@@ -66,16 +66,19 @@ async def forget(request: Request) -> Response:
     name: str = request.path_params["id"]
     iri = name if ":" in name else f"{PROVENANCE_BASE}doc/{name}"
 
-    def work() -> dict[str, object]:
+    def work() -> Forgotten:
         engine = service.engine
-        if not engine.store.select("provenance/find-document", name=iri):
+        known = engine.store.select("provenance/find-document", name=iri)
+        if not known and not is_unfinished(engine.store):
             raise Problem(404, f"there is no document {iri}")
         with engine.keeping_indexes():
-            return forget_documents(engine, find_documents(engine.store, [iri])).as_json()
+            return forget_named(engine, [iri])
 
     found = await service.writes.run(work, long=True)
+    if not await service.queries.without_former():
+        found.warn("not_purged", "a query still reads the old database: its files go when that ends")
     service.wrote(request, service.engine.store.commit_number())
-    return JSONResponse(found, headers=_headers(service))
+    return JSONResponse(found.as_json(), headers=_headers(service))
 
 
 class _Run:

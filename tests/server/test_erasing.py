@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import random
+import signal
 import subprocess
 import threading
 import time
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -89,7 +92,7 @@ class Asking:
     def _ask(self, first: int) -> None:
         with httpx.Client(timeout=60, headers=bearer(WRITE)) as client:
             for method, path, options in itertools.islice(itertools.cycle(REQUESTS), first, None):
-                if self._end.is_set():
+                if self._end.wait(0.05):
                     return
                 try:
                     response = client.request(method, f"{self.url}{path}", **options)  # type: ignore[arg-type]
@@ -151,3 +154,75 @@ def test_documents_are_forgotten_under_load(tmp_path: Path) -> None:
     assert sum(asking.seen.values()) > count
     checked = run(store, "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_database_that_cannot_be_replaced_goes_on_serving(tmp_path: Path) -> None:
+    """The error says that the text is still there; the same request finishes once there is a way."""
+    store = store_of(tmp_path, 1)
+    obstacle = store / "oxigraph.current.tmp"
+    with Asking(1) as asking, served(store, asking) as (_, client):
+        obstacle.mkdir()
+        for _ in range(2):
+            response = delete(client, 0)
+            assert response.status_code == 503
+            assert "still hold" in response.json()["detail"]
+            assert listed(client) == {"documents/kept.txt"}
+        assert places(store, word(0))
+        obstacle.rmdir()
+        assert delete(client, 0).status_code == 200
+        assert places(store, word(0)) == []
+        assert delete(client, 0).status_code == 404
+    assert asking.odd == []
+
+
+def test_a_forgetting_that_was_stopped_is_a_warning_until_it_is_finished(tmp_path: Path) -> None:
+    store = store_of(tmp_path, 2)
+    (store / "oxigraph.current.tmp").mkdir()
+    failed = run(store, "forget", "documents/000.txt")
+    assert failed.returncode == 1
+    assert "still hold" in failed.stderr
+    checked = run(store, "check")
+    assert (checked.returncode, "erasures-finished" in checked.stdout) == (0, True)
+    (store / "oxigraph.current.tmp").rmdir()
+    assert run(store, "forget", "documents/000.txt").returncode == 0
+    assert places(store, word(0)) == []
+    assert "erasures-finished" not in run(store, "check").stdout
+    assert run(store, "forget", "documents/000.txt").returncode == 2
+
+
+@pytest.mark.slow
+def test_many_documents_are_forgotten_under_load_and_kills(tmp_path: Path) -> None:
+    """Each tenth time the server is killed somewhere in between, and what it was asked is asked again."""
+    count, chance = 200, random.Random(7)
+    store, gone, begun = store_of(tmp_path, count + 1), 0, time.monotonic()
+    slowest, killed = 0.0, 0
+    with Asking(4) as asking:
+        while gone < count:
+            with served(store, asking) as (endpoint, client):
+                last = min(gone + 10, count)
+                while gone < last - 1:
+                    start = time.monotonic()
+                    response = delete(client, gone)
+                    slowest = max(slowest, time.monotonic() - start)
+                    assert response.status_code == 200, response.text
+                    assert places(store, word(gone)) == []
+                    gone += 1
+                with ThreadPoolExecutor(1) as pool:
+                    going = pool.submit(delete, client, gone)
+                    time.sleep(chance.uniform(0, 2.5 * slowest / 2))
+                    endpoint.process.send_signal(signal.SIGKILL)
+                    endpoint.process.wait()
+                    killed += going.exception() is not None
+            with served(store, asking) as (_, client):
+                assert delete(client, gone).status_code in (200, 404)
+                assert places(store, word(gone)) == []
+                gone += 1
+                assert len(listed(client)) == count + 2 - gone
+    kinds = {kind for kind in asking.seen if kind != 200}
+    took = f"{time.monotonic() - begun:.0f} s, the slowest {slowest:.1f} s"
+    print(f"{count} deletions in {took}; {killed} were cut off by kills; answers: {dict(asking.seen)}")
+    assert asking.odd == []
+    assert kinds <= {"ConnectError", "ReadError", "RemoteProtocolError", "WriteError"}
+    checked = run(store, "check")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert sorted(path.name for path in store.glob("oxigraph*")) == ["oxigraph", "oxigraph.lock"]

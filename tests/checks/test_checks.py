@@ -412,6 +412,10 @@ def a_run_that_was_stopped(store: Spoiler) -> None:
     store.drop(store.find(PROV.endedAtTime, s=run))
 
 
+def an_erasure_that_was_stopped(store: Spoiler) -> None:
+    store.add(NamedNode("urn:graphrag-rdf:erasure"), RDF.type, RAG.Erasure, Graphs.SYSTEM)
+
+
 SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     an_uncontained_fact: {"facts-contained"},
     a_lost_container: {"evidence-contained"},
@@ -466,6 +470,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     a_step_from_nowhere: {"steps-derived"},
     an_empty_selection: {"selections"},
     a_run_that_was_stopped: {"runs-finished"},
+    an_erasure_that_was_stopped: {"erasures-finished"},
 }
 
 

@@ -130,7 +130,7 @@ def places(store: Path, words: str) -> list[str]:
 def served(store: Path, asking: Asking) -> Iterator[tuple[Endpoint, httpx.Client]]:
     """A server that the clients ask."""
     env = {"GRAPHRAG_RDF_SERVER__WRITE_TOKEN": WRITE, "GRAPHRAG_RDF_SERVER__READERS": "2"}
-    with Endpoint.start(store, verbose=False, **env) as endpoint, endpoint.client(WRITE) as client:
+    with Endpoint.start(store, **env) as endpoint, endpoint.client(WRITE) as client:
         asking.url = endpoint.url
         yield endpoint, client
 

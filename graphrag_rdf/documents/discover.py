@@ -117,12 +117,15 @@ class _Collector:
 
     def found(self, path: Path, root: Path) -> None:
         """A file below a folder or matched by a glob."""
+        if suffix_of(path.name) not in SUPPORTED:
+            self.skipped[path] = None
+            return
         try:
             regular = stat.S_ISREG(path.stat().st_mode)
         except OSError as error:
             self.fail(str(path), why_unreadable(error, path))
             return
-        if regular and suffix_of(path.name) in SUPPORTED:
+        if regular:
             self.add(path, root)
         else:
             self.skipped[path] = None

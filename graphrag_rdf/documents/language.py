@@ -99,7 +99,7 @@ def detect_language(text: str) -> str | None:
     parts = [text[:_HEAD]]
     if len(text) > _HEAD + _MIDDLE:
         parts.append(text[len(text) // 2 :][:_MIDDLE])
-    sample = "\n".join(parts)
+    sample = "\n".join(parts).encode("utf-8", "ignore").decode()  # lone surrogates are no letters
     candidates = _written_in(sample)
     if len(candidates) == 1:
         return candidates[0]

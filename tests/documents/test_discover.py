@@ -128,8 +128,13 @@ def test_errors_do_not_stop_the_rest(docs: Path) -> None:
 def test_within_a_folder_pipes_are_skipped_and_dangling_links_reported(docs: Path) -> None:
     os.mkfifo(docs / "pipe.txt")
     (docs / "dangling.md").symlink_to("nowhere")
+    (docs / "dangling.js").symlink_to("nowhere")
+    (docs / "manual.HTML.gz").write_bytes(b"")
+    (docs / "archive.tar.gz").write_bytes(b"")
     found = discover(["docs"])
-    assert Path("docs/pipe.txt") in found.skipped
+    skipped = {path.name for path in found.skipped}
+    assert {"pipe.txt", "dangling.js", "archive.tar.gz"} < skipped
+    assert Path("docs/manual.HTML.gz") in {source.path for source in found.sources}
     assert found.errors == (("docs/dangling.md", "a symbolic link that leads nowhere"),)
 
 

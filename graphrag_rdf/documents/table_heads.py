@@ -315,3 +315,8 @@ def stated_unit(caption: str) -> tuple[str, frozenset[str]]:
     left_out = _EXCEPT.search(caption, found.end())
     words = _WORD.findall(caption[left_out.end() :].lower()) if left_out else []
     return re.sub(r"\Ain\s+", "", found[0], flags=re.IGNORECASE), frozenset(words)
+
+
+def tells_money(unit: str) -> bool:
+    """Whether a unit is one of a currency."""
+    return re.search(_MONEY, unit, re.IGNORECASE) is not None

@@ -50,6 +50,8 @@ _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3}){1,4}(?:\.\d{1,15})?")
 _COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d{0,14})|[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}),\d{1,15}")
 _GROUPED_BY_STOP = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}")
 _YEAR = re.compile(r"(?:1\d|20|21)\d\d")
+_ACCOUNTING = re.compile(r"(?=[($€£¥])[$€£¥]?\s?(\()?\s?[$€£¥]?\s?(\d[\d.,]*)(?(1)\s?\))")
+_CURRENCY = re.compile(r"[$€£¥]")
 _URL = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
@@ -391,7 +393,16 @@ def literal_of(value: str, column: Column, language: str | None) -> tuple[str, s
     return None
 
 
+def currency_of(value: str) -> str:
+    """The sign of currency of a number, or ""."""
+    sign = _CURRENCY.search(value)
+    return sign[0] if sign else ""
+
+
 def _number(value: str, *, comma: bool) -> str | None:
+    if accounting := _ACCOUNTING.fullmatch(value):  # losses stand in brackets
+        number = _number(accounting[2], comma=comma)
+        return f"-{number}" if number and accounting[1] else number
     if comma:
         if _COMMA.fullmatch(value) or _GROUPED_BY_STOP.fullmatch(value):
             return re.sub(r"[.\u00a0\u202f]", "", value).replace(",", ".")

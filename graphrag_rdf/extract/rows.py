@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from graphrag_rdf.documents.json_rows import unescaped, without_marks
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.documents.table_heads import is_period
+from graphrag_rdf.documents.table_heads import is_period, tells_money
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
 
-from .columns import Column, TableReading, kind_of, literal_of, looks_like_name
+from .columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
 from .gazetteer import Gazetteer
 from .mentions import find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
@@ -280,10 +280,13 @@ class _Rows:
             self._names_of(part.written(cell), part, cell.offset)
         if about.subject is None or column.role in {"alias", "type"}:
             return
-        with_unit = about.unit and not entity and (literal is not None or not column.common)
+        unit = about.unit if literal is not None or not column.common else ""
+        if literal is not None and (sign := currency_of(cell.text)) and not tells_money(unit):
+            unit = f"{sign} {unit}".rstrip()
+        with_unit = unit and not entity
         candidate = RelationCandidate(
             subject=about.subject,
-            predicate=f"{about.predicate} ({about.unit})" if with_unit else about.predicate,
+            predicate=f"{about.predicate} ({unit})" if with_unit else about.predicate,
             object=literal[0] if literal else name if entity else cell.text,
             object_is_entity=entity,
             datatype=literal[1] if literal else None,

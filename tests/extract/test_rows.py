@@ -211,7 +211,9 @@ def test_nothing_is_said_where_nothing_stands(nothing: str) -> None:
         ("1990-02-30", None), ("1990-02-03", ("1990-02-03", "date")), ("3 May 1936", ("1936-05-03", "date")),
         ("1990-02", ("1990-02", "gYearMonth")),
         ("2024-01-03T10:00:00Z", ("2024-01-03T10:00:00Z", "dateTime")),
-        ("10/12/1815", None), ("12 km", None), ("40%", None), ("£5", None), ("0123", None), ("3,5", None),
+        ("10/12/1815", None), ("12 km", None), ("40%", None), ("0123", None), ("3,5", None),
+        ("£5", ("5", "integer")), ("(1,250)", ("-1250", "integer")), ("$(2.50)", ("-2.50", "decimal")),
+        ("(1,250", None), ("(a)", None),
     ],
 )  # fmt: skip
 def test_values(value: str, expected: tuple[str, str] | None) -> None:

@@ -33,6 +33,11 @@ def right(x: float, y: float, text: str, *, size: float = 10) -> bytes:
     return show(x - width(text, size), y, text, size=size)
 
 
+def rule(x0: float, x1: float, y: float) -> bytes:
+    """A horizontal line."""
+    return b"0.5 w %g %g m %g %g l S\n" % (x0, y, x1, y)
+
+
 def width(text: str, size: float = 10) -> float:
     """The width of a text in Helvetica, points."""
     return sum(_WIDTHS.get(letter, 556) for letter in text) * size / 1000

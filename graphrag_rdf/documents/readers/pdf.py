@@ -8,16 +8,18 @@ import threading
 import time
 from collections.abc import Container, Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from graphrag_rdf.documents.model import PAGE_BREAK, Page, Span
+from graphrag_rdf.documents.model import PAGE_BREAK, Page, Span, Table
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.pdf_hyphens import mend
 from graphrag_rdf.documents.readers.pdf_layout import columns, paragraphs
 from graphrag_rdf.documents.readers.pdf_running import PageRows, find_running
 from graphrag_rdf.documents.readers.pdf_streams import check_streams
-from graphrag_rdf.documents.readers.pdf_words import mark_bold, read_words, rows_of
+from graphrag_rdf.documents.readers.pdf_tables import FoundTable, find_tables, looks_tabular
+from graphrag_rdf.documents.readers.pdf_words import mark_bold, read_rules, read_words, rows_of
 
 MAX_PAGES = 20_000
 MAX_CHARACTERS = 50_000_000
@@ -73,10 +75,12 @@ def _read(document: Any) -> c.Content:
     if count > MAX_PAGES:
         raise c.UnreadableError(f"{count:,} pages, more than {MAX_PAGES:,}", "split it")
     headings = _outline(document)
-    texts: list[tuple[str, str]] = []  # the text of each page, and its headers and footers
-    for page, running in find_running(_pages(document), total=count):
-        texts.append((_page_text(page, headings.get(page.number, ())), " ".join(row.text for row in running)))
-    text, pages, unsaid = _joined(texts)
+    parts: list[list[Part]] = []
+    running: list[str] = []
+    for page, taken in find_running(_pages(document), total=count):
+        parts.append(list(_parts(page, headings.get(page.number, ()))))
+        running.append(" ".join(row.text for row in taken))
+    text, pages, tables, unsaid = _joined(parts, running)
     if not text.strip():
         raise c.UnreadableError(
             "no text layer (scanned?)", "run optical character recognition (OCR) on it first"
@@ -89,6 +93,7 @@ def _read(document: Any) -> c.Content:
         title="" if _MADE_UP.match(title) else title,
         language=_language(document),
         metadata=tuple(_metadata(info)),
+        tables=tables,
         unsaid=unsaid,
     )
 
@@ -119,20 +124,37 @@ def _rows_of_page(document: Any, index: int) -> PageRows:
         with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
             main, *others = [rows_of(words) for words in read_words(text_page)] or [[]]
             mark_bold(text_page, main)
+            tabular = looks_tabular(main)
+            rules = read_rules(page) if tabular else []
     except pypdfium2.PdfiumError:
         raise c.UnreadableError("damaged") from None
-    return PageRows(index + 1, main, others)
+    return PageRows(index + 1, main, others, tabular, rules)
 
 
-def _page_text(page: PageRows, headings: Container[str]) -> str:
-    parts: list[str] = []
+@dataclass(slots=True)
+class Part:
+    """A paragraph or a table of a page.
+
+    Args:
+        gap: what parts it from the one before it.
+    """
+
+    gap: str
+    text: str
+    table: FoundTable | None = None
+
+
+def _parts(page: PageRows, headings: Container[str]) -> Iterator[Part]:
     for column in (*columns(page.rows), *page.others):
-        alone = True  # what begins a column, and what stands after a heading
-        for gap, text in paragraphs(column):
-            heading = _squeezed(text) in headings
-            parts += ["\n\n" if alone or heading else gap, text]
-            alone = heading
-    return "".join(parts[1:])
+        for found in find_tables(column, page.rules) if page.tabular else [column]:
+            if isinstance(found, FoundTable):
+                yield Part("\n\n", found.text, found)
+                continue
+            alone = True  # what begins a column, and what stands after a heading
+            for gap, text in paragraphs(found):
+                heading = _squeezed(text) in headings
+                yield Part("\n\n" if alone or heading else gap, text)
+                alone = heading
 
 
 # --- outline -----------------------------------------------------------------------------------------
@@ -156,27 +178,41 @@ def _squeezed(text: str) -> str:
 # --- text --------------------------------------------------------------------------------------------
 
 
-def _joined(texts: Sequence[tuple[str, str]]) -> tuple[str, tuple[Page, ...], tuple[Span, ...]]:
-    """The document's text, its pages, and where headers and footers are."""
-    mended = mend(body for body, _ in texts)
+def _joined(
+    parts: Sequence[Sequence[Part]], running: Sequence[str]
+) -> tuple[str, tuple[Page, ...], tuple[Table, ...], tuple[Span, ...]]:
+    """The document's text, its pages and tables, and where headers and footers are."""
+    mended = iter(mend(part.text for page in parts for part in page))
     pages: list[Page] = []
+    tables: list[Table] = []
     unsaid: list[Span] = []
     offset = 0
-    for number, (body, (_, running)) in enumerate(zip(mended, texts, strict=True), start=1):
-        before, after = _where_it_goes_on(body) if number < len(texts) else (body, "")
-        text = "\n\n".join(part for part in (before, running, after) if part)
-        if running:
-            start = offset + (len(before) + 2 if before else 0)
-            unsaid.append((start, start + len(running)))
-        pages.append(Page(number, text, offset))
-        offset += len(text) + 1
-    return PAGE_BREAK.join(page.text for page in pages), tuple(pages), tuple(unsaid)
+    for number, (page, header) in enumerate(zip(parts, running, strict=True), start=1):
+        pieces: list[str] = []
+        length = 0
+        aside = _where_it_goes_on(page) if number < len(parts) else len(page)
+        for place in range(len(page) + 1):
+            if place == aside and header:
+                start = offset + length + (2 if pieces else 0)
+                unsaid.append((start, start + len(header)))
+                pieces += ["\n\n" if pieces else "", header]
+                length = start + len(header) - offset
+            if place < len(page):
+                gap = page[place].gap if place != aside else "\n\n"
+                gap, text = gap if pieces else "", next(mended)
+                if table := page[place].table:
+                    tables.append(table.at(offset + length + len(gap)))
+                pieces += [gap, text]
+                length += len(gap) + len(text)
+        pages.append(Page(number, "".join(pieces), offset))
+        offset += length + 1
+    return PAGE_BREAK.join(page.text for page in pages), tuple(pages), tuple(tables), tuple(unsaid)
 
 
-def _where_it_goes_on(body: str) -> tuple[str, str]:
-    """The text of a page before and from its last paragraph, if that is not finished."""
-    before, gap, last = body.rpartition("\n\n")
-    return (before, last) if gap and last and not _FINISHED.search(last) else (body, "")
+def _where_it_goes_on(page: Sequence[Part]) -> int:
+    """The place before the last paragraph of a page if that is not finished, else the end of the page."""
+    unfinished = len(page) > 1 and page[-1].table is None and not _FINISHED.search(page[-1].text)
+    return len(page) - 1 if unfinished else len(page)
 
 
 # --- metadata ----------------------------------------------------------------------------------------

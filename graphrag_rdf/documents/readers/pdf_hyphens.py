@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from graphrag_rdf.documents.readers.pdf_layout import MAYBE_HYPHEN
+from graphrag_rdf.documents.readers.pdf_words import HYPHEN
 
 _DIVIDED = re.compile(rf"([^\W\d_]+){MAYBE_HYPHEN}([^\W\d_]+)")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -17,7 +18,7 @@ def mend(texts: Iterable[str]) -> list[str]:
     It does not if the word stands undivided elsewhere in the document. Else it does if the document has the
     word with a hyphen, or both halves as words of their own ("well-known"). Otherwise it is left out.
     """
-    parts = list(texts)
+    parts = [text.replace(HYPHEN, "-") for text in texts]
     if not any(MAYBE_HYPHEN in part for part in parts):
         return parts
     known = {word for part in parts for word in _WORD.findall(_DIVIDED.sub(" ", part).lower())}

@@ -22,6 +22,7 @@ _WORDS = 4  # of a line in a column of prose
 _NARROWEST_COLUMN = 0.2  # of the width of the text
 _NEW_BLOCK = 1.45  # usual distances of lines
 _OTHER_SIZE = 0.12
+_CELLS_APART = 1.5  # heights of a line
 _INDENT = 0.7  # heights of a line
 _ITEM = re.compile(
     r"[•●○◦▪■□▫‣⁃∙·–—*➢✓o]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,6})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?"
@@ -158,8 +159,11 @@ def _new_block(above: Row, row: Row, leading: float) -> bool:
 def _goes_on(above: Row, row: Row, first: Row, right: float) -> bool:
     """Whether a line goes on with the paragraph of the line above.
 
-    It does if its first word had no room above, unless it is indented or begins as items of lists do.
+    It does if its first word had no room above, unless it is indented, begins as items of lists do, or one of
+    the two has a gap as rows of tables have.
     """
+    if any(b.x0 - a.x1 > _CELLS_APART * b.height for line in (above, row) for a, b in pairwise(line.words)):
+        return False
     indent = _INDENT * row.height
     item = _ITEM.fullmatch(row.words[0].text)
     if item and len(row.words) > 1 and row.x0 <= first.x0 + indent:

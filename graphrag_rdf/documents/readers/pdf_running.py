@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from graphrag_rdf.documents.readers.pdf_words import Row
+from graphrag_rdf.documents.readers.pdf_words import Row, Rule
 
 NEAR = 6
 """Pages before and after in which a header comes again: it may change with the chapter."""
@@ -26,6 +26,8 @@ class PageRows:
         number: from 1.
         rows: of the main direction of writing, from top to bottom.
         others: of each other direction.
+        tabular: whether it may have tables.
+        rules: horizontal lines drawn on it.
         ends: rows at the edges, as they are compared: (text without numbers, distance from the top). Of a
             page number the place is what it adds to the page's number: it may stand below the last line.
     """
@@ -33,6 +35,8 @@ class PageRows:
     number: int
     rows: list[Row]
     others: list[list[Row]] = field(default_factory=list)
+    tabular: bool = False
+    rules: list[Rule] = field(default_factory=list)
     ends: dict[int, tuple[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -82,7 +86,9 @@ def _part(page: PageRows, near: Iterable[PageRows], fewest: int) -> tuple[PageRo
     if not again:
         return page, []
     kept = [row for place, row in enumerate(page.rows) if place not in again]
-    return PageRows(page.number, kept, page.others), [page.rows[place] for place in sorted(again)]
+    return PageRows(page.number, kept, page.others, page.tabular, page.rules), [
+        page.rows[place] for place in sorted(again)
+    ]
 
 
 def _has(page: PageRows, mark: str, y: float) -> bool:

@@ -14,6 +14,12 @@ from graphrag_rdf.documents.readers.content import UnreadableError
 MAX_PAGE_CHARACTERS = 1_000_000
 """A dense page has some 10,000."""
 
+MAX_DRAWN = 50_000
+"""Shapes on a page among which lines are looked for."""
+
+Rule = tuple[float, float, float]
+"""A horizontal line: from, to, from the top; points."""
+
 HYPHEN = "\u2010"
 """Stands for a hyphen that the library recognised at the end of a line."""
 
@@ -23,6 +29,10 @@ _LIGATURES = {
     0xFB00: "ff", 0xFB01: "fi", 0xFB02: "fl", 0xFB03: "ffi", 0xFB04: "ffl", 0xFB05: "st", 0xFB06: "st",
 }  # fmt: skip
 _WIDEST = 1.6  # of a letter, in heights of its line: a wider word holds a gap that the library missed
+_THIN = 2.5  # points
+_SHORTEST_RULE = 8.0  # points
+_TOUCHING = 1.0  # points
+_DARK = 600  # of 765: sum of red, green and blue
 _BOLD = (b"Bold", b"Black", b"Heavy", b"Semibold", b"Demi")
 
 
@@ -162,7 +172,7 @@ def rows_of(words: Iterable[Word]) -> list[Row]:
     rows: list[Row] = []
     for word in sorted(words, key=lambda w: (w.y, w.x0)):
         for row in reversed(rows[-3:]):
-            if _together(row.main, word):
+            if _together(row.main, word) and not any(_overlap(word, other) for other in row.words):
                 row.words.append(word)
                 break
         else:
@@ -179,6 +189,12 @@ def _together(one: Word, other: Word) -> bool:
     return bottom - top >= 0.5 * min(one.height, other.height)
 
 
+def _overlap(one: Word, other: Word) -> bool:
+    """Whether two words stand above each other: lines of cells may be set off by half a line."""
+    shared = min(one.x1, other.x1) - max(one.x0, other.x0)
+    return shared > 0.3 * min(one.x1 - one.x0, other.x1 - other.x0)
+
+
 def mark_bold(text_page: Any, rows: Sequence[Row]) -> None:
     """Note which rows begin and end in a bold font, if other rows do not."""
     import pypdfium2.raw as pdfium
@@ -192,6 +208,40 @@ def mark_bold(text_page: Any, rows: Sequence[Row]) -> None:
 
     for row in rows:
         row.bold = bold(row.words[0]) and (len(row.words) == 1 or bold(row.words[-1]))
+
+
+def read_rules(page: Any) -> list[Rule]:
+    """The horizontal lines that are seen on a page; what is drawn piece by piece is one."""
+    import pypdfium2.raw as pdfium
+
+    pieces = []
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    for number in range(min(pdfium.FPDFPage_CountObjects(page.raw), MAX_DRAWN)):
+        drawn = pdfium.FPDFPage_GetObject(page.raw, number)
+        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH:
+            continue
+        pdfium.FPDFPageObj_GetBounds(drawn, left, bottom, right, top)
+        if top.value - bottom.value < _THIN and _is_dark(drawn):
+            pieces.append((round(-(top.value + bottom.value) / 2), left.value, right.value))
+    rules: list[Rule] = []
+    for y, x0, x1 in sorted(pieces):
+        if rules and rules[-1][2] == y and x0 <= rules[-1][1] + _TOUCHING:
+            rules[-1] = (rules[-1][0], max(rules[-1][1], x1), float(y))
+        else:
+            rules.append((x0, x1, float(y)))
+    return [rule for rule in rules if rule[1] - rule[0] > _SHORTEST_RULE]
+
+
+def _is_dark(drawn: Any) -> bool:
+    """Whether a shape is seen on white paper: some programs also draw the borders of cells in white."""
+    import pypdfium2.raw as pdfium
+
+    fill, stroke = ctypes.c_int(), ctypes.c_int()
+    pdfium.FPDFPath_GetDrawMode(drawn, fill, stroke)
+    red, green, blue, alpha = (ctypes.c_uint() for _ in range(4))
+    colour_of = pdfium.FPDFPageObj_GetStrokeColor if stroke.value else pdfium.FPDFPageObj_GetFillColor
+    colour_of(drawn, red, green, blue, alpha)
+    return alpha.value > 0 and red.value + green.value + blue.value < _DARK
 
 
 def usual_height(rows: Iterable[Row]) -> float:

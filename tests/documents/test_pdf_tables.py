@@ -1,0 +1,170 @@
+"""Tables without borders in PDFs: what their rows say, on which page and at which characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from graphrag_rdf.documents import ParsedDocument, read_bytes
+from graphrag_rdf.documents.model import Chunk, pages_of
+from graphrag_rdf.documents.tables import rows_in
+from graphrag_rdf.extract.columns import read_columns
+from graphrag_rdf.extract.rows import Row
+from graphrag_rdf.extract.rules import RuleExtractor
+from tests.support.pdf import lines, make_pdf, right, rule, show, width
+
+Fact = tuple[str, str, str]
+COLUMNS = (340, 440, 540)
+
+
+def middle(x: float, y: float, text: str) -> bytes:
+    return show(x - width(text) / 2, y, text)
+
+
+def row(y: float, label: str, *values: str, x: float = 50) -> bytes:
+    """A label, and values that end below each other; "$" stands at the left of its column."""
+    page = show(x, y, label) if label else b""
+    for end, value in zip(COLUMNS, values, strict=False):
+        if value.startswith("$"):
+            page += show(end - 60, y, "$")
+        if value:
+            page += right(end + (3.3 if value.endswith(")") else 0), y, value.lstrip("$"))
+    return page
+
+
+def head(y: float, *names: str) -> bytes:
+    return b"".join(middle(end - 25, y, name) for end, name in zip(COLUMNS, names, strict=False) if name)
+
+
+def read(*contents: bytes) -> ParsedDocument:
+    return read_bytes(make_pdf(contents), "a.pdf")
+
+
+def facts(document: ParsedDocument) -> list[Fact]:
+    """What rows say, by the rules that ingest uses. Each fact's quote is its row."""
+    readings = [read_columns(document.text, table, document.language) for table in document.tables]
+    whole = Chunk(0, 0, document.text)
+    rows = [Row(part, readings[part.table]) for part in rows_in(document, whole)]
+    read = RuleExtractor().extract(document.text, (), language="en", title=None, topic=None, rows=rows)
+    for relation in read.relations:
+        assert relation.span
+        start, length = relation.span
+        assert document.text[start : start + length] == relation.quote
+        assert relation.quote.startswith(f"| {relation.subject} |")
+    return [(r.subject, r.predicate, r.object) for r in read.relations]
+
+
+def names(document: ParsedDocument) -> Sequence[str]:
+    (table,) = document.tables
+    return table.names
+
+
+STATEMENT = (
+    show(220, 740, "Statement of the ferry")
+    + show(240, 728, "(in thousands)")
+    + middle(465, 705, "Years ended")
+    + rule(390, 540, 702)
+    + head(690, "", "March 31,", "March 31,")
+    + head(680, "", "2021", "2020")
+    + row(660, "Tolls:", "")
+    + row(648, "Carts and coaches", "", "$1,204", "$988", x=60)
+    + row(636, "Cattle", "", "96", "(104)", x=60)
+    + row(624, "Repairs of the landing stage and of", "", x=60)
+    + row(614, "the ropes", "", "(35)", "—", x=60)
+    + row(602, "Surplus", "", "$1,265", "$884")
+)
+
+
+def test_rows_have_their_label_period_unit_and_value() -> None:
+    document = read(lines(50, 700, ["A page before it."]), STATEMENT)
+    assert names(document)[1:] == ("Years ended March 31, 2021", "Years ended March 31, 2020")
+    assert document.tables[0].caption == "in thousands"
+    assert facts(document) == [
+        ("Carts and coaches", "Years ended March 31, 2021 ($ thousands)", "1204"),
+        ("Carts and coaches", "Years ended March 31, 2020 ($ thousands)", "988"),
+        ("Cattle", "Years ended March 31, 2021 (thousands)", "96"),
+        ("Cattle", "Years ended March 31, 2020 (thousands)", "-104"),
+        ("Repairs of the landing stage and of the ropes", "Years ended March 31, 2021 (thousands)", "-35"),
+        ("Surplus", "Years ended March 31, 2021 ($ thousands)", "1265"),
+        ("Surplus", "Years ended March 31, 2020 ($ thousands)", "884"),
+    ]
+    start, end = document.tables[0].rows[0]
+    assert [page.number for page in pages_of(document, start, end - start)] == [2]
+
+
+def test_a_heading_tells_rows_of_one_name_apart() -> None:
+    page = head(700, "2021", "2020")
+    page += row(680, "Eastern bank:") + row(668, "Cattle", "1", "2", x=60) + row(656, "Carts", "3", "4", x=60)
+    page += row(644, "Western bank:") + row(632, "Cattle", "5", "6", x=60) + row(620, "Boats", "7", "8", x=60)
+    found = facts(read(page))
+    assert ("Eastern bank: Cattle", "2021", "1") in found
+    assert ("Western bank: Cattle", "2020", "6") in found
+    assert ("Boats", "2021", "7") in found
+
+
+def test_rows_of_one_name_that_nothing_tells_apart_say_nothing() -> None:
+    page = head(700, "Amount", "Share") + row(680, "Cattle", "1", "2") + row(668, "Cattle", "3", "4")
+    found = facts(read(page + row(656, "Boats", "5", "6") + row(644, "Carts", "7", "8")))
+    assert {subject for subject, _, _ in found} == {"Boats", "Carts"}
+
+
+def test_a_name_over_several_columns_is_part_of_each() -> None:
+    """By the rule below it, whose middle it is in; names of several lines have no rule between."""
+    page = middle(365, 712, "East") + rule(290, 440, 709)
+    page += head(700, "Carts", "Boats", "Tolls of") + head(690, "", "", "the year")
+    document = read(page + row(670, "Spring", "1", "2", "3") + row(658, "Autumn", "4", "5", "6"))
+    assert names(document) == ("", "East Carts", "East Boats", "Tolls of the year")
+    assert ("Autumn", "east boats", "5") in facts(document)
+
+
+def test_what_cannot_be_told_for_certain_is_no_fact() -> None:
+    same = head(700, "Tolls", "Tolls", "Boats") + row(680, "Spring", "1", "2", "3")
+    document = read(same + row(668, "Autumn", "4", "5", "6"))
+    assert names(document) == ("", "", "", "Boats")
+    assert facts(document) == [("Spring", "boats", "3"), ("Autumn", "boats", "6")]
+    nameless = row(680, "Spring", "1", "2") + row(668, "Autumn", "4", "5")
+    assert read(nameless).tables == ()
+    crooked = head(700, "Tolls", "Boats") + row(680, "Spring", "1", "2") + row(668, "Summer", "3", "4")
+    crooked += row(656, "Autumn", "5", "6") + show(530, 656, "7")
+    assert not any(subject == "Autumn" and value == "7" for subject, _, value in facts(read(crooked)))
+
+
+def test_a_title_and_a_sentence_above_name_no_column() -> None:
+    page = show(50, 740, "The tolls of both banks were as follows, as the keepers wrote (in thousands):")
+    page += show(230, 722, "Tolls of the ferry") + head(700, "East", "West")
+    document = read(page + row(680, "Spring", "1", "2") + row(668, "Autumn", "3", "4"))
+    assert names(document) == ("", "East", "West")
+    assert facts(document)[0] == ("Spring", "east (thousands)", "1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ["The keeper counted 412 carts in 1871 and", "a further 96 boats, which paid $ 12 each."],
+        ["1. Carts pay two pence.", "2. Boats pay three pence.", "3. Cattle 4 pence a head."],
+    ],
+)
+def test_prose_with_numbers_is_no_table(text: list[str]) -> None:
+    assert read(lines(50, 700, text)).tables == ()
+
+
+def test_signs_of_footnotes_are_no_values() -> None:
+    page = head(700, "2021", "2020") + row(680, "Carts (1)", "10", "20") + show(96, 684, "(a)", size=5)
+    found = facts(read(page + row(668, "Boats (2)(3)", "30", "40")))
+    assert {subject for subject, _, _ in found} == {"Carts", "Boats"}
+    assert [value for _, _, value in found] == ["10", "20", "30", "40"]
+
+
+def test_a_footer_below_a_table_is_no_row() -> None:
+    pages = [
+        head(700, "2021", "2020")
+        + row(680, f"Carts {name}", "1", "2")
+        + row(668, f"Boats {name}", "3", "4")
+        + show(50, 656, "Accounts of the ferry")
+        + right(540, 656, str(number + 3))
+        for number, name in enumerate(("red", "blue", "green"))
+    ]
+    document = read(*pages)
+    assert len(document.unsaid) == 3
+    assert not any("Accounts" in subject for subject, _, _ in facts(document))

@@ -19,11 +19,14 @@ from graphrag_rdf.exchange.foreign import take_facts
 from graphrag_rdf.exchange.formats import format_of
 from graphrag_rdf.exchange.restore import DumpSummary, restore
 from graphrag_rdf.rdf.namespaces import RDF, Graphs
+from graphrag_rdf.rdf.xml_entities import check_entities
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
+_MOST_ENTITIES = 64 << 20
+"""Bytes that the references to entities in a smaller file may become."""
 _OURS = frozenset({Graphs.FACTS, Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.DERIVED, Graphs.SYSTEM})
 
 
@@ -67,6 +70,8 @@ def import_file(
     form = format_of(file)
     if not file.is_file():
         raise UsageError(f"{file} is not a file")
+    if form == RdfFormat.RDF_XML:
+        _check_entities(file)
     if graph is not None:
         return _load_into(engine, file, form, graph)
     summary = _look(file, form)
@@ -79,6 +84,25 @@ def import_file(
     if taken is None:
         return ImportReport("unchanged", summary.quads)
     return ImportReport("imported", summary.quads, taken.facts, taken.entities)
+
+
+def _check_entities(file: Path) -> None:
+    """Refuse a file that would become much larger when it is read.
+
+    Raises:
+        UsageError: also when the file cannot be read.
+    """
+    from mmap import ACCESS_READ, mmap
+
+    with _parsing(file), file.open("rb") as opened:
+        size = file.stat().st_size
+        if size == 0:
+            return
+        with mmap(opened.fileno(), 0, access=ACCESS_READ) as xml:
+            try:
+                check_entities(xml, max(size, _MOST_ENTITIES))
+            except UsageError as error:
+                raise UsageError(f"{file}: {error.message}", hint="nothing was imported") from error
 
 
 def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) -> ImportReport:

@@ -338,6 +338,34 @@ def test_nothing_is_fetched(empty: Engine, tmp_path: Path) -> None:
     assert not any("SECRET" in str(quad) for quad in plain_quads(empty.store))
 
 
+LAUGHS = '<!ENTITY e0 "boom">' + "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+
+
+@pytest.mark.parametrize(
+    ("entities", "text", "told"),
+    [
+        (LAUGHS, "&e11;", "made of others"),
+        ("<!ENTITY % p '<!ENTITY e \"x\">'> %p;", "&e;", "made of others"),
+        (f'<!ENTITY long "{"x" * 100_000}">', "&long;" * 1000, "would become more than"),
+        ('<!ENTITY owl "http://www.w3.org/2002/07/owl#">', "&owl;Class &amp; &#65;", None),
+    ],
+)
+def test_entity_bombs_are_refused(
+    empty: Engine, tmp_path: Path, entities: str, text: str, told: str | None
+) -> None:
+    bomb = tmp_path / "bomb.rdf"
+    bomb.write_text(
+        f'<!DOCTYPE r [{entities}]><rdf:RDF xmlns:rdf="{RDF}" xmlns:e="urn:"><rdf:Description '
+        f'rdf:about="urn:s"><e:p>{text}</e:p></rdf:Description></rdf:RDF>',
+        "utf-8",
+    )
+    if told is None:
+        assert import_file(empty, bomb).facts
+    else:
+        with pytest.raises(UsageError, match=rf"bomb\.rdf: .*{told}"):
+            import_file(empty, bomb)
+
+
 MALFORMED: dict[str, str] = {
     "a.ttl": '<urn:a> <urn:b> "c" .\n<urn:a> <urn:b> "open .\n',
     "a.nt": '<urn:a> <urn:b> "c" .\n<urn:a> "b" "c" .\n',

@@ -18,6 +18,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.rdf.xml_entities import check_entities
 from graphrag_rdf.server.caching import not_modified
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
@@ -27,7 +28,6 @@ from graphrag_rdf.server.http.formats import DATASETS, GRAPHS, RDF_BY_NAME, Form
 from graphrag_rdf.server.http.negotiation import content_type, negotiate
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.http.xmlguard import check_entities
 from graphrag_rdf.server.preconditions import hold
 from graphrag_rdf.server.routes.query import run
 from graphrag_rdf.server.routes.update import settled, written
@@ -208,7 +208,7 @@ async def _content(request: Request, target: Target) -> Callable[[], list[Triple
 def _text(body: bytes, header: str | None, rdf: Format, limit: int) -> str:
     text = text_of(body, header)
     if rdf.engine == ox.RdfFormat.RDF_XML:
-        check_entities(text, limit)
+        check_entities(text.encode(), limit)
     return text
 
 

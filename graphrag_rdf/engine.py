@@ -15,7 +15,7 @@ from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, StoreError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
-from graphrag_rdf.opening import open_store
+from graphrag_rdf.opening import is_read_only, open_store
 from graphrag_rdf.parts import Parts
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
@@ -104,7 +104,8 @@ class Engine(Parts):
                 keeps everything in memory.
             config: settings; None reads them as the command line does.
             create: make the store when it is missing.
-            read_only: write nothing at all into its folder: for estimates, not for questions.
+            read_only: write nothing at all into its folder; questions leave no trace then. So is a store
+                opened that this user cannot write, unless `create` is set.
 
         Raises:
             StoreError: when it is missing and not to be made, damaged, out of reach, or from a newer program.
@@ -115,6 +116,7 @@ class Engine(Parts):
         loaded = given_settings(config) if isinstance(config, Settings) else config or load_settings()
         settings = loaded.settings
         where = str(store if store is not None else settings.store)
+        read_only = read_only or (not create and is_read_only(where, settings))
         opened, librarian, place = open_store(where, settings, create=create, read_only=read_only)
         return cls(opened, librarian, settings, place, read_only=read_only, loaded=loaded)
 
@@ -333,7 +335,8 @@ class Engine(Parts):
             pipeline: a folder of pipelines/.
             settings: `step.parameter` → value, as text.
             include, exclude: labels or IRIs of entities that must be, or must not be, followed.
-            stored: write the trace (else it is only streamed, with a warning).
+            stored: write the trace (else it is only streamed, with a warning); a store that is open for
+                reading keeps none.
             cache: give kept answers again, of this question and of the model; False asks anew.
             session: the trace of an earlier question that this one goes on with (see `find_trace`); its
                 questions and answers tell what "she" and "it" are.
@@ -342,9 +345,12 @@ class Engine(Parts):
             UsageError: for an empty or oversized question, an unknown entity or session, or an empty store.
             ConfigError: for an unknown pipeline, step or parameter.
         """
+        stored = stored and not self.read_only
         chosen, context, state = self._prepared(
             question, pipeline, settings, include=include, exclude=exclude, stored=stored, session=session
         )
+        if not stored:
+            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
         model = self.settings.llm.model
         if model is None:
             state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
@@ -353,8 +359,6 @@ class Engine(Parts):
             state.warn(
                 "setting_ignored", f"{key} was not followed: only a model can, and the answer is quoted"
             )
-        if not stored:
-            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
         kept = None
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())
@@ -459,9 +463,12 @@ class Engine(Parts):
         """
         if k < 1:
             raise UsageError(f"{k} results cannot be ranked", hint="ask for 1 or more")
+        wanted, stored = stored, stored and not self.read_only
         chosen, context, state = self._prepared(
             question, pipeline, settings, include=include, exclude=exclude, stored=stored
         )
+        if wanted and not stored:
+            state.warn("trace_not_stored", "the store is read-only: no trace was kept")
         trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
         passages = rank_passages(context, state, k)
         out: dict[str, Any] = {

@@ -26,6 +26,28 @@ def without_credentials(text: str) -> str:
     return _KEY.sub(r"\1**********", _USER.sub(r"\1**********@", text))
 
 
+_RUST = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
+_LONGEST_CAUSE = 300
+
+RAISE_FILES = "let it open more files, e.g. with: ulimit -n 1024 (a container: --ulimit nofile=1024)"
+"""The way out when a process may not open as many files as it needs."""
+
+
+def short_cause(error: object) -> str:
+    """What a library says went wrong, in one short line, without its inner structures."""
+    text = " ".join(str(error).split())
+    if inner := _RUST.search(text):
+        text = inner[1]
+    if not text and isinstance(error, BaseException):
+        text = type(error).__name__
+    return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+def is_out_of_files(cause: str) -> bool:
+    """Whether a cause is the limit of open files (RocksDB reserves some and says so in its own words)."""
+    return "Too many open files" in cause or "file descriptors when reserving" in cause
+
+
 class GraphRagError(Exception):
     """Base of all errors that are meant for people.
 

@@ -16,6 +16,14 @@ from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate
 
 
+def is_read_only(where: str, settings: Settings) -> bool:
+    """Whether a store is there that this user cannot write: a folder without permission, a read-only disk."""
+    if where == ":memory:" or is_address(where):
+        return False
+    place = StoreFolder.of_collection(Path(where), settings.collection)
+    return place.exists and not place.is_writable
+
+
 def open_store(
     where: str, settings: Settings, *, create: bool, read_only: bool
 ) -> tuple[Store, Librarian, StoreFolder | None]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.config import Settings
 from graphrag_rdf.config.trust import place_of
-from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.errors import SearchIndexError, StoreError
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.folder import StoreFolder
@@ -90,7 +90,9 @@ class Parts:
         """The index of words. Raises SearchIndexError when it is damaged."""
         from graphrag_rdf.index.text import TextIndex
 
-        return TextIndex.open(self._index_folder / "text" if self._index_folder else None)
+        if self._index_folder is None:
+            return TextIndex.open(None)
+        return TextIndex.open(self._index_folder / "text", read_only=self.read_only)
 
     @property
     def _index_folder(self) -> Path | None:
@@ -215,9 +217,12 @@ class Parts:
 
         Raises:
             SearchIndexError: when vectors cannot be made; the index of words is complete then.
+            StoreError: when the store is open for reading only.
         """
         from graphrag_rdf.index.manifest import discard
 
+        if self.read_only:
+            raise StoreError("the search indexes cannot be rebuilt: the store is open for reading only")
         if "text_index" in self.__dict__:
             self.text_index.close()
         for part in ("text_index", "vectors", "indexer"):

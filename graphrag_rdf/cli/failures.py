@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import sys
@@ -16,10 +17,11 @@ import click
 
 from graphrag_rdf.cli.logs import set_up_logging
 from graphrag_rdf.cli.output import never_fail_to_encode, safe, styled
-from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.errors import RAISE_FILES, GraphRagError, short_cause
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes."""
+_FILES = 4096
 
 
 def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
@@ -31,11 +33,25 @@ def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
     """
     set_up_logging()
     never_fail_to_encode()
+    _allow_files()
     with _terminated_like_interrupted():
         code = _code(work)
     if exit_:
         sys.exit(code)
     return code
+
+
+def _allow_files() -> None:
+    """Use as many open files as the system lets this process have: macOS begins with 256."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _FILES if hard == resource.RLIM_INFINITY else min(hard, _FILES)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _code(work: Callable[[], Any]) -> int:
@@ -62,15 +78,24 @@ def _code(work: Callable[[], Any]) -> int:
         _traceback_if_asked()
         return error.exit_code
     except OSError as error:
-        say_error(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        said = f"{error.filename}: {error.strerror}" if error.filename else short_cause(error)
+        say_error(said, RAISE_FILES if error.errno == errno.EMFILE else None)
         _traceback_if_asked()
         return FAILED
     except RecursionError:
         say_error("the input is nested too deeply")
         return FAILED
+    except MemoryError:
+        say_error(
+            "out of memory: nothing that was begun and not finished is kept",
+            "give it more (ulimit -v, the limit of the container), or less to do at once: extract.jobs, "
+            "documents.max_bytes; the same command goes on",
+        )
+        _traceback_if_asked()
+        return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence
         if not _traceback_if_asked():
-            what = f"{type(error).__name__}: {error}"
+            what = f"{type(error).__name__}: {short_cause(error)}"
             say_error(
                 f"unexpected error: {what}", "please report it, with what it says when run again with -vv"
             )

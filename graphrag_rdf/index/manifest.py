@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..errors import SearchIndexError
+from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
 
 REBUILD = "graphrag-rdf index rebuild"
 NAME = "manifest.json"
@@ -60,9 +61,32 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
+def links_to(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """A folder with links to the files of an index that this user cannot write: tantivy takes a lock in the
+    folder even to read. Where there are no links, the files are copied.
+    """
+    links = tempfile.TemporaryDirectory(prefix="graphrag-rdf-index-")
+    for file in folder.rglob("*"):
+        place = Path(links.name, file.relative_to(folder))
+        if file.is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+        elif file.suffix != ".lock":
+            place.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                place.symlink_to(file.resolve())
+            except OSError:
+                shutil.copyfile(file, place)
+    return links
+
+
 def damaged(path: Path, cause: object) -> SearchIndexError:
-    """The error for files that cannot be what was written."""
-    return SearchIndexError(f"The search index {path} is damaged: {cause}", REBUILD)
+    """The error for files that cannot be what was written, or be opened."""
+    said = short_cause(cause)
+    if is_out_of_files(said):
+        return SearchIndexError(f"The search index {path} cannot be opened: {said}", RAISE_FILES)
+    if "ermission denied" in said:
+        return SearchIndexError(f"The search index {path} cannot be opened: {said}", "check its permissions")
+    return SearchIndexError(f"The search index {path} is damaged: {said}", REBUILD)
 
 
 def discard(folder: Path) -> None:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -48,6 +50,10 @@ class TextIndex:
     """
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+        self._links: tempfile.TemporaryDirectory[str] | None = None
+        if path is not None and read_only and path.is_dir() and not os.access(path, os.W_OK):
+            self._links = manifest.links_to(path)
+            path = Path(self._links.name)
         self._path = path
         self._read_only = read_only
         self._writing = False
@@ -88,6 +94,8 @@ class TextIndex:
         """Gives up the lock and forgets what was not committed."""
         self._release()
         self._pending = {kind: {} for kind in KINDS}
+        if self._links is not None:
+            self._links.cleanup()
 
     # --- writing ---------------------------------------------------------------------------------
 

@@ -18,7 +18,14 @@ from typing import IO
 import pyoxigraph as ox
 from pyoxigraph import BlankNode, NamedNode, Quad, QueryBoolean, QueryTriples, RdfFormat, Triple
 
-from graphrag_rdf.errors import StoreError, StoreLockedError, UsageError
+from graphrag_rdf.errors import (
+    RAISE_FILES,
+    StoreError,
+    StoreLockedError,
+    UsageError,
+    is_out_of_files,
+    short_cause,
+)
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.sparql.complaints import complaint
@@ -32,7 +39,7 @@ from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, 
 from graphrag_rdf.store.writing import write_found
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
-_PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large", "Too many open")
+_PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large")
 _PATIENCE = 60.0
 """Seconds that writing the database anew waits for readers of the old one, before its files go."""
 
@@ -189,6 +196,7 @@ class EmbeddedStore(TemplateStore):
         """
         if not changes:
             return self._commit
+        self._require_writable()
         with self._write_lock, _write_errors(self.path):
             number = self._commit + 1
             add = self._placed(encode(changes.add, self.renderer.dialect))
@@ -374,6 +382,7 @@ class EmbeddedStore(TemplateStore):
         The number is stored before the data: a process that is killed between the two leaves indexes that
         look again for nothing, not indexes that miss something.
         """
+        self._require_writable()
         with self._write_lock, _write_errors(self.path):
             marks = self._marks(self._commit + 1, content=content)
             self._engine.extend(marks)
@@ -385,6 +394,14 @@ class EmbeddedStore(TemplateStore):
                 raise
             self._engine.extend(marks)  # DROP ALL takes them too
             self._advance(self._commit + 1, content=content)
+
+    def _require_writable(self) -> None:
+        if self._read_only:
+            place = self.path.parent if self.path else "in memory"
+            raise StoreError(
+                f"the store {place} is open for reading only",
+                hint="if this user may not write to it, change the permissions of the folder, or copy it",
+            )
 
     @staticmethod
     def _marks(number: int, *, content: bool) -> list[Quad]:
@@ -448,12 +465,30 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
         if _LOCKED.search(str(error)):
             raise StoreLockedError(f"the store {path.parent} is in use") from error
         raise StoreError(
-            f"the store {path.parent} cannot be opened: {error}", hint=_way_out(error)
+            f"the store {path.parent} cannot be opened: {_cause(error)}", hint=_way_out(error)
         ) from error
+
+
+def _cause(error: Exception) -> str:
+    said = short_cause(error)
+    if is_out_of_files(said) and (limit := _file_limit()) is not None:
+        return f"this process may open only {limit} files at once (ulimit -n)"
+    return said
+
+
+def _file_limit() -> int | None:
+    """How many files this process may have open; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
 
 
 def _way_out(error: Exception) -> str:
     """What helps when a store does not open: the engine tells the cause in words only."""
+    if is_out_of_files(str(error)):
+        return RAISE_FILES
     if any(cause in str(error) for cause in _PASSING):
         return "check free space and permissions; what was committed before is intact"
     return "restore it from a backup, or ingest again into a new folder"
@@ -491,9 +526,12 @@ def _write_errors(path: Path | None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        way = RAISE_FILES if is_out_of_files(str(error)) else "check free space and permissions"
         raise StoreError(
-            f"{place} cannot be written: {error}",
-            hint="check free space and permissions; what was committed before is intact",
+            f"{place} cannot be written: {_cause(error)}",
+            hint=f"{way}; what was committed before is intact",
         ) from error
     except (SyntaxError, ValueError, RuntimeError) as error:
-        raise StoreError(f"{place} refused a change: {error}", hint="nothing of it was written") from error
+        raise StoreError(
+            f"{place} refused a change: {short_cause(error)}", hint="nothing of it was written"
+        ) from error

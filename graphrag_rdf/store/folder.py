@@ -79,6 +79,12 @@ class StoreFolder:
         former = self.database.with_name(f"{self.database.name}.old")  # see `generations.settle`
         return any(map(is_database, (folder_of(self.database), former)))
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether this user may write to the store, which exists."""
+        places = (self.root, self.database, self.database / "LOCK")
+        return all(os.access(place, os.W_OK) for place in places if place.exists())
+
     @classmethod
     def of_collection(cls, store: Path, collection: str = DEFAULT_COLLECTION) -> StoreFolder:
         """The folder of a collection.
@@ -121,6 +127,12 @@ class StoreFolder:
             self._noted().get("pid") == os.getpid() or _is_locked(folder_of(self.database) / "LOCK")
         ):
             raise self.locked()
+        if not read_only and self.exists and not self.is_writable:
+            raise StoreError(
+                f"the store {self.root} cannot be written by this user",
+                hint="questions and serve --read-only work; to change the store, change the "
+                "permissions of the folder, or copy it",
+            )
         try:
             store = EmbeddedStore(templates, self.database, read_only=read_only)
         except StoreLockedError as error:
@@ -199,9 +211,9 @@ def _is_locked(lock: Path) -> bool:
     import fcntl
 
     try:
-        with lock.open("rb+") as file:
-            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
+        with lock.open("rb") as file:  # also where it may only be read
+            fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
     except OSError:
         return False

@@ -29,6 +29,14 @@ def without_credentials(text: str) -> str:
 _RUST = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
 _LONGEST_CAUSE = 300
 
+_NO_MEMORY = (
+    "Cannot allocate memory",
+    "can't start new thread",
+    "Failed to spawn",
+    "bad_alloc",
+    "MemoryError",
+)
+
 RAISE_FILES = "let it open more files, e.g. with: ulimit -n 1024 (a container: --ulimit nofile=1024)"
 """The way out when a process may not open as many files as it needs."""
 
@@ -41,6 +49,12 @@ def short_cause(error: object) -> str:
     if not text and isinstance(error, BaseException):
         text = type(error).__name__
     return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether memory is the cause, in whatever words a library says so; a thread needs memory too."""
+    said = str(error)
+    return isinstance(error, MemoryError) or any(words in said for words in _NO_MEMORY)
 
 
 def is_out_of_files(cause: str) -> bool:

@@ -222,7 +222,10 @@ class Parts:
         from graphrag_rdf.index.manifest import discard
 
         if self.read_only:
-            raise StoreError("the search indexes cannot be rebuilt: the store is open for reading only")
+            raise StoreError(
+                "the search indexes cannot be rebuilt: the store is open for reading only",
+                hint="if this user may not write to it, change the permissions of the folder, or copy it",
+            )
         if "text_index" in self.__dict__:
             self.text_index.close()
         for part in ("text_index", "vectors", "indexer"):

@@ -17,7 +17,7 @@ import click
 
 from graphrag_rdf.cli.logs import set_up_logging
 from graphrag_rdf.cli.output import never_fail_to_encode, safe, styled
-from graphrag_rdf.errors import RAISE_FILES, GraphRagError, short_cause
+from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
 """Exit codes."""
@@ -78,6 +78,8 @@ def _code(work: Callable[[], Any]) -> int:
         _traceback_if_asked()
         return error.exit_code
     except OSError as error:
+        if is_out_of_memory(error):
+            return _out_of_memory()
         said = f"{error.filename}: {error.strerror}" if error.filename else short_cause(error)
         say_error(said, RAISE_FILES if error.errno == errno.EMFILE else None)
         _traceback_if_asked()
@@ -85,15 +87,9 @@ def _code(work: Callable[[], Any]) -> int:
     except RecursionError:
         say_error("the input is nested too deeply")
         return FAILED
-    except MemoryError:
-        say_error(
-            "out of memory: nothing that was begun and not finished is kept",
-            "give it more (ulimit -v, the limit of the container), or less to do at once: extract.jobs, "
-            "documents.max_bytes; the same command goes on",
-        )
-        _traceback_if_asked()
-        return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence
+        if is_out_of_memory(error):
+            return _out_of_memory()
         if not _traceback_if_asked():
             what = f"{type(error).__name__}: {short_cause(error)}"
             say_error(
@@ -101,6 +97,15 @@ def _code(work: Callable[[], Any]) -> int:
             )
         return FAILED
     return result if isinstance(result, int) else DONE
+
+
+def _out_of_memory() -> int:
+    say_error(
+        "out of memory, or of threads; what was committed before is intact",
+        "raise the limit (ulimit -v, ulimit -u, or that of the container), and run the same command again",
+    )
+    _traceback_if_asked()
+    return FAILED
 
 
 def say_error(message: str, hint: str | None = None) -> None:

@@ -49,6 +49,9 @@ _LOG_BYTES = 32 << 20
 About twice as much is in memory for them, writes take longer the more it is, and all of it is read again
 after a kill. The engine would wait until one of its eleven indexes alone has 128 MB."""
 
+_ADDRESS_SPACE = 640 << 20
+"""Bytes of address space, most of it stacks of the engine's threads; 560 MB are enough to open a store."""
+
 _LOOK = 16
 """Commits from one look at the logs to the next."""
 
@@ -454,6 +457,7 @@ def _lock(path: Path) -> FolderLock:
 def _open(path: Path | None, *, read_only: bool) -> Generation:
     if path is None:
         return Generation(ox.Store(), None)
+    _require_memory(path)
     try:
         if read_only:
             folder = generations.folder_of(path)
@@ -471,18 +475,30 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
 
 def _cause(error: Exception) -> str:
     said = short_cause(error)
-    if is_out_of_files(said) and (limit := _file_limit()) is not None:
+    if is_out_of_files(said) and (limit := _limit("RLIMIT_NOFILE")) is not None:
         return f"this process may open only {limit} files at once (ulimit -n)"
     return said
 
 
-def _file_limit() -> int | None:
-    """How many files this process may have open; None where the system does not tell."""
+def _require_memory(path: Path) -> None:
+    """Refuse to open a store where the engine's threads find no room: it would end the whole process."""
+    limit = _limit("RLIMIT_AS")
+    if limit is not None and limit < _ADDRESS_SPACE:
+        raise StoreError(
+            f"the store {path.parent} cannot be opened: this process may use only {limit >> 20} MB of memory "
+            f"(ulimit -v), and a store needs {_ADDRESS_SPACE >> 20}",
+            hint="raise the limit: ulimit -v unlimited",
+        )
+
+
+def _limit(name: str) -> int | None:
+    """A limit of this process; None for no limit, or where the system does not tell."""
     try:
         import resource
     except ImportError:  # Windows
         return None
-    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    found = resource.getrlimit(getattr(resource, name))[0]
+    return None if found == resource.RLIM_INFINITY else found
 
 
 def _way_out(error: Exception) -> str:

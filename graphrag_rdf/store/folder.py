@@ -82,7 +82,8 @@ class StoreFolder:
     @property
     def is_writable(self) -> bool:
         """Whether this user may write to the store, which exists."""
-        places = (self.root, self.database, self.database / "LOCK")
+        database = folder_of(self.database)
+        places = (self.root, database, database / "LOCK")
         return all(os.access(place, os.W_OK) for place in places if place.exists())
 
     @classmethod

@@ -25,12 +25,14 @@ from io import BytesIO
 from pathlib import Path
 
 from benchmarks.common import ROOT, data_folder
+from graphrag_rdf.config import Settings
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.model import Chunk, ParsedDocument
 from graphrag_rdf.documents.readers import SUPPORTED, read_bytes
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
+from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.columns import read_columns
@@ -38,6 +40,7 @@ from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.rows import Row, find_names
 from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.ingest.files import Upload
 
 SLOW = 5.0
 """CPU seconds."""
@@ -279,6 +282,25 @@ def as_answer(text: str) -> None:
     found.extraction()
 
 
+class Stores:
+    """Ingests into stores in memory: what the program itself records as unexpected is a failure."""
+
+    def __init__(self) -> None:
+        self._engine: Engine | None = None
+        self._documents = 0
+
+    def __call__(self, text: str) -> None:
+        """A text, as Markdown."""
+        if self._engine is None or self._documents % 100 == 0:
+            if self._engine is not None:
+                self._engine.close()
+            self._engine = Engine.open(config=Settings(store=":memory:"))
+        self._documents += 1
+        upload = Upload(f"fuzz/{self._documents}.md", text.encode("utf-8", "surrogatepass"))
+        unexpected = [f for f in self._engine.ingest_uploads([upload]).failures if "unexpected" in f.reason]
+        assert not unexpected, unexpected[0].reason
+
+
 def damaged(chance: random.Random, data: bytes) -> bytes:
     """A file with bytes cut off or changed; of a packed one, a part."""
     if data[:2] == b"PK" and chance.random() < 0.7:
@@ -317,6 +339,7 @@ TARGETS: Mapping[str, Case] = {
     },
     "language": lambda text: assert_known(detect_language(text)),
     "answer": as_answer,
+    "store": Stores(),
 }
 
 
@@ -344,7 +367,8 @@ def fault_of(run: Callable[[], None]) -> str | None:
         run()
     except Exception as error:  # noqa: BLE001 - what is looked for
         frame = traceback.extract_tb(error.__traceback__)[-1]
-        return f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno}"
+        told = str(error) if "unexpected" in str(error) else ""
+        return f"{type(error).__name__} in {Path(frame.filename).name}:{frame.lineno} {told}".rstrip()
     return "slow" if time.process_time() - begun > SLOW else None
 
 

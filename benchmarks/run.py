@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "growth": (["--passages", "1000", "4000", "16000", "--questions", "40"], []),
     "questions": (["--questions", "300"], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
+    "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
     "evaluation": (["--questions", "25", "--extraction", "rules", "--titles", "yes", "--vectors", "no"], []),
 }
 """Name → (arguments of a short run, arguments of a full run)."""

@@ -322,9 +322,12 @@ def _role(column: _Seen, subjects: set[str]) -> Role:
 # --- values ------------------------------------------------------------------------------------------
 
 
-@lru_cache(maxsize=65_536)
 def kind_of(value: str) -> Kind:
     """What a cell holds, by itself."""
+    return _kind_known(value) if len(value) <= LONGEST_TEXT else _kind_of(value)  # long ones do not recur
+
+
+def _kind_of(value: str) -> Kind:
     if not value or value.lower() in _EMPTY or is_placeholder(value) or _MARKS.fullmatch(value):
         return "nothing"
     if len(value) > LONGEST_TEXT or value.count(" ") >= _MOST_WORDS:
@@ -340,6 +343,9 @@ def kind_of(value: str) -> Kind:
     if looks_like_name(value):
         return "name"
     return "code" if " " not in value and _DIGIT.search(value) else "text"
+
+
+_kind_known = lru_cache(maxsize=65_536)(_kind_of)
 
 
 def looks_like_name(value: str) -> bool:

@@ -119,5 +119,5 @@ class IngestReport:
     def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
         """Add a warning, once."""
         warning = {"type": type, "detail": detail}
-        if warning not in self.warnings:
+        if warning not in reversed(self.warnings):  # as a rule it is that of the chunk before
             self.warnings.append(warning)

@@ -66,6 +66,7 @@ def test_detection(text: str, language: str | None) -> None:
         ("x = foo(bar[i] + 1); return x;", None),
         ("int main(void) { printf(argv[0]); exit(EXIT_SUCCESS); }", None),
         ("AAPL MSFT GOOG TSLA NVDA META AMZN", None),
+        ("The lib\ud800rary opens at nine.", "en"),
         ("Venn, A. / Hale, B. / Kell, M. / Moor, T.", None),
     ],
 )

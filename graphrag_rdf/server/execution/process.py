@@ -16,11 +16,6 @@ _PASSED_ON = (
 )
 """Variables of the environment that are passed on: none that can hold a secret."""
 
-_TUNED = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=127"}
-"""The engine takes and gives back thousands of small pieces of memory for each query; glibc keeps seven of a
-size at hand if it is not told otherwise. With more, a look-up takes a quarter less time in a process with one
-thread; not so in the server's, whose threads come and go. Other C libraries do not look at it."""
-
 
 _STARTED: weakref.WeakSet[subprocess.Popen[bytes]] = weakref.WeakSet()
 
@@ -32,7 +27,7 @@ def spawn(module: str, *arguments: str, fds: tuple[int, ...]) -> subprocess.Pope
         fds: open files that it gets, under the same numbers.
     """
     root = str(Path(graphrag_rdf.__file__).parents[1])
-    environment = _TUNED | {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     process = subprocess.Popen(  # noqa: S603 - our own interpreter, our own words
         [sys.executable, "-P", "-m", module, *arguments],
         env={**environment, "PYTHONPATH": root},

@@ -473,7 +473,7 @@ class Engine(Parts):
         passages = rank_passages(context, state, k)
         out: dict[str, Any] = {
             "question": state.question,
-            "results": describe(context, passages, paths=preview),
+            "results": describe(context, passages, paths=preview, language=state.language),
             "edges": [{**edge_json(edge), "score": edge.score, "hop": edge.hop} for edge in state.edges[:k]],
             "warnings": state.warnings,
         }

@@ -13,12 +13,14 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import IO
 
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad, Triple, serialize
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple, serialize
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange.formats import FORMATS, RDF_FORMATS, Format, star_line
 from graphrag_rdf.exchange.graphml import write_graphml
+from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.dialect import Dialect, encode
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.plain import plain_quads
@@ -76,8 +78,11 @@ def export_graph(
     wanted = graph if graph is not None or form in _DATASETS else Graphs.FACTS
     counted = _Counter(encode(plain_quads(store, wanted), dialect))
     quads: Iterable[Quad] = counted
-    if form not in _DATASETS:
-        quads = (Quad(quad.subject, quad.predicate, quad.object) for quad in quads)
+    if form not in _DATASETS:  # a dump keeps the names, as other graphs hold them too
+        quads = (
+            Quad(_unnamed(quad.subject), quad.predicate, _unnamed(quad.object))  # type: ignore[arg-type]
+            for quad in quads
+        )
     try:
         if dialect == "rdf-star":
             _SPELL[form](quads, output)
@@ -86,6 +91,15 @@ def export_graph(
     except TypeError as error:
         raise UsageError(f"the dialect {dialect} cannot say this: {error}") from error
     return ExportReport(quads=counted.count)
+
+
+def _unnamed(term: Term) -> Term:
+    """A term in which nodes that an imported file left without a name have none again."""
+    if isinstance(term, NamedNode) and term.value.startswith(ANONYMOUS):
+        return BlankNode(term.value.removeprefix(ANONYMOUS).replace("-", ""))
+    if isinstance(term, Triple):
+        return Triple(_unnamed(term.subject), term.predicate, _unnamed(term.object))  # type: ignore[arg-type]
+    return term
 
 
 class _Counter:

@@ -3,11 +3,11 @@
 - One file is one subgraph: `<subgraph> tg:contains <<( s p o )>> ; prov:wasDerivedFrom <file> ;
   prov:wasGeneratedBy <activity>`, a `rag:Import`. The file itself is kept by the librarian under its hash;
   the same file taken in twice changes nothing. Names of graphs in it are not kept.
+- Its triples are asserted as they stand: every label, with its language. None is added to them.
 - What is described or pointed at is an entity, unless it is a term of a vocabulary (a class, a property) or
-  only annotates a statement. Each gets its canonical entity, and a label: from `rdfs:label`,
-  `skos:prefLabel`, `foaf:name`, `schema:name` or a title, else from the end of its IRI.
-- Names are plain texts here, as everywhere in the store: the language tag of an rdfs:label or skos:altLabel
-  is left to the file, those of other properties stay. One name is the label, elected as always.
+  only annotates a statement. Each gets its canonical entity. One without an `rdfs:label` gets a
+  `rag:displayName` in the graph of what is derived: from `skos:prefLabel`, `foaf:name`, `schema:name` or a
+  title, else from the end of its IRI. Which of several labels is shown: see `rdf.labels`.
 - Blank nodes become IRIs by the file's hash and their order in it.
 """
 
@@ -26,6 +26,7 @@ from graphrag_rdf.ingest import names
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.labels import best_label
 from graphrag_rdf.rdf.namespaces import (
     DC,
     DCTERMS,
@@ -50,9 +51,7 @@ COMPONENT = "graphrag-rdf-import"
 KEY = "import/1"
 
 FOAF = Namespace("http://xmlns.com/foaf/0.1/")
-_LABELS = (RDFS.label, SKOS.altLabel)
 _NAMING: tuple[NamedNode, ...] = (
-    RDFS.label,
     SKOS.prefLabel,
     FOAF.name,
     NamedNode("https://schema.org/name"),
@@ -60,7 +59,7 @@ _NAMING: tuple[NamedNode, ...] = (
     DC.title,
     DCTERMS.title,
 )
-"""What names a thing; the first that it has is its label until names are elected."""
+"""What names a thing without an rdfs:label."""
 _SCHEMA_TYPES = frozenset(
     {
         OWL.Ontology, OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty,
@@ -84,7 +83,8 @@ class _File:
     """The triples of a file, sorted into what they are."""
 
     facts: dict[Triple, None] = field(default_factory=dict)
-    names: dict[NamedNode, dict[str, bool]] = field(default_factory=dict)  # name → it is an alias only
+    labelled: set[NamedNode] = field(default_factory=set)
+    names: dict[NamedNode, list[Literal]] = field(default_factory=dict)  # of other properties
     entities: dict[NamedNode, None] = field(default_factory=dict)
 
 
@@ -109,9 +109,6 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
         return None
     started = now()
     file = _sort(_skolemised(document, quads))
-    for entity in file.entities:
-        if not any(not alias for alias in file.names.get(entity, {}).values()):
-            file.names.setdefault(entity, {})[_name_of(entity)] = False
     changes, new_entities = _changes(engine, subgraph, file)
     engine.librarian.put(data)
     changes.add += _provenance(path, document, subgraph, len(data))
@@ -157,12 +154,12 @@ def _sort(triples: Iterable[Triple]) -> _File:
         if not isinstance(s, NamedNode):
             continue
         schema.add(p)
-        if p in _LABELS and isinstance(o, Literal):
-            _note_name(file, s, o, alias=p == SKOS.altLabel)
-        else:
-            file.facts[triple] = None
-            if p in _NAMING and isinstance(o, Literal):
-                _note_name(file, s, o, alias=False)
+        file.facts[triple] = None
+        if isinstance(o, Literal) and o.value.strip():
+            if p == RDFS.label:
+                file.labelled.add(s)
+            elif p in _NAMING:
+                file.names.setdefault(s, []).append(o)
         seen[s] = None
         if isinstance(o, Triple):
             schema.add(s)  # it annotates a statement
@@ -182,11 +179,8 @@ def _sort(triples: Iterable[Triple]) -> _File:
     return file
 
 
-def _note_name(file: _File, thing: NamedNode, literal: Literal, *, alias: bool) -> None:
-    name = literal.value.strip()
-    if name:
-        of_thing = file.names.setdefault(thing, {})
-        of_thing[name] = of_thing.get(name, True) and alias
+def _display_name(file: _File, thing: NamedNode) -> Literal:
+    return best_label(file.names.get(thing, ())) or Literal(_name_of(thing))
 
 
 def _name_of(thing: NamedNode) -> str:
@@ -198,25 +192,15 @@ def _name_of(thing: NamedNode) -> str:
 
 
 def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes, int]:
-    """Facts, names and canonical links, and how many entities are new."""
+    """Facts, canonical links and display names, and how many entities are new."""
     store = engine.store
-    known = names.KnownNames(store)
-    named = list(file.names)
-    for start in range(0, len(named), 500):
-        known.load(named[start : start + 500])
     changes = Changes()
     withheld = read_withheld(store)
     for triple in file.facts:
         changes.add += withheld.contained(subgraph, triple.subject, triple.predicate, triple.object)  # type: ignore[arg-type]
-    for thing, of_thing in file.names.items():
-        for name, alias in sorted(of_thing.items(), key=lambda item: item[1]):  # names before aliases
-            literal = Literal(name)
-            if prop := known.add(thing, name, alias=alias):
-                changes.add.append(prov.fact(thing, prop, literal))
-            held = SKOS.altLabel if alias else RDFS.label
-            changes.add.append(prov.contains(subgraph, thing, held, literal))
     groups = read_groups(store)
     linked: set[Term] = set()
+    contested: list[NamedNode] = []
     entities = list(file.entities)
     for start in range(0, len(entities), 500):
         rows = store.select("ingest/canonical-links", entities=entities[start : start + 500])
@@ -225,8 +209,11 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     for entity in fresh:
         changes.add.append(Quad(entity, RAG.canonicalEntity, entity, Graphs.DERIVED))
         if entity in groups:
-            known.contest(entity)
-    changes.add += names.unsettled(known.take_contested())
+            contested.append(entity)
+    for entity in entities:
+        if entity not in file.labelled:
+            changes.add.append(Quad(entity, RAG.displayName, _display_name(file, entity), Graphs.DERIVED))
+    changes.add += names.unsettled(contested)
     return changes, len(fresh)
 
 

@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 
 from pyoxigraph import NamedNode, Quad
 
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RDF, RDFS, SKOS
 from graphrag_rdf.rdf.terms import local_name, text_of
 from graphrag_rdf.store.base import Store
@@ -38,7 +39,7 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
     Returns:
         (entities, relations, facts left out because their object is no entity)
     """
-    labels = {row["thing"]: text_of(row["label"]) for row in store.select("exchange/labels")}
+    labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
     types: dict[object, str] = {}
     for row in store.select("exchange/types"):
         types.setdefault(row["entity"], text_of(row["label"]))

@@ -22,6 +22,7 @@ from graphrag_rdf.ingest.names import KnownNames, settle, unsettled
 from graphrag_rdf.ingest.resolution import PERSON, person_quads
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, now, text_of
 from graphrag_rdf.store.base import Changes
@@ -283,7 +284,7 @@ def _names(
     s, p, o = decision.instead
     spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
     named = dict(names)
-    for row in engine.store.select("retrieval/labels", things=spoken_of):
+    for row in one_label(engine.store.select("retrieval/labels", things=spoken_of)):
         named.setdefault(_node(row["thing"]), text_of(row["label"]))
     known = KnownNames(engine.store)
     known.load(named)

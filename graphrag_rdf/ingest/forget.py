@@ -435,7 +435,7 @@ def _names_gone(
             gone.setdefault(thing, [name])
     things = list(gone)
     for start in range(0, len(things), _BATCH):
-        for row in store.select("labels/known", things=things[start : start + _BATCH]):
+        for row in store.select("forget/spoken-of", things=things[start : start + _BATCH]):
             gone.pop(_node(row["thing"]), None)
     return gone
 

@@ -76,7 +76,8 @@ class IndexFeed:
             definitions: dict[str, set[str]] = {}
             for row in self._store.select("index/entities", entities=batch):
                 into = definitions if row["property"] == SKOS.definition else names
-                into.setdefault(_node(row["entity"]).value, set()).add(text_of(row["value"]))
+                if text := text_of(row["value"]).strip():
+                    into.setdefault(_node(row["entity"]).value, set()).add(text)
             for iri in sorted(names):
                 text = "\n".join(sorted(definitions.get(iri, ())))
                 yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)

@@ -20,7 +20,7 @@ from graphrag_rdf.ingest.fact_decisions import withhold
 from graphrag_rdf.ingest.relations import sweep_relations
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.terms import Term, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 _BATCH = 500
@@ -60,7 +60,7 @@ class KnownNames:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._names: dict[str, dict[str, bool]] = {}
+        self._names: dict[str, dict[str | None, bool]] = {}  # None: only a file gave it the name
         self._contested: dict[str, NamedNode] = {}
         self._marked: set[str] = set()
 
@@ -73,8 +73,11 @@ class KnownNames:
                 unknown.append(thing)
         if unknown:
             for row in self._store.select("labels/known", things=unknown):
-                is_label = row["property"] == RDFS.label
-                self._names[_iri(row["thing"])][_text(row["name"])] = is_label
+                names, name = self._names[_iri(row["thing"])], _literal(row["name"])
+                if name.language or row["property"] == RAG.displayName:
+                    names[None] = False
+                else:
+                    names[name.value] = names.get(name.value, False) or row["property"] == RDFS.label
 
     def is_new(self, thing: NamedNode) -> bool:
         """Whether the thing has no name yet."""
@@ -144,11 +147,12 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
     changes = Changes()
     for row in store.select("labels/elect", things=things):
         thing, new = _node(row["thing"]), _literal(row["new"])
-        if "old" in row:
+        if "old" in row and not to_python(row["stated"]):
             old = _literal(row["old"])
             changes.remove.append(_name(thing, RDFS.label, old))
             changes.add.append(_name(thing, SKOS.altLabel, old))
-        changes.remove.append(_name(thing, SKOS.altLabel, new))
+        if not to_python(row["alias_stated"]):
+            changes.remove.append(_name(thing, SKOS.altLabel, new))
         changes.add.append(_name(thing, RDFS.label, new))
     return changes
 
@@ -182,7 +186,3 @@ def _literal(term: Term) -> Literal:
 
 def _iri(term: Term) -> str:
     return _node(term).value
-
-
-def _text(term: Term) -> str:
-    return _literal(term).value

@@ -18,6 +18,7 @@ from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store
 
@@ -283,7 +284,8 @@ class _Union:
 def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]:
     found: dict[NamedNode, str] = {}
     for start in range(0, len(entities), _BATCH):
-        for row in store.select("retrieval/canonical", entities=entities[start : start + _BATCH]):
+        rows = store.select("retrieval/canonical", entities=entities[start : start + _BATCH])
+        for row in one_label(rows, thing="entity"):
             if "label" in row:
                 found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])
     return found

@@ -21,6 +21,7 @@ _SEPARATOR = "\x1f"
 DEFAULT_NAMESPACE = "http://trustgraph.ai/"
 PROVENANCE_BASE = "https://trustgraph.ai/"
 STATEMENT = "urn:statement:"
+ANONYMOUS = "urn:anonymous:"
 
 
 def digest(data: str | bytes) -> str:
@@ -138,7 +139,7 @@ def stored_object(content_hash: str) -> NamedNode:
 
 def anonymous(document_iri: NamedNode, number: int) -> NamedNode:
     """The node that an imported file leaves without a name, by its number (0-based) in the file."""
-    return NamedNode(f"urn:anonymous:{name_uuid(document_iri.value, number)}")
+    return NamedNode(f"{ANONYMOUS}{name_uuid(document_iri.value, number)}")
 
 
 def pair_activity(first: NamedNode, second: NamedNode, key: str) -> NamedNode:

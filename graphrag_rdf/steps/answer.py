@@ -12,6 +12,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
 from graphrag_rdf.steps.figures import Figure, figures, known_figures
@@ -205,7 +206,9 @@ def name_entities(context: Context, state: State, step: Step) -> None:
     if unknown:
         run = context.store.run("retrieval/labels", things=unknown)
         context.recorder.queried(step, run)
-        state.entity_names = {text_of(row["thing"]): text_of(row["label"]) for row in run.rows}
+        state.entity_names = {
+            text_of(row["thing"]): text_of(row["label"]) for row in one_label(run.rows, state.language)
+        }
 
 
 def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:

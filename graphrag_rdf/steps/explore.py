@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
@@ -154,7 +155,7 @@ class _Exploration:
         things = [term for term in terms if isinstance(term, NamedNode) and term.value not in self.names]
         if things:
             found = self.search.rows("retrieval/names", things=sorted(things, key=str))
-            self.names |= {node_of(row["thing"]).value: row for row in found}
+            self.names |= {node_of(row["thing"]).value: row for row in one_label(found, self.state.language)}
 
     def _edge(self, row: Row, hop: int) -> Edge:
         s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
@@ -118,7 +119,8 @@ class Gathering:
         things = {term for fact in sentences for term in fact if isinstance(term, NamedNode)}
         names: dict[str, Row] = {}  # each thing looked up once, however many facts it is in
         if things:
-            for row in self.search.rows("retrieval/names", things=sorted(things, key=str)):
+            found = self.search.rows("retrieval/names", things=sorted(things, key=str))
+            for row in one_label(found, self.state.language):
                 names.setdefault(node_of(row["thing"]).value, row)
         excluded = set(self.state.exclude)
         edges = []

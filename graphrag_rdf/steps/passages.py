@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.search import label_of, node_of
@@ -50,11 +51,13 @@ def _of(found: dict[str, PassageHit], chunk: str) -> PassageHit:
     return found[chunk]
 
 
-def describe(context: Context, passages: list[PassageHit], *, paths: bool) -> list[dict[str, object]]:
-    """The keys of `retrieve`'s `results[]`."""
+def describe(
+    context: Context, passages: list[PassageHit], *, paths: bool, language: str | None = None
+) -> list[dict[str, object]]:
+    """The keys of `retrieve`'s `results[]`; labels in this language (BCP 47) where there are several."""
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {text_of(row["chunk"]): row for row in rows}
-    told = _told(context, passages) if paths else {}
+    told = _told(context, passages, language) if paths else {}
     out: list[dict[str, object]] = []
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
     for rank, passage in enumerate(present, start=1):
@@ -98,7 +101,7 @@ def _before(passage: PassageHit) -> dict[str, object]:
     return {"rerank_score": passage.reranked, "rank_before": rank, "score_before": score}
 
 
-def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None, str]:
+def _told(context: Context, passages: list[PassageHit], language: str | None) -> dict[NamedNode | None, str]:
     """What paths and relations are told by: labels of entities, titles of passages, texts of sentences."""
     paths = [path for passage in passages for path in passage.paths]
     relations = [path for passage in passages for path in passage.relations]
@@ -109,7 +112,8 @@ def _told(context: Context, passages: list[PassageHit]) -> dict[NamedNode | None
     sentences = sorted({path.sentence for path in paths if path.sentence}, key=str)
     found: dict[NamedNode | None, str] = {}
     if entities:
-        for row in context.store.select("retrieval/names", things=entities):
+        rows = context.store.select("retrieval/names", things=entities)
+        for row in one_label(rows, language):
             found[node_of(row["thing"])] = label_of(row.get("label"), row["thing"])
     if origins:
         for row in context.store.select("retrieval/chunks", chunks=sorted(origins, key=str)):

@@ -15,6 +15,7 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
@@ -150,6 +151,7 @@ class QuestionSearch:
         for node in self.state.include:
             _better(found, node.value, (1.0, "exact", "--include-entity"))
         rows = self.rows("retrieval/canonical", entities=[NamedNode(iri) for iri in found]) if found else []
+        rows = one_label(rows, self.state.language, thing="entity")
         excluded = {node.value for node in self.state.exclude}
         seeds: dict[str, Seed] = {}
         for row in rows:

@@ -17,6 +17,7 @@ from pyoxigraph import Triple as TripleTerm
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.index.irregular import IRREGULAR
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, SKOS, TG
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.models import ask_model
@@ -153,7 +154,9 @@ class _Facts:
                 facts.setdefault(fact, node_of(row["from"]))
         things = sorted({term for fact in facts for term in fact if isinstance(term, NamedNode)}, key=str)
         names = self._run(context, step, "retrieval/names", things=things) if things else []
-        self._labels = {node_of(row["thing"]).value: row.get("label") for row in names}
+        self._labels = {
+            node_of(row["thing"]).value: row.get("label") for row in one_label(names, state.language)
+        }
         self._facts = {fact: origin for fact, origin in facts.items() if self._is_new(fact)}
 
     @staticmethod

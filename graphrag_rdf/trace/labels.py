@@ -6,17 +6,18 @@ from collections.abc import Iterable
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 
 
-def read_labels(store: Store, terms: Iterable[Term]) -> dict[str, str]:
-    """The label of each IRI among terms, where it has one."""
+def read_labels(store: Store, terms: Iterable[Term], language: str | None = None) -> dict[str, str]:
+    """The label of each IRI among terms, where it has one; of several one in this language (BCP 47)."""
     things = sorted({term for term in terms if isinstance(term, NamedNode)}, key=str)
     if not things:
         return {}
-    found = store.select("trace/labels", things=things)
+    found = one_label(store.select("trace/labels", things=things), language)
     return {rows.must(row, "thing"): rows.must(row, "label") for row in found}
 
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from pyoxigraph import Literal, NamedNode, Quad, Triple
+from hypothesis import strategies as st
+from pyoxigraph import (
+    BlankNode,
+    CanonicalizationAlgorithm,
+    Dataset,
+    DefaultGraph,
+    Literal,
+    NamedNode,
+    Quad,
+    RdfFormat,
+    Triple,
+    parse,
+    serialize,
+)
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.config import Settings
@@ -16,11 +29,13 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
 from graphrag_rdf.exchange.formats import BY_SUFFIX
+from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, Graphs
+from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_NODE, TG, XSD, Graphs
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.trace.labels import read_labels
 from tests.exchange.test_dump import DATASETS, stored
 from tests.support import stores
 from tests.support.sample_stores import DOCUMENTS, QUESTION, SAMPLES
@@ -230,16 +245,16 @@ def test_entities_are_what_is_spoken_of(empty: Engine, foreign: Path) -> None:
     assert not any(iri.startswith(str(OWL)) or "invalid" in iri for iri in entities(empty))
 
 
-def test_names_become_labels_and_aliases(empty: Engine, foreign: Path) -> None:
+def test_names_stay_as_they_are_and_the_nameless_get_a_display_name(empty: Engine, foreign: Path) -> None:
     import_file(empty, foreign)
     assert names_of(empty, "ada") == {
         "Ada": "label",
-        "Ada Lovelace": "altLabel",
+        "Ada Lovelace": "label",
         "Countess of Lovelace": "altLabel",
     }
-    assert names_of(empty, "charles_babbage") == {"Charles Babbage": "label"}
-    assert names_of(empty, "mary%20somerville") == {"mary somerville": "label"}
-    assert names_of(empty, "Person") == {"Person": "label", "Persona": "altLabel"}
+    assert names_of(empty, "charles_babbage") == {"Charles Babbage": "displayName"}
+    assert names_of(empty, "mary%20somerville") == {"mary somerville": "displayName"}
+    assert names_of(empty, "Person") == {"Person": "label", "Persona": "label"}
     tagged = Literal("Charles Babbage", language="en")
     assert Quad(NamedNode(EX + "charles_babbage"), SKOS.prefLabel, tagged) in set(plain_quads(empty.store))
 
@@ -292,8 +307,6 @@ def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) 
         kept = tmp_path / "kept.nt"
         kept.write_text("".join(f"{q.subject} {q.predicate} {q.object} .\n" for q in facts), "utf-8")
         import_file(engine, kept)
-        from graphrag_rdf.ingest.forget import find_documents, forget_documents
-
         forget_documents(engine, find_documents(engine.store, [str(note)]))
         assert set(facts) <= set(plain_quads(engine.store))
         assert run_checks(engine.store, engine.librarian, engine.text_index) == []
@@ -418,6 +431,90 @@ def test_an_empty_file_brings_nothing(empty: Engine, tmp_path: Path) -> None:
     report = import_file(empty, path)
     assert (report.quads, report.facts, report.entities) == (0, 0, 0)
     assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+
+
+# --- as the file has them ------------------------------------------------------------------------
+
+_THINGS = st.sampled_from([NamedNode(EX + name) for name in ("a", "b", "c", "d%20e")])
+_NODES = st.one_of(_THINGS, st.sampled_from([BlankNode("x"), BlankNode("y")]))
+_NAMING = st.sampled_from([RDFS.label, SKOS.prefLabel, SKOS.altLabel, NamedNode(EX + "said")])
+_TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8)
+_LITERALS = st.one_of(
+    st.builds(Literal, _TEXTS),
+    st.builds(
+        lambda text, tag: Literal(text, language=tag), _TEXTS, st.sampled_from(["en", "de", "zh-Hant"])
+    ),
+    st.builds(Literal, st.integers(-9, 9)),
+    st.builds(lambda day: Literal(day, datatype=XSD.date), st.sampled_from(["1815-12-10", "2000-01-01"])),
+)
+_TRIPLES = st.one_of(
+    st.builds(Triple, _NODES, _NAMING, _LITERALS),
+    st.builds(Triple, _NODES, st.just(NamedNode(EX + "knows")), _NODES),
+    st.builds(Triple, _NODES, st.just(RDF.type), st.just(NamedNode(EX + "Thing"))),
+)
+
+
+def canonical(triples: Iterable[Triple]) -> set[Quad]:
+    found = Dataset([Quad(triple.subject, triple.predicate, triple.object) for triple in triples])
+    found.canonicalize(CanonicalizationAlgorithm.UNSTABLE)
+    return set(found)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(triples=st.lists(_TRIPLES, min_size=1, max_size=12, unique_by=str))
+def test_what_goes_in_comes_out(tmp_path_factory: pytest.TempPathFactory, triples: list[Triple]) -> None:
+    """The graph of facts is the file's, with its languages, datatypes and blank nodes, and no more."""
+    folder = tmp_path_factory.mktemp("graph")
+    path, out = folder / "in.nt", folder / "out.nt"
+    serialize(triples, str(path), format=RdfFormat.N_TRIPLES)
+    with open_engine(":memory:", config=Settings()) as engine:
+        import_file(engine, path)
+        with out.open("wb") as file:
+            export_graph(engine.store, file, "ntriples")
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    found = [quad.triple for quad in parse(path=str(out), format=RdfFormat.N_TRIPLES)]
+    assert canonical(found) == canonical(triples)
+
+
+def test_languages_outlive_documents_that_name_the_thing(tmp_path: Path) -> None:
+    """Documents add their names to those of a file, and take only their own away again."""
+    note, facts = tmp_path / "note.txt", tmp_path / "facts.ttl"
+    note.write_text("Ada Lovelace met Charles Babbage in London. Ada Lovelace met Mary Somerville.", "utf-8")
+    with open_engine(":memory:", config=Settings()) as engine:
+        ada = iris.entity("ada-lovelace")
+        facts.write_text(
+            f'{ada} <{RDFS}label> "Ada Lovelace"@en , "Ada Byron" , "阿达"@zh .\n'
+            f'{ada} <{SKOS}altLabel> "Ada Lovelace" .',
+            "utf-8",
+        )
+        import_file(engine, facts)
+        stated = {quad for quad in plain_quads(engine.store) if quad.subject == ada}
+        named = {quad for quad in stated if quad.graph_name == DefaultGraph()}
+        assert len(named) == 4
+        engine.ingest([note])
+        assert named <= set(plain_quads(engine.store))
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        forget_documents(engine, find_documents(engine.store, [str(note)]))
+        assert {quad for quad in plain_quads(engine.store) if quad.subject == ada} == stated
+        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "shown"), [("de", "Wien"), ("zh", "维也纳"), ("fr", "Vienna"), (None, "Vienna")]
+)
+def test_a_label_is_shown_in_the_language_of_who_asks(
+    empty: Engine, tmp_path: Path, language: str | None, shown: str
+) -> None:
+    path = tmp_path / "a.ttl"
+    path.write_text(
+        f'<{EX}w> <{RDFS}label> "Wien"@de-AT , "Vienna"@en , "维也纳"@zh , "Beč"@hr ; <{EX}in> <{EX}a> .\n'
+        f'<{EX}a> <{RDFS}label> "Austria" .',
+        "utf-8",
+    )
+    import_file(empty, path)
+    assert read_labels(empty.store, [NamedNode(EX + "w")], language) == {EX + "w": shown}
+    for name in ("Wien", "Vienna", "维也纳"):
+        assert empty.text_index.exact([name]) == {name: [EX + "w"]}
 
 
 # --- into a graph of one's own -------------------------------------------------------------------

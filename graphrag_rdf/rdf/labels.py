@@ -1,0 +1,54 @@
+"""Which of several labels a thing is shown under.
+
+Documents give a thing one label. A file that was imported may give it several, in several languages, and they
+stay as they are; so what is shown is chosen where labels are looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+from pyoxigraph import Literal
+
+from graphrag_rdf.rdf.terms import Term
+
+R = TypeVar("R", bound=Mapping[str, Term])
+
+
+def one_label(
+    rows: Iterable[R], language: str | None = None, *, thing: str = "thing", label: str = "label"
+) -> list[R]:
+    """Of several rows about a thing the one with the best label, in the order of their things.
+
+    A label in the language of who reads comes first, then one without a language, then an English one, then
+    any other; equals by code point.
+
+    Args:
+        language: BCP 47, of who reads.
+        thing, label: names of the columns.
+    """
+    best: dict[Term, R] = {}
+    for row in rows:
+        known = best.get(row[thing])
+        if known is None or _rank(row.get(label), language) < _rank(known.get(label), language):
+            best[row[thing]] = row
+    return list(best.values())
+
+
+def best_label(labels: Iterable[Literal], language: str | None = None) -> Literal | None:
+    """The best of the labels of a thing, see `one_label`."""
+    return min(labels, key=lambda label: _rank(label, language), default=None)
+
+
+def _rank(label: Term | None, language: str | None) -> tuple[int, str]:
+    if not isinstance(label, Literal) or not label.value.strip():
+        return 4, ""
+    tag = _base(label.language)
+    if tag is not None and tag == _base(language):
+        return 0, label.value
+    return {None: 1, "en": 2}.get(tag, 3), label.value
+
+
+def _base(tag: str | None) -> str | None:
+    return tag.partition("-")[0].lower() if tag else None

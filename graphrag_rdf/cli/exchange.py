@@ -161,7 +161,11 @@ def import_command(
     else:
         for item in found:
             counts = f"{item['quads']:,} quads"
-            if item["kind"] == "imported":  # a dump is taken in as it is, uncounted
+            if item["kind"] == "restored":  # whose word is taken for them
+                counts += "".join(
+                    f", {item[name]:,} {name}" for name in ("settings", "decisions", "traces") if item[name]
+                )
+            if item["kind"] == "imported":
                 counts += f", {item['facts']:,} facts, {item['entities']:,} new entities"
             say(one_line(f"{item['file']}: {item['kind']}: {counts}"))
     return DONE

@@ -2,6 +2,8 @@
 
 Commit numbers are the store's own and are not taken over. Into an empty store the dump's description of
 itself (version, migrations) takes the place of the store's; beside other data (`merge`) the store's stays.
+Nor are settings of a dump that is merged: what is in force stays. Whoever restores a dump takes its word for
+decisions and traces; the report counts them.
 Two stores that hold the same document in different versions cannot be merged: their chunks would
 contradict each other.
 """
@@ -26,6 +28,9 @@ from graphrag_rdf.store.migrations import MIGRATIONS, migrate
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
+_DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit})
+_OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
+"""What begins so tells of the state of a store, as does its own node."""
 _COMMITS = frozenset({RAG.commit, RAG.contentCommit})
 
 
@@ -39,6 +44,7 @@ class DumpSummary:
         classic: its triple terms are RDF 1.1 statements.
         store_version: version of the store that was dumped.
         versions: (document, current version).
+        settings, decisions, traces: how many it brings.
     """
 
     quads: int = 0
@@ -47,6 +53,9 @@ class DumpSummary:
     classic: bool = False
     store_version: int = 0
     versions: set[tuple[str, str]] = field(default_factory=set)
+    settings: int = 0
+    decisions: int = 0
+    traces: int = 0
 
     def note(self, quad: Quad) -> None:
         """Take in what a quad tells of its dump."""
@@ -54,12 +63,21 @@ class DumpSummary:
             self.versions.add((text_of(quad.subject), text_of(quad.object)))
         elif quad.predicate == RAG.storeVersion and isinstance(quad.object, Literal):
             self.store_version = max(self.store_version, int(quad.object.value))
+        elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RAG.setting:
+            self.settings += quad.subject == STORE_NODE
+        elif quad.graph_name == Graphs.SYSTEM and quad.predicate == RDF.type:
+            self.decisions += quad.object in _DECISIONS
+        elif quad.graph_name == Graphs.RETRIEVAL and quad.predicate == RDF.type:
+            self.traces += quad.object == RAG.Session
         elif quad.predicate == RDF.subject and text_of(quad.subject).startswith(iris.STATEMENT):
             self.classic = True
 
 
-def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSummary, *, merge: bool) -> None:
+def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSummary, *, merge: bool) -> int:
     """Write a dump into the store and rebuild the indexes.
+
+    Returns:
+        how many settings the dump brought into force.
 
     Raises:
         UsageError: when the store is not empty and `merge` is not set, both hold a document in different
@@ -96,6 +114,7 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
         _settle(engine)
     store.optimize()
     engine.indexer.catch_up()
+    return 0 if occupied else summary.settings
 
 
 def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> None:
@@ -128,14 +147,10 @@ def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Itera
             about_store = quad.subject == STORE_NODE
             if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):
                 continue
-            if not with_system and _is_migration(quad):
+            if not with_system and text_of(quad.subject).startswith(_OWN):
                 continue
             told.add(quad)
         yield Quad(quad.subject, quad.predicate, quad.object) if graph == Graphs.FACTS else quad
-
-
-def _is_migration(quad: Quad) -> bool:
-    return text_of(quad.subject).startswith("urn:graphrag-rdf:migration:")
 
 
 def _settle(engine: Engine) -> None:

@@ -39,12 +39,16 @@ class ImportReport:
             unchanged (this very file was imported before).
         quads: in the file.
         facts, entities: that are new to the store, when imported.
+        settings, decisions, traces: that were taken over, when restored.
     """
 
     kind: Literal["restored", "imported", "loaded", "unchanged"]
     quads: int
     facts: int = 0
     entities: int = 0
+    settings: int = 0
+    decisions: int = 0
+    traces: int = 0
 
     def as_json(self) -> dict[str, object]:
         """The keys of `import --format json`."""
@@ -77,8 +81,14 @@ def import_file(
     summary = _look(file, form)
     if summary.is_dump:
         with _parsing(file):
-            restore(engine, file, read_quads(file, form), summary, merge=merge)
-        return ImportReport("restored", summary.quads)
+            settings = restore(engine, file, read_quads(file, form), summary, merge=merge)
+        return ImportReport(
+            "restored",
+            summary.quads,
+            settings=settings,
+            decisions=summary.decisions,
+            traces=summary.traces,
+        )
     with _parsing(file):
         taken = take_facts(engine, file, read_quads(file, form))
     if taken is None:

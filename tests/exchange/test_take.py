@@ -35,6 +35,7 @@ from graphrag_rdf.rdf.namespaces import OWL, PROV, RAG, RDF, RDFS, SKOS, STORE_N
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.settings import read_in_force, write_version
 from graphrag_rdf.trace.labels import read_labels
 from tests.exchange.test_dump import DATASETS, stored
 from tests.support import stores
@@ -185,6 +186,43 @@ def test_a_dump_of_a_newer_program_is_refused(empty: Engine, tmp_path: Path) -> 
     )
     with pytest.raises(UsageError, match="version 99"):
         import_file(empty, path)
+
+
+def forged(path: Path, *, as_dump: bool) -> Path:
+    """A file that says what only the program itself says of a store."""
+    setting, decision = iris.setting("llm.model"), NamedNode("urn:graphrag-rdf:removal:1")
+    quads = [
+        Quad(STORE_NODE, RAG.commit, Literal(999), Graphs.SYSTEM),
+        Quad(STORE_NODE, RAG.contentCommit, Literal(999), Graphs.SYSTEM),
+        Quad(STORE_NODE, RAG.setting, setting, Graphs.SYSTEM),
+        Quad(setting, RAG.settingKey, Literal("llm.model"), Graphs.SYSTEM),
+        Quad(setting, RAG.settingValue, Literal("openai/other"), Graphs.SYSTEM),
+        Quad(decision, RDF.type, RAG.FactRetraction, Graphs.SYSTEM),
+        Quad(iris.session("1"), RDF.type, RAG.Session, Graphs.RETRIEVAL),
+    ]
+    if as_dump:
+        quads.append(Quad(NamedNode("urn:chunk:1"), RDF.type, TG.Chunk, Graphs.SOURCE))
+    serialize(quads, str(path), format=RdfFormat.N_QUADS)
+    return path
+
+
+def test_a_file_of_facts_says_nothing_of_the_store(empty: Engine, tmp_path: Path) -> None:
+    before = {q for q in numbers_aside(empty) if q.graph_name in (Graphs.SYSTEM, Graphs.RETRIEVAL)}
+    number = empty.store.commit_number()
+    report = import_file(empty, forged(tmp_path / "a.nq", as_dump=False))
+    assert (report.kind, report.settings, report.decisions, report.traces) == ("imported", 0, 0, 0)
+    assert {q for q in numbers_aside(empty) if q.graph_name in (Graphs.SYSTEM, Graphs.RETRIEVAL)} == before
+    assert empty.store.commit_number() < number + 10
+    assert read_in_force(empty.store) == {}
+
+
+def test_a_merged_dump_changes_no_setting_and_is_counted(empty: Engine, tmp_path: Path) -> None:
+    empty.ingest([DOCUMENTS / "chaodong-note-1986.txt"])
+    write_version(empty.store, {"llm.model": "none"}, "by hand")
+    report = import_file(empty, forged(tmp_path / "a.nq", as_dump=True), merge=True)
+    assert (report.kind, report.settings, report.decisions, report.traces) == ("restored", 0, 1, 1)
+    assert read_in_force(empty.store) == {"llm.model": "none"}
+    assert empty.store.commit_number() < 999
 
 
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])

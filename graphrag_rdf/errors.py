@@ -27,6 +27,8 @@ def without_credentials(text: str) -> str:
 
 
 _RUST = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
+_CONTENT = re.compile(r'[.\s]*Content: ".*', re.DOTALL)
+"""What tantivy quotes of a file that it cannot read: perhaps all of it."""
 _LONGEST_CAUSE = 300
 
 _NO_MEMORY = (
@@ -43,7 +45,9 @@ RAISE_FILES = "let it open more files, e.g. with: ulimit -n 1024 (a container: -
 
 def short_cause(error: object) -> str:
     """What a library says went wrong, in one short line, without its inner structures."""
-    text = " ".join(str(error).split())
+    problems = getattr(error, "errors", None)  # of pydantic
+    said = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems()) if problems else error
+    text = _CONTENT.sub("", " ".join(str(said).split()))
     if inner := _RUST.search(text):
         text = inner[1]
     if not text and isinstance(error, BaseException):

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.errors import ConfigError, GraphRagError
+from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.steps import activate, explore, focus, ground, hybrid, synthesise
@@ -310,7 +310,7 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
     try:
         definition = _definition(path.read_text("utf-8"))
     except (yaml.YAMLError, ValidationError, OSError) as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {short_cause(error)}") from error
     for step in definition.steps:
         if step.step not in STEPS:
             raise ConfigError(f"{path}: step {step.name} is of the unknown kind {step.step!r}")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphrag_rdf.errors import SearchIndexError
+from graphrag_rdf.errors import SearchIndexError, short_cause
 
 MAX_TOKENS = 512
 FILES = ("model.onnx", "tokenizer.json")
@@ -90,7 +90,7 @@ class OnnxModel:
         # both libraries raise bare Exceptions, and classes that they do not export
         except Exception as error:
             raise SearchIndexError(
-                f"The {self.kind} {self.name} cannot be loaded: {error}",
+                f"The {self.kind} {self.name} cannot be loaded: {short_cause(error)}",
                 f"Get its files again, or choose another {self.kind}.",
             ) from error
         limit = (tokenizer.truncation or {}).get("max_length", MAX_TOKENS)

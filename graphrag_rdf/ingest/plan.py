@@ -226,6 +226,9 @@ def is_there(location: str) -> bool:
     """Whether a file IRI may still be read one day: only a file that is surely missing is not there."""
     if not location.startswith("file:"):
         return False
+    parts = urlparse(location)
+    if parts.netloc or parts.path.startswith("//"):
+        return True  # on another computer, which Windows would log in to because a store says so
     try:
         _path(location).lstat()
     except (FileNotFoundError, NotADirectoryError):

@@ -122,6 +122,8 @@ def failure(kind: LlmErrorKind, cause: str, target: Target) -> LlmError:
     words = {"model": target.model, "where": target.where, "server": target.server, "key": key}
     message = f"{_WHAT[kind].format(**words)}: {cause}" if cause else _WHAT[kind].format(**words)
     hint = _HINT[kind].format(**words)
+    if kind == "connection" and target.where == target.provider:  # that of the provider's own address
+        hint = "is this computer connected to the network, and HTTPS_PROXY right?"
     if kind == "auth" and target.api_base:
         hint += " (any text will do if the server asks for none)"
     return LlmError(redact(message, target.secrets), kind, redact(hint, target.secrets))

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.errors import TemplateError
+from graphrag_rdf.errors import TemplateError, short_cause
 
 Kind = Literal["select", "ask", "construct", "update"]
 
@@ -61,5 +61,5 @@ def split(text: str, origin: str) -> tuple[Header, str]:
     try:
         header = Header.model_validate(yaml.safe_load(source) or {})
     except (yaml.YAMLError, ValidationError) as error:
-        raise TemplateError(f"{origin}: the header is not valid: {error}") from error
+        raise TemplateError(f"{origin}: the header is not valid: {short_cause(error)}") from error
     return header, "\n".join(lines[end:]).strip() + "\n"

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import click
 import pytest
+from pydantic import ValidationError
 
 from graphrag_rdf.cli.failures import run_safely
-from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, StoreError, UsageError
+from graphrag_rdf.config import DocumentSection
+from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, StoreError, UsageError, short_cause
 from tests.support.commands import Run
 
 
@@ -114,3 +116,36 @@ def test_reader_that_leaves_is_no_error(store: Path, tmp_path: Path, arguments: 
     os.close(writing)
     assert found.stderr == ""
     assert found.returncode == 1
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        RuntimeError("can't start new thread"),
+        OSError(12, "Cannot allocate memory"),
+        ValueError("System error.'Failed to spawn segment updater thread'"),
+    ],
+)
+def test_memory_that_ends_is_named(error: BaseException, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _raising(error) == 1
+    told = capsys.readouterr().err
+    assert "out of memory" in told
+    assert "hint: raise the limit" in told
+    assert "report it" not in told
+
+
+def test_causes_are_one_short_line() -> None:
+    """Whatever structures a library prints."""
+    rust = 'No Lockfile: IoError(Os { code: 13, kind: PermissionDenied, message: "Denied" }). None'
+    assert short_cause(ValueError(rust)) == "Denied"
+    assert short_cause(ValueError("of\n  several\n\tlines")) == "of several lines"
+    assert short_cause(KeyError()) == "KeyError"
+    assert len(short_cause("x" * 10_000)) == 300
+    quoted = 'Meta file cannot be read. Content: "{ all of the file }".'
+    assert short_cause(ValueError(quoted)) == "Meta file cannot be read"
+    with pytest.raises(ValidationError) as found:
+        DocumentSection(chunk_size=1, chunk_unit="pages")  # type: ignore[arg-type]
+    told = short_cause(found.value)
+    assert told.startswith("chunk_size: Input should be greater than or equal to 50; chunk_unit: ")
+    assert "pydantic" not in told

@@ -135,10 +135,10 @@ def require_documents(
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
     from graphrag_rdf.documents.readers import SUPPORTED
 
-    left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
+    left_out = "".join(f"; {path}: {why}" for path, why in [*found.left_out, *found.skipped][:_REASONS])
     raise UsageError(
         f"no document was found in {', '.join(paths)}{left_out}",
-        hint=f"readable are {' '.join(sorted(SUPPORTED))}",
+        hint=f"readable are text and {' '.join(sorted(SUPPORTED))}",
     )
 
 
@@ -183,7 +183,7 @@ def _rejected(rejected: dict[str, int]) -> str:
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
     for title, items in (
         ("failed", [f"{failure.path}: {failure.reason}" for failure in failures]),
-        ("skipped (no reader)", skipped),
+        ("skipped", skipped),
         ("gone from disk (--sync forgets them)", missing),
     ):
         if not items:

@@ -39,7 +39,7 @@ def send_documents(client: Client, found: Discovery, max_bytes: int, progress: P
     report = TypeAdapter(IngestReport).validate_python(whole)
     report.failures = [*failures, *report.failures]
     report.documents.failed += len(failures)
-    report.skipped = [str(path) for path in found.skipped]
+    report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
         report.warn("unused_exclude", f"--exclude {pattern}: no file or folder is called so")
     return report

@@ -12,12 +12,17 @@ from pathlib import Path
 
 from graphrag_rdf.documents.file_errors import NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.readers import SUPPORTED, suffix_of
+from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
+from graphrag_rdf.documents.readers.gzipped import beginning, inner_name
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
 _OF_TOOLS = frozenset({"node_modules"})
 """Folders of what tools have installed: nobody means them who names a folder above."""
 _STORE = "a store of graphrag-rdf"
+_BINARY = "no text, and of no format that can be read"
+_EMPTY = "empty"
+_LINK = "a folder behind a symbolic link"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +57,15 @@ class Discovery:
 
     Args:
         sources: each file once, in the order of the arguments, within one by code point.
-        skipped: files found in folders or by globs that no reader supports; folders behind symbolic links.
+        skipped: (path, reason) of files without text that no reader supports, and of folders behind symbolic
+            links.
         errors: (argument or path, reason) of what could not be found.
         left_out: (folder, reason) of those that were not searched although they are not hidden.
         idle: patterns that left out nothing.
     """
 
     sources: tuple[Source, ...]
-    skipped: tuple[Path, ...]
+    skipped: tuple[tuple[Path, str], ...]
     errors: tuple[tuple[str, str], ...]
     left_out: tuple[tuple[Path, str], ...] = ()
     idle: tuple[str, ...] = ()
@@ -81,7 +87,7 @@ class _Collector:
         self.excluded = [Path(os.path.realpath(path)) for path in exclude]
         self.sources: dict[str, Source] = {}  # by real path
         self.identities: dict[str, Path] = {}
-        self.skipped: dict[Path, None] = {}
+        self.skipped: dict[Path, str] = {}
         self.errors: dict[tuple[str, str], None] = {}
 
     def excludes(self, path: Path) -> bool:
@@ -117,18 +123,34 @@ class _Collector:
 
     def found(self, path: Path, root: Path) -> None:
         """A file below a folder or matched by a glob."""
-        if suffix_of(path.name) not in SUPPORTED:
-            self.skipped[path] = None
-            return
         try:
             regular = stat.S_ISREG(path.stat().st_mode)
         except OSError as error:
-            self.fail(str(path), why_unreadable(error, path))
+            why = why_unreadable(error, path)
+            if suffix_of(path.name) in SUPPORTED:
+                self.fail(str(path), why)
+            else:
+                self.skipped[path] = why
             return
-        if regular:
-            self.add(path, root)
+        if not regular:
+            self.skipped[path] = NOT_REGULAR
+        elif why := self.no_text(path):
+            self.skipped[path] = why
         else:
-            self.skipped[path] = None
+            self.add(path, root)
+
+    def no_text(self, path: Path) -> str | None:
+        """Why a file is passed over: no reader knows its format, and it holds no text; None if it is read."""
+        if suffix_of(path.name) in SUPPORTED:
+            return None
+        try:
+            with path.open("rb") as file:
+                sample = file.read(SAMPLE)
+            if inner_name(path.name) != path.name:
+                sample = beginning(sample, SAMPLE)
+        except OSError:
+            return None  # reading it tells why
+        return None if is_text(sample) else _EMPTY if not sample.strip() else _BINARY
 
     def add(self, path: Path, root: Path) -> None:
         real = os.path.realpath(path)
@@ -190,7 +212,7 @@ def discover(
             collector.fail(argument, why_unreadable(error, path))
     return Discovery(
         tuple(collector.sources.values()),
-        tuple(collector.skipped),
+        tuple(collector.skipped.items()),
         tuple(collector.errors),
         tuple(collector.left_out.items()),
         tuple(pattern for pattern, used in collector.patterns.items() if not used),
@@ -209,8 +231,8 @@ def _named(path: Path, argument: str, collector: _Collector) -> None:
         collector.fail(argument, "belongs to the store")
     elif not stat.S_ISREG(mode):
         collector.fail(argument, NOT_REGULAR)
-    elif suffix_of(path.name) not in SUPPORTED:
-        collector.fail(argument, f"unsupported format; readable are {' '.join(sorted(SUPPORTED))}")
+    elif why := collector.no_text(path):
+        collector.skipped[path] = why
     elif not collector.leaves_out(path, path):
         collector.add(path, path.absolute().parent)
 
@@ -236,7 +258,7 @@ def _walk(root: Path, collector: _Collector) -> Iterator[Path]:
         ]
         for folder in folders:
             if (here / folder).is_symlink():
-                collector.skipped[here / folder] = None
+                collector.skipped[here / folder] = _LINK
         files += [
             here / file
             for file in names

@@ -80,12 +80,16 @@ def find_turns(text: str) -> tuple[Turn, ...]:
     turns = list(_begun(text))
     if not turns or not _is_chat(text, lines[:_MOST_LINES], turns):
         return ()
-    ended = list(_ended(text, lines, turns))
-    names = list(dict.fromkeys(turn.speaker for turn in ended))
+    return with_listeners(list(_ended(text, lines, turns)))
+
+
+def with_listeners(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """Turns that tell to whom they speak: to the other one, if two people do."""
+    names = list(dict.fromkeys(turn.speaker for turn in turns))
     if len(names) != 2:
-        return tuple(ended)
+        return tuple(turns)
     other = dict(zip(names, reversed(names), strict=True))
-    return tuple(replace(turn, listener=other[turn.speaker]) for turn in ended)
+    return tuple(replace(turn, listener=other[turn.speaker]) for turn in turns)
 
 
 def _begun(text: str) -> Iterator[Turn]:

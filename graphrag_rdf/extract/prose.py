@@ -99,7 +99,7 @@ class Prose:
         self.rejected: dict[Rejected, None] = {}
         self.definitions: dict[str, str] = {}
         for mention in mentions:  # before "I" is met
-            if any(turn.name[0] == mention.offset for turn in self.turns):
+            if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []

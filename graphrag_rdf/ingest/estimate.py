@@ -88,7 +88,7 @@ def estimate(
     gone = missing_documents(known.values(), found.sources, paths)
     if sync:
         planner.follow(gone)
-    out = Estimate(model=extractor.model, skipped=[str(path) for path in found.skipped])
+    out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
     tokens = _Tokens(engine, extractor)
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):

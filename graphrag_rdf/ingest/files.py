@@ -85,7 +85,7 @@ def ingest_files(
     if sync:
         planner.follow(gone)
     report = run.run(incoming(plans(planner, found), max_bytes))
-    report.skipped = [str(path) for path in found.skipped]
+    report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
         report.warn("unused_exclude", f"--exclude {pattern}: no file or folder is called so")
     if sync and report.stopped is None:

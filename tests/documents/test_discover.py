@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import gzip
 import os
 import unicodedata
 from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.documents import discover
+from graphrag_rdf.documents import discover, read_document
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "docs"
     for name in ("b.md", "a/z.txt", "a/B.TXT", "a.html", "image.png", ".hidden.md", ".git/x.md", "~$w.docx"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("x")
+        (root / name).write_bytes(b"\0\1\2" if name.endswith("png") else b"x")
     return root
 
 
@@ -68,8 +69,25 @@ def test_the_same_file_is_read_once(docs: Path) -> None:
 
 def test_skipped_are_reported_and_hidden_are_not(docs: Path) -> None:
     found = discover(["docs"])
-    assert found.skipped == (Path("docs/image.png"),)
+    assert found.skipped == ((Path("docs/image.png"), "no text, and of no format that can be read"),)
     assert found.errors == ()
+
+
+def test_text_is_read_whatever_it_is_called(docs: Path) -> None:
+    (docs / "README").write_text("Ada saw it.")
+    (docs / "settings.conf").write_bytes("größe = 1\n".encode("latin-1"))
+    (docs / "tool.1.gz").write_bytes(gzip.compress(b"Ada built the tool."))
+    (docs / "tool.bin.gz").write_bytes(gzip.compress(b"\0" * 500))
+    (docs / "nothing").write_bytes(b"")
+    found = discover(["docs"])
+    assert {"docs/README", "docs/settings.conf", "docs/tool.1.gz"} <= {s.identity for s in found.sources}
+    assert {path.name: why for path, why in found.skipped} == {
+        "image.png": "no text, and of no format that can be read",
+        "nothing": "empty",
+        "tool.bin.gz": "no text, and of no format that can be read",
+    }
+    document = read_document(docs / "settings.conf")
+    assert (document.media_type, document.text) == ("text/plain", "größe = 1\n")
 
 
 def test_the_store_is_excluded(docs: Path) -> None:
@@ -117,7 +135,9 @@ def test_errors_do_not_stop_the_rest(docs: Path) -> None:
     assert [source.identity for source in found.sources] == ["docs/b.md"]
     reasons = dict(found.errors)
     assert reasons["nowhere.md"] == "no such file or folder"
-    assert reasons["docs/image.png"].startswith("unsupported format; readable are .adoc")
+    assert dict(found.skipped) == {
+        Path("docs/image.png"): "no text, and of no format that can be read"
+    }
     assert reasons["docs/pipe.txt"] == "not a regular file"
     assert reasons["docs/dangling.md"] == "a symbolic link that leads nowhere"
     assert reasons["no*.md"] == "matches no file"
@@ -165,7 +185,7 @@ def test_circles_of_links_end(docs: Path) -> None:
     (docs / "a" / "self").symlink_to(docs / "a")
     assert identities("docs") == ALL
     assert identities("docs/**/*") == ALL
-    assert Path("docs/a/up") in discover(["docs"]).skipped
+    assert Path("docs/a/up") in dict(discover(["docs"]).skipped)
 
 
 def test_a_link_to_a_folder_may_be_named(docs: Path) -> None:

@@ -108,8 +108,8 @@ def _zip(parts: dict[str, bytes]) -> bytes:
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
-        ("a.xyz", b"x", "unsupported format '.xyz'"),
-        ("README", b"x", "no suffix"),
+        ("a.xyz", b"\0\1\2", "unsupported format '.xyz'"),
+        ("README", b"\0\1\2", "no suffix"),
         ("a.txt", bytes(range(256)) * 20, "not a text file"),
         ("a.txt", random.Random(1).randbytes(5000), "not a text file"),
         ("a.txt", b"\xff\xfea\x00b", "not valid utf-16-le"),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from graphrag_rdf.documents import SUPPORTED, ParsedDocument, read_bytes
+from graphrag_rdf.documents.readers.code import LANGUAGES
 from graphrag_rdf.documents.readers.content import (
     CREATED,
     CREATOR,
@@ -23,8 +24,21 @@ def parsed(samples: dict[str, bytes]) -> dict[str, ParsedDocument]:
 
 
 def test_every_supported_format_family_has_a_sample(parsed: dict[str, ParsedDocument]) -> None:
-    aliases = {".text", ".rst", ".adoc", ".markdown", ".htm", ".xhtml", ".ndjson"}
-    assert set(parsed) | aliases == SUPPORTED
+    aliases = {
+        ".text",
+        ".adoc",
+        ".log",
+        ".markdown",
+        ".htm",
+        ".xhtml",
+        ".ndjson",
+        ".ott",
+        ".rest",
+        ".latex",
+        ".srt",
+    }
+    code = {suffix for suffixes in LANGUAGES.values() for suffix in suffixes}
+    assert set(parsed) | aliases | code == SUPPORTED
 
 
 def test_page_texts_are_slices_of_the_text(parsed: dict[str, ParsedDocument]) -> None:

@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
@@ -14,16 +15,26 @@ from graphrag_rdf.documents.characters import carried, one_line
 from graphrag_rdf.documents.file_errors import IS_FOLDER, NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
+from graphrag_rdf.documents.readers.code import LANGUAGES, read_code
 from graphrag_rdf.documents.readers.content import CONTRIBUTOR, LANGUAGE, Content, Reader, UnreadableError
 from graphrag_rdf.documents.readers.docx import read_docx
+from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
+from graphrag_rdf.documents.readers.epub import read_epub
 from graphrag_rdf.documents.readers.gzipped import inner_name, unpacked
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.jsontext import read_json, read_json_lines
+from graphrag_rdf.documents.readers.mail import read_mailbox, read_message
 from graphrag_rdf.documents.readers.markdown import read_markdown
+from graphrag_rdf.documents.readers.opendocument import read_odp, read_ods, read_odt
+from graphrag_rdf.documents.readers.org import read_org
 from graphrag_rdf.documents.readers.pdf import read_pdf
 from graphrag_rdf.documents.readers.plain import read_plain
 from graphrag_rdf.documents.readers.pptx import read_pptx
+from graphrag_rdf.documents.readers.rst import read_rst
+from graphrag_rdf.documents.readers.rtf import read_rtf
+from graphrag_rdf.documents.readers.subtitles import read_subtitles
 from graphrag_rdf.documents.readers.table import read_table
+from graphrag_rdf.documents.readers.tex import read_tex
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
 from graphrag_rdf.documents.turns import find_turns
@@ -32,8 +43,9 @@ from graphrag_rdf.errors import DocumentError
 MAX_BYTES = 200 * 1024 * 1024
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
 _FORMATS: tuple[tuple[str, Reader, tuple[str, ...]], ...] = (
-    ("text/plain", read_plain, (".txt", ".text", ".rst", ".adoc")),
+    ("text/plain", read_plain, (".txt", ".text", ".adoc", ".log")),
     ("text/markdown", read_markdown, (".md", ".markdown")),
     ("text/html", read_html, (".html", ".htm")),
     ("application/xhtml+xml", read_html, (".xhtml",)),
@@ -45,6 +57,19 @@ _FORMATS: tuple[tuple[str, Reader, tuple[str, ...]], ...] = (
     ("text/tab-separated-values", read_table, (".tsv",)),
     ("application/json", read_json, (".json",)),
     ("application/jsonl", read_json_lines, (".jsonl", ".ndjson")),
+    ("application/epub+zip", read_epub, (".epub",)),
+    (f"{_OPEN}text", read_odt, (".odt", ".ott")),
+    (f"{_OPEN}spreadsheet", read_ods, (".ods",)),
+    (f"{_OPEN}presentation", read_odp, (".odp",)),
+    ("application/rtf", read_rtf, (".rtf",)),
+    ("message/rfc822", read_message, (".eml",)),
+    ("application/mbox", read_mailbox, (".mbox",)),
+    ("text/org", read_org, (".org",)),
+    ("text/x-rst", read_rst, (".rst", ".rest")),
+    ("application/x-tex", read_tex, (".tex", ".latex")),
+    ("text/vtt", read_subtitles, (".vtt",)),
+    ("application/x-subrip", read_subtitles, (".srt",)),
+    *((f"text/x-{name}", partial(read_code, name), suffixes) for name, suffixes in LANGUAGES.items()),
 )
 READERS: dict[str, Reader] = {media_type: reader for media_type, reader, _ in _FORMATS}
 MEDIA_TYPES: dict[str, str] = {
@@ -118,19 +143,23 @@ def read_bytes(
     Args:
         data: the file's bytes.
         name: its path, for the suffix, for a title where the file has none, and for messages.
-        media_type: overrides the one that the suffix tells; parameters such as charset are ignored.
+        media_type: overrides the one that the suffix tells; parameters such as charset are ignored. Without
+            either, what is text is read as text.
         max_bytes: larger documents are refused.
 
     Raises:
         DocumentError: it cannot be read, or holds no text. Nothing else is raised, however broken the file.
     """
     _check_size(data, name, max_bytes)
-    kind = _media_type(name, media_type)
     if not data:
         raise DocumentError(name, "no text found (the file is empty)")
     try:
-        packed = media_type is None and inner_name(name) != name
-        content = READERS[kind](unpacked(data, max_bytes) if packed else data)
+        if media_type is None and inner_name(name) != name:
+            data = unpacked(data, max_bytes)
+        kind = _media_type(name, media_type, data)
+        content = READERS[kind](data)
+    except DocumentError:
+        raise
     except UnreadableError as error:
         raise DocumentError(name, str(error), error.hint) from error
     except Exception as error:
@@ -156,17 +185,19 @@ def _check_rows(text: str, content: Content, name: str) -> None:
             )
 
 
-def _media_type(name: str, media_type: str | None) -> str:
+def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     if media_type is not None:
         kind = media_type.partition(";")[0].strip().lower()
         if kind not in READERS:
             raise DocumentError(name, f"unsupported media type {kind!r}")
         return kind
     suffix = suffix_of(name)
-    if suffix not in MEDIA_TYPES:
-        what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
-        raise DocumentError(name, what, f"readable are {' '.join(sorted(SUPPORTED))}")
-    return MEDIA_TYPES[suffix]
+    if suffix in MEDIA_TYPES:
+        return MEDIA_TYPES[suffix]
+    if is_text(data[:SAMPLE]):
+        return "text/plain"
+    what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
+    raise DocumentError(name, f"{what}, and no text", f"readable are text and {' '.join(sorted(SUPPORTED))}")
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:

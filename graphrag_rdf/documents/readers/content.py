@@ -95,7 +95,10 @@ def layout(blocks: Iterable[Block | Grid]) -> tuple[str, tuple[Table, ...]]:
     for block in blocks:
         if not isinstance(block, Grid):
             add(*block)
-        elif table := _table(block, add):
+            continue
+        if previous == "row":  # another table
+            previous = "paragraph"
+        if table := _table(block, add):
             tables.append(table)
     return "".join(parts), tuple(tables)
 

@@ -34,7 +34,8 @@ _LATIN = frozenset({"cp1250", "cp1254", "cp1257", "cp1258", "cp874", "iso8859_2"
 _TIE = 0.1
 # more control characters than this share of the text: it is not text
 _BINARY_SHARE = 0.01
-_SAMPLE = 1 << 16
+SAMPLE = 1 << 16
+"""Bytes that tell whether a file is text."""
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
@@ -70,9 +71,18 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     return _guess(data)
 
 
+def is_text(sample: bytes) -> bool:
+    """Whether what a file begins with is text in some encoding, rather than a program's data."""
+    marked = next((name for mark, name in _BYTE_ORDER_MARKS if sample.startswith(mark)), None)
+    text = sample.decode(marked or _utf16_without_mark(sample) or "latin-1", "replace")
+    return (
+        bool(text.strip()) and "\0" not in text and len(_CONTROL.findall(text)) <= _BINARY_SHARE * len(text)
+    )
+
+
 def _utf16_without_mark(data: bytes) -> str | None:
     """UTF-16 of mostly Latin text has a zero in every second byte."""
-    sample = data[:_SAMPLE]
+    sample = data[:SAMPLE]
     half = len(sample) // 2
     if half and len(data) % 2 == 0:
         if sample[1::2].count(0) > 0.7 * half:
@@ -83,7 +93,7 @@ def _utf16_without_mark(data: bytes) -> str | None:
 
 
 def _guess(data: bytes) -> tuple[str, str]:
-    if data[:_SAMPLE].count(0):
+    if data[:SAMPLE].count(0):
         raise UnreadableError("not a text file (binary data)")
     from charset_normalizer import from_bytes
 

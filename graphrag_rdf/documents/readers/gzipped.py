@@ -36,3 +36,11 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
             f"larger than {max_bytes:,} bytes when unpacked", "split it, or raise the limit"
         )
     return found
+
+
+def beginning(sample: bytes, most: int) -> bytes:
+    """What the beginning of a gzip file unpacks to, at most so many bytes; empty if it is damaged."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(sample, most)
+    except zlib.error:
+        return b""

@@ -1,4 +1,4 @@
-"""Office Open XML packages: checked before any library opens them."""
+"""Packages of XML (Office Open XML, OpenDocument, EPUB): checked before anything opens them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ MAX_TAGS = 5_000_000
 
 _OLE = bytes.fromhex("d0cf11e0a1b11ae1")
 _PIECE = 1 << 16
+_LONGEST_MANIFEST = 1 << 22
 
 
 class CoreProperties(Protocol):
@@ -40,7 +41,7 @@ class _RootSeenError(Exception):
 
 
 def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
-    """Check a docx, xlsx or pptx file and return it as a stream.
+    """Check a package and return it as a stream.
 
     Refused are: password-protected and binary Office files, packages that are no ZIP archives, that
     unpack to more than MAX_UNPACKED bytes, or to more than MAX_RATIO times their size (beyond
@@ -60,6 +61,7 @@ def open_package(data: bytes, *, row_by_row: str | None = None) -> io.BytesIO:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             _check_size(archive, len(data))
+            _check_manifest(archive)
             parts = [m for m in archive.infolist() if m.filename.lower().endswith((".xml", ".rels"))]
             for member in parts:
                 _check_prologue(archive, member)
@@ -80,6 +82,33 @@ def _check_size(archive: zipfile.ZipFile, packed: int) -> None:
         raise c.UnreadableError(f"too large when unpacked ({len(members)} parts, {unpacked} bytes)")
     if unpacked > max(RATIO_FREE, MAX_RATIO * packed):
         raise c.UnreadableError(f"a decompression bomb? {packed} bytes unpack to {unpacked}")
+
+
+def _check_manifest(archive: zipfile.ZipFile) -> None:
+    """OpenDocument tells there which parts are encrypted."""
+    try:
+        with archive.open("META-INF/manifest.xml") as manifest:
+            if b"encryption-data" in manifest.read(_LONGEST_MANIFEST):
+                raise c.UnreadableError("encrypted (password)", "save it without a password")
+    except KeyError:
+        return
+
+
+def parse_part(data: bytes) -> Any:
+    """The root of an XML part. Entities are not resolved, nothing is loaded, and nesting has an end.
+
+    Raises:
+        UnreadableError: it is not XML, or nested beyond measure.
+    """
+    from lxml import etree
+
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, remove_pis=True
+    )
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError as error:
+        raise c.UnreadableError(f"damaged: {error}") from None
 
 
 def _check_prologue(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:

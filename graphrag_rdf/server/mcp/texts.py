@@ -69,7 +69,7 @@ def of_report(report: Any) -> str:
     counts = ", ".join(f"{number} {name}" for name, number in documents.items() if number) or "none"
     lines = [f"documents: {counts}", f"facts: {report.facts} new", f"entities: {report.entities} new"]
     lines += [f"failed: {failure.path}: {failure.reason}" for failure in failures]
-    lines += [f"skipped (no reader): {path}" for path in report.skipped]
+    lines += [f"skipped: {path}" for path in report.skipped]
     lines += [f"Warning: {warning['detail']} ({warning['type']})" for warning in report.warnings]
     if report.stopped:
         lines.append(f"stopped early: {report.stopped}")

@@ -1,0 +1,240 @@
+"""Mail: a message, or a mailbox of them, with what is attached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email import message_from_bytes, policy
+from email.message import EmailMessage, MIMEPart
+from email.utils import getaddresses, parsedate_to_datetime
+from pathlib import PurePath
+from typing import Any
+
+from graphrag_rdf.documents.model import Page, Span, Table, Turn, join_pages
+from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.readers.html import read_html
+
+RECIPIENT = c.SCHEMA + "recipient"
+MOST_MESSAGES = 20_000
+"""Of a mailbox."""
+
+_MOST_PARTS = 200  # of a message
+_DEEPEST = 3  # messages attached to messages
+_NEXT = re.compile(rb"(?m)^From [^\r\n]*\r?\n(?=[!-9;-~]+:)")
+_HEADERS = ("from", "to", "cc", "date", "subject")
+# what somebody else wrote before, and who signs
+_QUOTED = re.compile(
+    r"(?m)^[ \t]*>[^\n]*$"
+    r"|^[ \t]*(?:On|Am|Op|Le|El|Il)\b[^\n]{5,200}(?:\n[^\n]{0,100})?"
+    r"\b(?:wrote|schrieb[^\n]{0,80}|schreef[^\n]{0,80}|a écrit|escribió|ha scritto)[ \t]*:[ \t]*$"
+)
+_ALL_BELOW = re.compile(
+    r"(?m)^-- ?\r?$"
+    r"|^[ \t]*-{2,}[ \t]*"
+    r"(?:Original Message|Forwarded message|Ursprüngliche Nachricht|Oorspronkelijk bericht)"
+    r"[ \t]*-{2,}"
+    r"|^_{10,}\s*\n(?:From|Von|Van):|^Sent from my \w+"
+)
+
+
+def read_message(data: bytes) -> c.Content:
+    """Extract a message: its headers, its text (of HTML what a reader sees), and what is attached.
+
+    Headers, quoted replies and signatures are in the text and no sentences of it. Attachments are read as the
+    files that they are, each as a page behind the message; a line names those that cannot be read, and why.
+
+    Raises:
+        UnreadableError: it is no message.
+    """
+    return _content([_message(data, 0)])
+
+
+def read_mailbox(data: bytes) -> c.Content:
+    """Extract the messages of a mailbox (mbox), as pages.
+
+    Raises:
+        UnreadableError: it is no mailbox, or holds too many messages.
+    """
+    starts = [match.start() for match in _NEXT.finditer(data)]
+    if not starts or data[: starts[0]].strip():
+        raise c.UnreadableError("not a mailbox: it does not begin with a line “From …”")
+    if len(starts) > MOST_MESSAGES:
+        raise c.UnreadableError(f"more than {MOST_MESSAGES:,} messages", "split it")
+    pieces = zip(starts, [*starts[1:], len(data)], strict=True)
+    messages = [_message(data[start:end].partition(b"\n")[2], 0) for start, end in pieces]
+    content = _content(messages)
+    return c.Content(
+        content.text, content.pages, tables=content.tables, unsaid=content.unsaid, turns=content.turns
+    )
+
+
+class _Message:
+    """A message as pages: its own text, then what is attached."""
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.pages: list[tuple[str, str | None]] = []
+        self.tables: list[list[Table]] = []
+        self.unsaid: list[list[Span]] = []
+        self.turns: list[list[Turn]] = []
+        self.metadata: list[tuple[str, str]] = []
+        self.language: str | None = None
+
+    def add(self, label: str | None, content: c.Content) -> None:
+        self.pages.append((content.text, label))
+        self.tables.append(list(content.tables))
+        self.unsaid.append(list(content.unsaid))
+        self.turns.append(list(content.turns))
+
+
+def _content(messages: list[_Message]) -> c.Content:
+    text, pages = join_pages(page for message in messages for page in message.pages)
+    places = iter(pages)
+    tables: list[Table] = []
+    unsaid: list[Span] = []
+    turns: list[Turn] = []
+    for message in messages:
+        for page, some, spans, said in zip(
+            places_of(places, message), message.tables, message.unsaid, message.turns, strict=True
+        ):
+            tables += c.moved(some, page.offset)
+            unsaid += [(start + page.offset, end + page.offset) for start, end in spans]
+            turns += [_moved(turn, page.offset) for turn in said]
+    first = messages[0]
+    several = len(pages) > 1
+    return c.Content(
+        text,
+        pages if several else (),
+        title=first.subject,
+        language=first.language,
+        metadata=tuple(first.metadata),
+        tables=tuple(tables),
+        unsaid=tuple(unsaid),
+        turns=tuple(turns),
+    )
+
+
+def places_of(pages: Iterator[Page], message: _Message) -> list[Page]:
+    return [next(pages) for _ in message.pages]
+
+
+def _moved(turn: Turn, by: int) -> Turn:
+    name = turn.name[0] + by, turn.name[1] + by
+    return Turn(turn.speaker, turn.listener, turn.start + by, name, turn.words + by, turn.end + by, turn.told)
+
+
+def _message(data: bytes, depth: int) -> _Message:
+    mail: EmailMessage = message_from_bytes(data, policy=policy.default)
+    headers = {name: _header(mail, name) for name in _HEADERS}
+    if not any(headers.values()):
+        raise c.UnreadableError("not a message: it has neither sender, date nor subject")
+    out = _Message(" ".join(headers["subject"].split()))
+    out.metadata = list(_metadata(mail, headers))
+    body = mail.get_body(("plain", "html"))
+    words, tables = _words(body) if body is not None else ("", ())
+    head = "\n".join(f"{name.title()}: {value}" for name, value in headers.items() if value)
+    start = len(head) + 2
+    text = f"{head}\n\n{words}".rstrip()
+    unsaid = [(0, len(head)), *((a + start, b + start) for a, b in _not_own(words))]
+    senders, others = _names(headers["from"]), _names(f"{headers['to']}, {headers['cc']}")
+    turns: tuple[Turn, ...] = ()
+    if len(senders) == 1 and len(text) > start:
+        listener = others[0] if len(others) == 1 and others != senders else None
+        turns = (Turn(senders[0], listener, start, (start, start), start, len(text), True),)
+    out.add(
+        out.subject or None,
+        c.Content(text, tables=tuple(c.moved(tables, start)), unsaid=tuple(unsaid), turns=turns),
+    )
+    for number, part in enumerate(mail.iter_attachments()):
+        if number >= _MOST_PARTS:
+            break
+        _attach(out, part, depth)
+    return out
+
+
+def _header(mail: EmailMessage, name: str) -> str:
+    try:
+        return " ".join(str(mail.get(name) or "").split())
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+    ):  # what the library stumbles over in bad headers
+        return ""
+
+
+def _names(header: str) -> list[str]:
+    """Who is called in a header, by name, else by address."""
+    found = (name or address for name, address in getaddresses([header]))
+    return list(dict.fromkeys(name.strip("'\"") for name in found if name))
+
+
+def _metadata(mail: EmailMessage, headers: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for name in _names(headers["from"]):
+        yield c.CREATOR, name
+    for name in _names(f"{headers['to']}, {headers['cc']}"):
+        yield RECIPIENT, name
+    try:
+        yield c.CREATED, parsedate_to_datetime(headers["date"]).isoformat()
+    except (ValueError, TypeError, IndexError):
+        yield c.CREATED, headers["date"]
+    yield c.IDENTIFIER, _header(mail, "message-id").strip("<>")
+    for keyword in _header(mail, "keywords").split(","):
+        yield c.SUBJECT, keyword
+
+
+def _words(part: MIMEPart) -> tuple[str, tuple[Table, ...]]:
+    data = _payload(part)
+    if part.get_content_subtype() == "html":
+        content = read_html(data)
+        return content.text, content.tables
+    text, _ = decode(data, part.get_content_charset()) if data else ("", "")
+    return text.replace("\r\n", "\n").replace("\f", "\n").strip("\n"), ()
+
+
+def _payload(part: MIMEPart) -> bytes:
+    payload = part.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
+
+
+def _inner(part: MIMEPart) -> bytes:
+    """The bytes of a message that is attached, whichever way."""
+    inner: Any = part.get_payload()
+    return inner[0].as_bytes() if isinstance(inner, list) and inner else _payload(part)
+
+
+def _not_own(words: str) -> list[Span]:
+    """Where a text is quoted, or a signature."""
+    below = _ALL_BELOW.search(words)
+    end = below.start() if below else len(words)
+    spans = [match.span() for match in _QUOTED.finditer(words, 0, end)]
+    return [*spans, *([(end, len(words.rstrip()))] if end < len(words.rstrip()) else [])]
+
+
+def _attach(out: _Message, part: MIMEPart, depth: int) -> None:
+    """Add an attachment as a page, or a line that tells why it is none."""
+    from graphrag_rdf.documents.readers import MEDIA_TYPES, READERS, suffix_of
+
+    name = " ".join((part.get_filename() or "").split()) or "attachment"
+    kind = MEDIA_TYPES.get(suffix_of(name)) or (
+        part.get_content_type() if part.get_content_type() in READERS else None
+    )
+    why = ""
+    content = c.Content("")
+    try:
+        if "message/rfc822" in {part.get_content_type(), kind}:
+            why = "messages are nested too deeply" if depth >= _DEEPEST else ""
+            content = content if why else _content([_message(_inner(part), depth + 1)])
+        elif kind is None or kind == "application/mbox":
+            why = "no reader for its format"
+        else:
+            content = READERS[kind](_payload(part))
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with it, the message is read
+        why = str(error) if isinstance(error, c.UnreadableError) else "damaged"
+    if why or not content.text:
+        line = f"Attachment {PurePath(name).name} is not read: {why or 'no text found'}"
+        content = c.Content(line, unsaid=((0, len(line)),))
+    text = content.text.replace("\f", "\n")
+    out.add(name, c.Content(text, tables=content.tables, unsaid=content.unsaid, turns=content.turns))

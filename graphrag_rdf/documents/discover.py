@@ -126,11 +126,11 @@ class _Collector:
         try:
             regular = stat.S_ISREG(path.stat().st_mode)
         except OSError as error:
-            why = why_unreadable(error, path)
+            reason = why_unreadable(error, path)
             if suffix_of(path.name) in SUPPORTED:
-                self.fail(str(path), why)
+                self.fail(str(path), reason)
             else:
-                self.skipped[path] = why
+                self.skipped[path] = reason
             return
         if not regular:
             self.skipped[path] = NOT_REGULAR

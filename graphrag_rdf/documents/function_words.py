@@ -8,6 +8,7 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
     language: frozenset(words.split())
     for language, words in {
         "af": "die het van nie en is was wat vir met word ook deur hulle ons sy aan om se",
+        "az": "və bir bu da də üçün ilə ki nə kimi olan daha çox deyil necə harada",
         "bg": "на да се и не за от по със как къде мен че са това той тя към при или",
         "ca": "el la els les i amb per que és una dels del com on està més aquest són però va",
         "cs": "a se na je že to v s z do jak kde si by jsou pro ale jako nebo ve podle také byl",
@@ -54,6 +55,7 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
         "tl": "ang ng sa mga na ay at ko ito paano saan hindi para kung siya",
         "tr": "ve bir bu da de için ile ne nasıl nerede çok daha gibi olarak olan artık ben değil var",
         "uk": "і в на не що з як де по із за від до у о мій я це для він вона був або та його",
+        "uz": "va bir bu uchun bilan ham emas qanday qayerda edi deb esa yoki",
         "vi": "và của là có không được trong một cho với các này để những ở như đã tôi",
     }.items()
 }

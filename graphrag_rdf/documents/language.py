@@ -115,8 +115,8 @@ def detect_language(text: str) -> str | None:
         return language if confidence >= _LEAST_CONFIDENCE else None
     if candidates is not _LATIN:
         return language if confidence >= _ALONE_ELSEWHERE else None
-    prose = letters >= _LONG and (not known or len(words) <= _TITLE)
-    return language if prose and confidence >= _ALONE else None
+    titles = letters >= _LONG and len(words) <= _TITLE
+    return language if titles and confidence >= _ALONE else None
 
 
 def detect_script(text: str) -> str | None:

@@ -45,6 +45,7 @@ BOUNDS: Mapping[str, float] = {
     "entities/list": 2_000,
     "index/all-chunks": 2_000,
     "index/all-entities": 4_000,
+    "documents/texts": 2_000,
     "ingest/documents": 2_000,
     "ingest/extracted": 5_000,
     "tuning/first-passages": 5_000,

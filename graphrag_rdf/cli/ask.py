@@ -272,7 +272,7 @@ def _suggestions(answer: Mapping[str, Any]) -> None:
 def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
     if source["chunk"] is None and edge:
         fact = one_line(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
-        return f"{one_line(source['title'])}: {fact} (a fact, not a quotation)"
+        return f"{one_line(source.get('name') or source['title'])}: {fact} (a fact, not a quotation)"
     page = f", page {source['page_number']}" if source.get("page_number") else ""
     quote = one_line(source.get("quote") or "")
     said = f": “{quote}”" if quote else ""
@@ -281,7 +281,7 @@ def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
         if not quote or source.get("verified", True)
         else " (this quote was not found in the document's text)"
     )
-    return f"{one_line(source['title'])}{page}{said}{doubt}"
+    return f"{one_line(source.get('name') or source['title'])}{page}{said}{doubt}"
 
 
 def _explain(explained: Explained | None, session: str | None) -> None:

@@ -134,7 +134,7 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
 def _show(result: dict[str, Any], *, preview: bool) -> None:
     say(styled(one_line(result["question"]), bold=True))
     for item in result["results"]:
-        say(f"{item['rank']:3}. {item['score']:.3f}  {one_line(item['title'])}")
+        say(f"{item['rank']:3}. {item['score']:.3f}  {one_line(item['name'])}")
         say(output.wrapped(_shortened(item["text"]), indent="     "))
         if preview:
             parts = " + ".join(

@@ -17,6 +17,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
 from graphrag_rdf.steps.figures import Figure, figures, known_figures
 from graphrag_rdf.steps.state import Context, Edge, Selection, State
+from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
@@ -116,7 +117,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         for selection in sentence.selections:
             used.add(id(selection))
             label = f"[{selection.marker}]"
-            citations.append(_citation(selection, label, sentence.text))
+            citations.append(_citation(state, selection, label, sentence.text))
             for source in selection.sources:
                 text = _told(selection) if source.chunk is None else source.quote
                 known = sources.setdefault(
@@ -125,6 +126,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
                         "id": f"S{len(sources) + 1}",
                         "document": source.document,
                         "title": source.title,
+                        "name": state.document_names.get(source.document, source.title),
                         "uri": source.uri,
                         "chunk": source.chunk,
                         "text": text,
@@ -149,14 +151,17 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
     }
 
 
-def _citation(selection: Selection, marker: str, sentence: str) -> dict[str, Any]:
+def _citation(state: State, selection: Selection, marker: str, sentence: str) -> dict[str, Any]:
     out: dict[str, Any] = {"marker": marker, "sentence": sentence, "score": round(selection.score, 6)}
     if selection.edge:
         out["edge"] = edge_json(selection.edge)
     else:
         out["chunk"] = selection.sources[0].chunk
     out["reasoning"] = selection.reasoning
-    out["sources"] = [source.as_json() for source in selection.sources]
+    names = state.document_names
+    out["sources"] = [
+        {**source.as_json(), "name": names.get(source.document, source.title)} for source in selection.sources
+    ]
     return out
 
 
@@ -209,6 +214,15 @@ def name_entities(context: Context, state: State, step: Step) -> None:
         state.entity_names = {
             text_of(row["thing"]): text_of(row["label"]) for row in one_label(run.rows, state.language)
         }
+
+
+def name_documents(context: Context, state: State, step: Step) -> None:
+    """Look up which of the sources share their title with other documents, so that they are told apart."""
+    documents = sorted({source.document for s in state.selections for source in s.sources})
+    if documents:
+        run = context.store.run("documents/named-alike", documents=[NamedNode(iri) for iri in documents])
+        context.recorder.queried(step, run)
+        state.document_names = names_of(run.rows)
 
 
 def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[GraphRagResponse]:

@@ -9,6 +9,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.search import label_of, node_of
 from graphrag_rdf.steps.state import Context, PassageHit, PassagePath, State
+from graphrag_rdf.trace.documents import shown_names
 
 _WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # the best sentence of a chunk, and the chunk's own BM25
 
@@ -57,6 +58,7 @@ def describe(
     """The keys of `retrieve`'s `results[]`; labels in this language (BCP 47) where there are several."""
     rows = context.store.select("retrieval/chunks", chunks=[passage.chunk for passage in passages])
     texts = {text_of(row["chunk"]): row for row in rows}
+    names = shown_names(context.store, (text_of(row["document"]) for row in rows))
     told = _told(context, passages, language) if paths else {}
     out: list[dict[str, object]] = []
     present = [passage for passage in passages if passage.chunk.value in texts]  # else forgotten meanwhile
@@ -69,6 +71,7 @@ def describe(
                 "chunk": passage.chunk.value,
                 "document": text_of(row["document"]),
                 "title": text_of(row["title"]),
+                "name": names.get(text_of(row["document"]), text_of(row["title"])),
                 "text": text_of(row["text"]),
                 "signals": passage.signals,
                 "weights": passage.weights,

@@ -341,6 +341,7 @@ class State:
         history: what was asked and answered before in the session, the oldest first.
         vouched: whether a model said of what was found, and is left, that it helps.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
+        document_names: what to call documents that share their title with others, by IRI.
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
             (`mentions.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
@@ -363,6 +364,7 @@ class State:
     exclude: Sequence[NamedNode] = ()
     set_aside: frozenset[str] = frozenset()
     entity_names: dict[str, str] = field(default_factory=dict)
+    document_names: dict[str, str] = field(default_factory=dict)
     final: dict[str, Any] = field(default_factory=dict)
     mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.steps.answer import compose, name_entities, record_answer
+from graphrag_rdf.steps.answer import compose, name_documents, name_entities, record_answer
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, pick
 from graphrag_rdf.steps.rows import row_texts
@@ -94,6 +94,7 @@ def _finish(
 ) -> Iterator[GraphRagResponse]:
     state.answer = text
     name_entities(context, state, step)
+    name_documents(context, state, step)
     cited = compose(state)
     if number := parameters["suggestions"]:
         state.final["suggestions"] = suggest(context, state, step, number)

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import iso
+from graphrag_rdf.trace.items import Source, iso
 
 _ALL = 10**9
 _FEW = 500
@@ -179,10 +179,21 @@ def shown_names(store: Store, documents: Iterable[str | None]) -> dict[str, str]
         documents: IRIs; None and what is no document are passed over.
     """
     nodes = [NamedNode(iri) for iri in dict.fromkeys(documents) if iri]
-    found = store.select("documents/named-alike", documents=nodes) if nodes else ()
+    return names_of(store.select("documents/named-alike", documents=nodes)) if nodes else {}
+
+
+def names_of(found: Iterable[Row]) -> dict[str, str]:
+    """What the rows of `documents/named-alike` call documents, by IRI."""
     return {
         rows.must(row, "document"): f"{rows.must(row, 'title')} ({rows.must(row, 'path')})" for row in found
     }
+
+
+def with_names(store: Store, sources: Iterable[Source]) -> list[Source]:
+    """Sources with what to call their documents."""
+    listed = list(sources)
+    names = shown_names(store, (source.document for source in listed if source.title))
+    return [replace(source, name=names.get(source.document or "", source.title)) for source in listed]
 
 
 def read_failures(store: Store, document: str) -> tuple[Failure, ...]:

@@ -88,6 +88,7 @@ class Source:
     Attributes:
         chunk: None of a fact that was read from no text; `document` is then what it came from: an imported
             file, a list of synonyms, an edit by hand.
+        name: what to call the document: its title, with its path where others have that title too.
         uri: where the document was read from.
         page_number: 1-based; None in documents without pages.
         chunk_number: 1-based position in the document.
@@ -100,6 +101,7 @@ class Source:
     chunk: str | None
     document: str | None = None
     title: str | None = None
+    name: str | None = None
     uri: str | None = None
     page: str | None = None
     page_number: int | None = None

@@ -16,6 +16,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.drawing import Edge, Node, draw
 from graphrag_rdf.trace.items import Fact, Source
 from graphrag_rdf.trace.lines import printable
@@ -197,7 +198,9 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
         for source in selection.sources:
             sources.setdefault(source.chunk or "", []).append((source, selection.marker))
     found = []
-    for row in store.select("trace/chunk-texts", session=NamedNode(trace.iri)):
+    texts = store.select("trace/chunk-texts", session=NamedNode(trace.iri))
+    names = shown_names(store, (rows.must(row, "document") for row in texts))
+    for row in texts:
         chunk, offset = rows.must(row, "chunk"), rows.whole(row, "offset") or 0
         spans = [
             (source.char_offset - offset, source.char_length or 0, marker)
@@ -211,7 +214,7 @@ def _chunks(store: Store, trace: Trace) -> list[ChunkText]:
                 document=rows.must(row, "document"),
                 anchor=anchor_of(chunk),
                 label=rows.must(row, "label"),
-                title=rows.must(row, "title"),
+                title=names.get(rows.must(row, "document"), rows.must(row, "title")),
                 location=location,
                 link=location if location.startswith(("http://", "https://")) else None,
                 retired=rows.text(row, "retired"),

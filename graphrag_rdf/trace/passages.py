@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.labels import label_of, read_labels
 
 
@@ -53,9 +54,10 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A ranked passage; `title` and `document` are None when its chunk is gone.
+    """A ranked passage; `title`, `name` and `document` are None when its chunk is gone.
 
     Attributes:
+        name: as of `items.Source`.
         recomputed: the same score, computed again from the paths.
         signals: what the score is the sum of, by the name of the signal.
         relations: of a composite score, the largest share first.
@@ -70,6 +72,7 @@ class Passage:
     score: float
     recomputed: float | None
     title: str | None
+    name: str | None
     document: str | None
     shares: tuple[Share, ...]
     signals: dict[str, float] = field(default_factory=dict)
@@ -109,6 +112,7 @@ def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:
     }
     chunks = sorted({rows.node(row, "chunk") for row in scored}, key=str)
     found = {rows.must(row, "chunk"): row for row in store.select("retrieval/chunks", chunks=chunks)}
+    names = shown_names(store, (rows.must(row, "document") for row in found.values()))
     shares: defaultdict[tuple[str, int | None], list[Share]] = defaultdict(list)
     for row in paths:
         shares[rows.must(row, "step"), rows.whole(row, "rank")].append(
@@ -143,6 +147,7 @@ def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:
                 score=rows.number(row, "score") or 0.0,
                 recomputed=rows.number(row, "recomputed"),
                 title=rows.text(place, "title"),
+                name=names.get(rows.text(place, "document") or "", rows.text(place, "title")),
                 document=rows.text(place, "document"),
                 shares=tuple(shares[step, rank]),
                 signals=signals[step, rank],

@@ -14,6 +14,7 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
+from graphrag_rdf.trace.documents import with_names
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.feedback import read_marks
 from graphrag_rdf.trace.items import (
@@ -252,7 +253,8 @@ class _Steps:
         for row in self._select("lost-sources"):
             lost = Source(rows.text(row, "chunk"), document=rows.text(row, "document"), state="forgotten")
             found[rows.must(row, "item")].append(lost)
-        return found
+        named = iter(with_names(self._store, [source for group in found.values() for source in group]))
+        return defaultdict(list, {item: [next(named) for _ in group] for item, group in found.items()})
 
 
 def read_source(row: Row) -> Source:

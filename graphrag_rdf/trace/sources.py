@@ -14,6 +14,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
+from graphrag_rdf.trace.documents import with_names
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.items import DecisionNote, Fact, Source, iso
 from graphrag_rdf.trace.labels import read_labels
@@ -129,6 +130,7 @@ class FactSource:
             "page": source.page,
             "document": source.document,
             "title": source.title,
+            "name": source.name,
             "page_number": source.page_number,
             "char_offset": source.char_offset,
             "char_length": source.char_length,
@@ -204,14 +206,15 @@ def source_fact(store: Store, s: str, p: str, o: str) -> list[FactSource]:
         raise UsageError(f"there is no fact ({s}, {p}, {o})", hint="nothing that is stored says so")
     labels = read_labels(store, [row[name] for row in found for name in "spo"])
     removed = decided_against(store, edges)
+    sources = with_names(store, map(read_source, found))
     return [
         FactSource(
             fact_of(row, labels),
-            read_source(row),
+            source,
             rows.number(row, "confidence"),
             removed.get((row["s"], row["p"], row["o"])),
         )
-        for row in found
+        for row, source in zip(found, sources, strict=True)
     ]
 
 

@@ -183,7 +183,7 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
         )
         made_of = f" = {' + '.join(parts)}" if told else ""
         before = f" (was {passage.rank_before}. · {passage.score_before:.3f})" if passage.rank_before else ""
-        about = f"{passage.rank}. {passage.title or passage.chunk} · {passage.score:.3f}{made_of}{before}"
+        about = f"{passage.rank}. {passage.name or passage.chunk} · {passage.score:.3f}{made_of}{before}"
         page.paragraph(about, "      ", "Passage: ")
         for relation in passage.relations if full else passage.relations[:2]:
             near = f", named near {relation.near}" if relation.near else ""
@@ -311,7 +311,7 @@ def _place(source: Source) -> str:
     page = f"Page {source.page_number}" if source.page_number is not None else ""
     if page and source.page_label and source.page_label != page:
         page += f" “{source.page_label}”"
-    path = " → ".join(part for part in (source.chunk_label, page, source.title) if part)
+    path = " → ".join(part for part in (source.chunk_label, page, source.name) if part)
     notes = ["a fact, not a quotation"] if source.chunk is None else []
     if source.char_offset is not None and source.char_length is not None:
         notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")

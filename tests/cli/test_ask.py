@@ -61,7 +61,8 @@ def test_json_keys(run: Run, store: Path) -> None:
     assert "edge" in citation or "chunk" in citation
     source = citation["sources"][0]
     assert source.keys() == {
-        "document", "title", "uri", "page_number", "chunk", "char_offset", "char_length", "quote", "verified",
+        "document", "title", "name", "uri", "page_number", "chunk", "char_offset", "char_length", "quote",
+        "verified",
     }  # fmt: skip
     text = (store.parent / "documents" / "harbour.md").read_text()
     start = source["char_offset"]

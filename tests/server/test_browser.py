@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.endpoint import Endpoint
+from tests.support.commands import documents_in
+from tests.support.endpoint import TOKENS, WRITE, Endpoint
+from tests.support.scripted_server import Reply, ScriptedServer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
@@ -258,6 +260,123 @@ def test_a_query_by_keyboard(tab: Watched) -> None:
     with page.expect_download() as started:
         page.get_by_role("button", name="CSV").click()
     assert started.value.suggested_filename == "results.csv"
+
+
+@pytest.fixture
+def uploading(tmp_path: Path) -> Iterator[Endpoint]:
+    """A server that anybody may write to, empty."""
+    with Endpoint.start(tmp_path / "store", "--anonymous", "write") as endpoint:
+        yield endpoint
+
+
+def folder_to_upload(place: Path) -> Path:
+    """Two documents, a broken one, and what is no document."""
+    documents = documents_in(place)
+    (documents / "more").mkdir()
+    (documents / "more" / "broken.pdf").write_bytes(b"%PDF-1.4 of a kind")
+    (documents / "more" / ".hidden.txt").write_text("Nobody means this file.")
+    return documents
+
+
+def test_a_folder_is_uploaded_with_the_fate_of_each_file(
+    browser: Browser, uploading: Endpoint, tmp_path: Path
+) -> None:
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda message: faults.append(message.text))
+    page.goto(f"{uploading.url}/")
+    page.get_by_role("link", name="Add documents").click()
+    page.get_by_label("Folder").set_input_files(folder_to_upload(tmp_path))
+    page.get_by_role("link", name="Show them").wait_for(timeout=60_000)
+    told = {
+        line.split("\n")[0]: line.split("\n")[-1] for line in page.locator("#uploads li").all_inner_texts()
+    }
+    assert told.keys() == {"documents/company.txt", "documents/harbour.md", "documents/more/broken.pdf"}
+    assert told["documents/company.txt"] == told["documents/harbour.md"] == "done"
+    assert told["documents/more/broken.pdf"].startswith("failed: damaged")
+    assert page.get_by_role("status").inner_text().startswith("2 done, 1 failed")
+    assert not page.get_by_role("button", name="Cancel").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.locator("#uploads a").first.click()
+    page.wait_for_url("**/documents/documents/company.txt")
+    page.close()
+    assert faults == []
+
+
+def test_files_are_dropped(browser: Browser, uploading: Endpoint) -> None:
+    page = browser.new_page()
+    page.goto(f"{uploading.url}/documents")
+    transfer = page.evaluate_handle(
+        """() => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File(["Mona Kell wrote the Almanac."], "almanac.txt"));
+          transfer.items.add(new File(["Ada Orr sold the boat."], "boat.txt"));
+          return transfer;
+        }"""
+    )
+    page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
+    page.get_by_role("link", name="Show them").click(timeout=60_000)
+    page.wait_for_url("**/documents?sort=added")
+    listed = page.locator(".documents th .soft").all_inner_texts()
+    page.close()
+    assert sorted(listed) == ["almanac.txt", "boat.txt"]
+
+
+def test_an_upload_is_cancelled_and_goes_on(
+    browser: Browser, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    scripted_server.answer_with(lambda request: Reply(delay=0.5, text='{"entities": [], "relations": []}'))
+    env = {"GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url, "GRAPHRAG_RDF_LLM__API_KEY": "sk-scripted"}
+    options = ("--model", "openai/scripted", "--anonymous", "write")
+    files = []
+    for number in range(24):
+        (tmp_path / f"n{number}.txt").write_text(f"Mona Kell wrote Almanac {number} in Tarnay.")
+        files.append(tmp_path / f"n{number}.txt")
+    with Endpoint.start(tmp_path / "store", *options, **env) as endpoint:
+        page = browser.new_page()
+        page.goto(f"{endpoint.url}/documents")
+        page.get_by_label("Files").set_input_files(files)
+        page.locator("#uploads li", has_text="reading").first.wait_for(timeout=60_000)
+        page.get_by_role("button", name="Cancel").click()
+        page.locator("#uploads li", has_text="cancelled").first.wait_for()
+        assert len(scripted_server.requests) < 24
+        scripted_server.answer_with(None)
+        page.get_by_role("button", name="Upload").click()
+        page.get_by_text("24 done").wait_for(timeout=60_000)
+        page.close()
+
+
+def test_a_token_is_asked_for_and_a_wrong_one_is_told(browser: Browser, tmp_path: Path) -> None:
+    with Endpoint.start(tmp_path / "store", **TOKENS) as endpoint:
+        page = browser.new_page()
+        page.goto(f"{endpoint.url}/documents")
+        document = documents_in(tmp_path) / "company.txt"
+        page.get_by_label("Files").set_input_files(document)
+        page.get_by_text("Enter a token").wait_for()
+        assert page.evaluate("document.activeElement.id") == "upload-token"
+        page.get_by_label("Token of role write").fill("not-the-token-of-this-server")
+        page.keyboard.press("Enter")
+        page.get_by_text("failed: the token is not known").wait_for()
+        page.get_by_label("Token of role write").fill(WRITE)
+        page.keyboard.press("Enter")
+        page.get_by_text("1 done").wait_for(timeout=60_000)
+        page.close()
+
+
+def test_a_form_without_a_script_is_answered_with_a_page(
+    browser: Browser, uploading: Endpoint, tmp_path: Path
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{uploading.url}/documents")
+    folder = folder_to_upload(tmp_path)
+    page.get_by_label("Files").set_input_files([folder / "company.txt", folder / "more" / "broken.pdf"])
+    page.get_by_role("button", name="Upload").click()
+    page.get_by_role("heading", name="Failures").wait_for(timeout=60_000)
+    assert "broken.pdf: damaged" in page.locator("main").inner_text()
+    assert "Documents added" in page.locator("dl").inner_text()
+    context.close()
 
 
 # words of letters alone, in cells of tables of words, that take more than one line

@@ -110,6 +110,53 @@ def test_a_broken_form_is_no_news_for_the_log(client: httpx.Client, endpoint: En
     assert not [line for line in endpoint.log if "boundary" in line]
 
 
+def test_the_page_says_whether_and_how_documents_are_uploaded(
+    client: httpx.Client, guarded: Endpoint, answering: Endpoint, documents_store: Path, tmp_path: Path
+) -> None:
+    html = {"Accept": "text/html"}
+    open_to_all = client.get("/documents", headers=html).text
+    assert 'enctype="multipart/form-data"' in open_to_all
+    assert "Token of role write" not in open_to_all
+    with guarded.client() as stranger:
+        page = stranger.get("/documents", headers=html).text
+        assert "Token of role write" in page
+        assert "<noscript>" in page
+        sent = stranger.post("/documents", files=files(company=COMPANY), headers=html)
+        assert sent.status_code == 401
+        assert "needs a token of role write" in sent.text
+    with answering.client() as reader:  # a server without tokens
+        page = reader.get("/documents", headers=html).text
+        assert "--token-file" in page
+        assert "multipart" not in page
+    shutil.copytree(documents_store, tmp_path / "store")
+    with Endpoint.start(tmp_path / "store", "--read-only") as endpoint, endpoint.client() as reader:
+        page = reader.get("/documents", headers=html).text
+        assert "This server is read-only" in page
+        assert "multipart" not in page
+
+
+def test_a_page_of_another_site_uploads_nothing(client: httpx.Client) -> None:
+    for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
+        sent = client.post(
+            "/documents", files=files(company=COMPANY), headers={**headers, "Accept": "text/html"}
+        )
+        assert sent.status_code == 403
+    assert client.get("/documents").json()["items"] == []
+
+
+def test_the_list_is_filtered_sorted_and_turned_on_its_page(client: httpx.Client) -> None:
+    client.post("/documents", files=files(company=COMPANY, harbour=HARBOUR, **texts(3)))
+    asked = {"sort": "size", "match": "documents/*", "limit": "2"}
+    items = client.get("/documents", params=asked).json()["items"]
+    assert [item["path"] for item in items] == ["documents/harbour.txt", "documents/company.txt"]
+    page = client.get("/documents", params=asked, headers={"Accept": "text/html"}).text
+    assert "match=documents%2F%2A&amp;sort=size&amp;limit=2&amp;offset=2" in page
+    assert 'aria-sort="ascending"' in page
+    assert client.get("/documents", params={"sort": "colour"}).status_code == 400
+    assert client.get("/documents", params={"failed": "maybe"}).status_code == 400
+    assert client.get("/documents", params={"failed": "true"}).json()["items"] == []
+
+
 def test_it_takes_the_right_to_write(guarded: Endpoint) -> None:
     with guarded.client() as stranger:
         assert stranger.post("/documents", files=files(company=COMPANY)).status_code == 401

@@ -32,7 +32,7 @@ def of_answer(answer: Mapping[str, Any], trace: str) -> str:
 
 def of_passages(found: Mapping[str, Any]) -> str:
     """The passages with their scores, then the facts."""
-    passages = [f"{r['rank']}. {r['title']} (score {r['score']:.2f})\n{r['text']}" for r in found["results"]]
+    passages = [f"{r['rank']}. {r['name']} (score {r['score']:.2f})\n{r['text']}" for r in found["results"]]
     facts = [f"- {_fact(edge)} (score {edge['score']:.2f})" for edge in found["edges"]]
     warnings = [f"Warning: {w['detail']} ({w['type']})" for w in found["warnings"]]
     parts = [*passages, *(["Facts:\n" + "\n".join(facts)] if facts else []), *warnings]
@@ -78,11 +78,11 @@ def of_report(report: Any) -> str:
 
 def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
     if source["chunk"] is None and edge:
-        return f"{source['title']}: {_fact(edge)} (a fact, not a quotation)"
+        return f"{source.get('name', source['title'])}: {_fact(edge)} (a fact, not a quotation)"
     page = f", page {source['page_number']}" if source.get("page_number") else ""
     quote = f": “{source['quote']}”" if source.get("quote") else ""
     doubt = "" if source.get("verified", True) or not quote else " (not found in the document's text)"
-    return f"{source['title']}{page}{quote}{doubt}"
+    return f"{source.get('name', source['title'])}{page}{quote}{doubt}"
 
 
 def _term(term: Mapping[str, Any] | None) -> str:

@@ -90,7 +90,7 @@
         const item = document.createElement("li");
         const mark = document.createElement("b");
         mark.textContent = label;
-        item.append(mark, ` ${texts.get(id).title}: “${texts.get(id).text}”`);
+        item.append(mark, ` ${texts.get(id).name || texts.get(id).title}: “${texts.get(id).text}”`);
         list.append(item);
       }
     }

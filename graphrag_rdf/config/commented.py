@@ -12,6 +12,7 @@ def commented_toml() -> str:
     lines = [
         "# Settings of graphrag-rdf.",
         "# The command line and the environment (GRAPHRAG_RDF_LLM__MODEL=…) win over this file.",
+        "# After naming a model, an address or who may write, run: graphrag-rdf config trust",
     ]
     defaults = Settings.model_construct()
     tables: list[tuple[str, type[BaseModel], BaseModel]] = []

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import json
 import math
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -145,6 +147,27 @@ class View:
                 self._read.clear()
             entry = self._read[place] = _entry(self.searcher.doc(address))
         return entry
+
+
+_MAGIC = (1337).to_bytes(4, "little")
+
+
+def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """Files of an index whose content does not have the checksum at their end: the file, and what is wrong.
+
+    tantivy ends each file of a segment with JSON that holds its CRC-32, the length of that, and a number.
+    """
+    for file in sorted(folder.glob("*.*")):
+        if file.suffix in (".json", ".lock"):
+            continue
+        data = file.read_bytes()
+        length = int.from_bytes(data[-8:-4], "little")
+        try:
+            expected = json.loads(data[-8 - length : -8])["crc"] if data[-4:] == _MAGIC else None
+        except (ValueError, KeyError, TypeError):
+            expected = None
+        if expected != zlib.crc32(memoryview(data)[: max(0, len(data) - 8 - length)]):
+            yield str(file), "the index of words is damaged"
 
 
 class Shelf:

@@ -26,7 +26,7 @@ from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, has_base_forms, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
-from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, framed
+from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, damaged_files, framed
 
 _FORMAT = 3
 _BATCH = 1000
@@ -140,6 +140,31 @@ class TextIndex:
                 gone = {iri for iri in (*self._shelves[kind].iris(), *pending) if hash(iri) not in kept}
                 removed += self._remove(kind, sorted(gone))
         return SyncReport(added, removed, unchanged)
+
+    def differences(self, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+        """What differs from these records, or cannot be read: the IRI or file, and what is wrong.
+
+        Raises:
+            SearchIndexError: when the index cannot be read at all.
+        """
+        seen: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
+        stream = iter(records)
+        with self._guard():
+            for kind in KINDS:
+                if (folder := self._folder(kind)) is not None:
+                    yield from damaged_files(folder)
+            while batch := list(islice(stream, _BATCH)):
+                for kind in KINDS:
+                    wanted = {record.iri: record.content_hash for record in batch if record.kind == kind}
+                    seen[kind].update(map(hash, wanted))
+                    known = self._hashes(kind, wanted)
+                    for iri, content in wanted.items():
+                        if known.get(iri) != content:
+                            yield iri, "the index of words lacks it, or has it as it was once"
+            for kind, kept in seen.items():
+                for iri in self._shelves[kind].iris():
+                    if hash(iri) not in kept:
+                        yield iri, "the index of words has it, the store has not"
 
     def settle(self) -> None:
         """Writes to disk what was applied, and lets go of the memory that held it.

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import heapq
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from .segment import Row, Segment
 
 _FORMAT = 1
+_BATCH = 1000
+_UNIT = 1e-3  # from 1, of the length of a vector
 _PURGE_ABOVE = 0.25  # share of dead rows at which a commit rewrites a segment
 _OVERFETCH = 10
 EXACT_BELOW = 200_000
@@ -156,6 +159,23 @@ class VectorIndex:
         self._state["dimension"] = rows.shape[1]
         for record, vector in zip(records, rows, strict=True):
             self._pending[record.kind][record.iri] = Row(record.iri, record.content_hash, vector)
+
+    def differences(self, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
+        """What differs from these records: the IRI, and what is wrong."""
+        import numpy as np
+
+        kept: set[tuple[Kind, int]] = set()
+        stream = iter(records)
+        while batch := list(islice(stream, _BATCH)):
+            kept.update((record.kind, hash(record.iri)) for record in batch)
+            for record in self.missing(batch):
+                yield record.iri, "the index of vectors lacks it, or has it as it was once"
+        for kind in KINDS:
+            for row in (row for segment in self._segments[kind] for row in segment.living()):
+                if (kind, hash(row.iri)) not in kept:
+                    yield row.iri, "the index of vectors has it, the store has not"
+                if not abs(float(np.linalg.norm(row.vector)) - 1) < _UNIT:
+                    yield row.iri, "its vector is damaged: it is not of unit length"
 
     def retain(self, records: Iterable[Record]) -> int:
         """Removes what is none of these records; with `missing` and `apply`, catches up with a store.

@@ -190,6 +190,16 @@ class StoreIndexer:
         if (self._text.commit_number, vectors) != (number, number):
             self.catch_up()
 
+    def differences(self) -> Iterator[tuple[str, str]]:
+        """What differs between the indexes and the store, in either direction: an IRI or a file, and how.
+
+        Raises:
+            SearchIndexError: when an index cannot be read at all.
+        """
+        yield from self._text.differences(self._feed.everything())
+        if self._vectors is not None:
+            yield from self._vectors.differences(self._feed.everything())
+
     def catch_up(self) -> None:
         """Compare the indexes with the whole store and mend what differs."""
         self.error = None

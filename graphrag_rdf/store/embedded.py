@@ -39,6 +39,7 @@ from graphrag_rdf.store.updates import data, drop_update, graph_update, placed, 
 from graphrag_rdf.store.writing import write_found
 
 _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no lock
+_DAMAGED = re.compile(r"Corruption|IO error: ")
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large")
 _PATIENCE = 60.0
 """Seconds that writing the database anew waits for readers of the old one, before its files go."""
@@ -113,7 +114,8 @@ class EmbeddedStore(TemplateStore):
             database, engine = self._opened()
             database.readers += 1
         try:
-            yield engine
+            with _read_errors(self.path):
+                yield engine
         finally:
             del engine
             with self._news:
@@ -144,7 +146,7 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the query is malformed.
         """
-        with self.reading() as engine, _query_errors(sparql, self.path):
+        with self.reading() as engine, _query_errors(sparql):
             found = engine.query(sparql)
             try:
                 if isinstance(found, QueryBoolean):
@@ -162,7 +164,7 @@ class EmbeddedStore(TemplateStore):
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
-        with self.reading() as engine, _query_errors(sparql, self.path):
+        with self.reading() as engine, _query_errors(sparql):
             write_found(engine.query(sparql), output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
@@ -223,7 +225,7 @@ class EmbeddedStore(TemplateStore):
         Raises:
             UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
         """
-        with self._numbered(content=content), _query_errors(sparql, self.path):
+        with self._numbered(content=content), _query_errors(sparql):
             self._engine.update(sparql, base_iri=base)
         return self._commit
 
@@ -515,13 +517,14 @@ def _number_quad(predicate: NamedNode, number: int) -> Quad:
 
 
 @contextmanager
-def _query_errors(sparql: str, path: Path | None) -> Iterator[None]:
+def _query_errors(sparql: str) -> Iterator[None]:
     try:
-        with _read_errors(path):
-            yield
+        yield
     except SyntaxError as error:
         raise UsageError(complaint(sparql, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
+        if _DAMAGED.search(str(error)):
+            raise
         raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
 
 
@@ -529,7 +532,9 @@ def _query_errors(sparql: str, path: Path | None) -> Iterator[None]:
 def _read_errors(path: Path | None) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, ValueError, RuntimeError) as error:
+        if not _DAMAGED.search(str(error)):
+            raise
         raise StoreError(
             f"the store {path.parent if path else 'in memory'} cannot be read: {error}",
             hint="graphrag-rdf check --full names what is damaged; restore it from a backup",

@@ -1,0 +1,91 @@
+"""`check` on damaged files: a finding that names the file, never a traceback, in bounded memory."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.support.commands import Run, environment
+
+pytestmark = pytest.mark.embedded
+
+
+def files(store: Path, pattern: str) -> list[Path]:
+    return sorted(store.glob(pattern), key=lambda file: file.stat().st_size, reverse=True)
+
+
+def flip(file: Path, place: int) -> None:
+    data = bytearray(file.read_bytes())
+    data[place] ^= 0x40
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_a_damaged_block_of_any_index_is_found(run: Run, store: Path, number: int) -> None:
+    """Each of the larger files is one of the engine's indexes, or the texts."""
+    file = files(store, "oxigraph/*.sst")[number]
+    flip(file, file.stat().st_size // 4)
+    found = run("check", "--full", "--format", "json")
+    assert found.code == 1
+    assert ("database-damaged", str(file.resolve())) in {
+        (violation["check"], str(Path(violation["focus"]).resolve())) for violation in found.json
+    }
+
+
+@pytest.mark.parametrize("suffix", ["store", "term", "idx", "pos", "fast", "fieldnorm"])
+def test_a_damaged_file_of_the_search_index_is_found(run: Run, store: Path, suffix: str) -> None:
+    file = files(store, f"index/text/sentence-*/*.{suffix}")[0]
+    flip(file, 1)
+    found = run("check", "--full", "--format", "json")
+    assert found.code == 1
+    assert {violation["check"] for violation in found.json} <= {"index-differs", "index-damaged"}, found.out
+    assert run("index", "rebuild").code == 0
+    assert run("check", "--full").code == 0
+
+
+def test_entries_of_the_index_are_compared_in_both_directions(run: Run, store: Path) -> None:
+    """Each of two stores gets the other's index."""
+    more = store.with_name("more")
+    shutil.copytree(store, more)
+    assert run("forget", "documents/harbour.md").code == 0
+    for one, other, said in (
+        (store, more, "the index of words has it"),
+        (more, store, "the index of words lacks it"),
+    ):
+        mixed = store.with_name("mixed")
+        shutil.copytree(one, mixed, ignore=shutil.ignore_patterns("index"))
+        shutil.copytree(other / "index", mixed / "index")
+        found = run("--store", mixed, "check", "--full", "--format", "json").json
+        assert said in {v["message"].split(",")[0] for v in found if v["check"] == "index-differs"}
+        shutil.rmtree(mixed)
+
+
+def test_what_is_not_read_is_said(run: Run, store: Path) -> None:
+    assert "not read: every quad through every index" in run("check").err
+    assert "not read" not in run("check", "--full").err
+
+
+def test_a_check_ends_when_its_memory_is_used_up(store: Path) -> None:
+    """As a damaged length in a file, after which a library asks for gigabytes."""
+    code = """
+    from graphrag_rdf.cli.bounded import ProcessEndedError, bounded
+    try:
+        bounded(lambda: len(bytearray(8 << 30)) + len([bytearray(1 << 20) for _ in range(3000)]), 256)
+    except (ProcessEndedError, MemoryError) as error:
+        print(type(error).__name__)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        text=True,
+        env=environment(),
+        check=False,
+    )
+    assert done.stdout.strip() in ("ProcessEndedError", "MemoryError"), done.stderr
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 << 20

@@ -38,6 +38,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "shacl": ("pyshacl",),
     "ppr": ("igraph",),
     "mcp": ("mcp",),
+    "ocr": ("rapidocr", "onnxruntime"),
 }
 """Extra of this package → the modules it brings."""
 

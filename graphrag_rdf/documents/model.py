@@ -90,7 +90,9 @@ class ParsedDocument:
         metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
         titled: whether the document gives its title itself; if not, the title is made from its file's name.
         tables: those of which the columns are known, and delimited ones of which they are not; in order.
-        unsaid: spans of the text that are no sentence of it, in order: front matter, brackets around records.
+        unsaid: spans of the text that are no sentence of it, in order: front matter, brackets around records,
+            headers and footers of pages.
+        warnings: (type, detail) of what could not be read, or not well.
         turns: who speaks where, in order.
     """
 
@@ -104,6 +106,7 @@ class ParsedDocument:
     titled: bool = True
     tables: tuple[Table, ...] = ()
     unsaid: tuple[Span, ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
     turns: tuple[Turn, ...] = ()
 
 

@@ -85,6 +85,8 @@ class DocumentWriter:
         if plan.replaces is not None:
             wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
         self._report.pages += len(parsed.pages)
+        for kind, detail in parsed.warnings:
+            self._report.warn(kind, f"{plan.name}: {detail}")
         known = {"document": plan.iri, "forgotten": iris.forgotten(plan.iri)}
         if plan.stored is None and not self._store.ask("ingest/has-document", **known):
             self._journal.commit(Changes(updates=self._failures.of_document(plan), add=wanted))

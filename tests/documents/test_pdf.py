@@ -192,6 +192,43 @@ def test_metadata() -> None:
     assert values == {"creator": "Ann Tarn", "subject": "b", "created": "2024-01-02T03:04:05+02:30"}
 
 
+SCAN = b"q 500 0 0 700 50 50 cm /Im Do Q"
+"""An image over the page, and no text."""
+
+
+def test_scanned_pages_are_reported_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf, "has_ocr", lambda: False)
+    document = read(lines(50, 700, FIRST), SCAN, SCAN, lines(50, 700, SECOND), b"", SCAN, images=True)
+    assert document.warnings == (
+        (
+            "pages_without_text",
+            "pages 2-3, 6: an image without text; "
+            "pip install 'graphrag-rdf[ocr]', then ingest with --refresh",
+        ),
+    )
+    assert [bool(page.text) for page in document.pages] == [True, False, False, True, False, False]
+    alone = why(make_pdf([SCAN], images=True))
+    assert alone.reason == "no text layer (scanned?)"
+    assert "graphrag-rdf[ocr]" in str(alone.hint)
+
+
+@pytest.mark.slow
+def test_scanned_pages_are_read_by_ocr() -> None:
+    pytest.importorskip("rapidocr")
+    import pypdfium2
+
+    with pypdfium2.PdfDocument(make_pdf([lines(50, 700, [*FIRST, "", *SECOND])])) as made:
+        picture = made[0].render(scale=3, grayscale=True).to_numpy()
+    height, width = picture.shape[:2]
+    document = read(
+        lines(50, 700, ["A page of letters."]), SCAN, images=True, image=(width, height, picture.tobytes())
+    )
+    assert document.warnings == (("pages_read_by_ocr", "page 2: a scan; check what is quoted from there"),)
+    text = " ".join(document.pages[1].text.split())
+    assert "built by two brothers who had learned their trade in the yards of the north" in text
+    assert "They lived on the tolls of the first winter" in text
+
+
 def why(data: bytes) -> DocumentError:
     with pytest.raises(DocumentError) as caught:
         read_bytes(data, "a.pdf")

@@ -48,6 +48,7 @@ def make_pdf(
     *,
     outline: Sequence[tuple[str, int]] = (),
     images: bool = False,
+    image: tuple[int, int, bytes] = (2, 2, b"\x00\x80\x80\xff"),
     packed: Sequence[bytes] = (),
     rotate: int = 0,
     more: str = "",
@@ -58,6 +59,7 @@ def make_pdf(
         contents: drawing instructions of each page.
         outline: titles of sections and the index of their page.
         images: whether each page can draw the image /Im.
+        image: its width, height and shades of grey.
         packed: content of further pages, already packed by zlib.
         rotate: degrees by which viewers turn the pages.
         more: entries of the document information.
@@ -68,16 +70,18 @@ def make_pdf(
     kids = b" ".join(b"%d 0 R" % (first + 2 * n) for n in range(count))
     marks = first + 2 * count
     catalog = b"<< /Type /Catalog /Pages 2 0 R /Lang (en-GB) %s >>"
-    image = (
-        b"<< /Type /XObject /Subtype /Image /Width 2 /Height 2 /ColorSpace /DeviceGray /BitsPerComponent 8"
-    )
+    pixels = zlib.compress(image[2])
+    drawing = (
+        b"<< /Type /XObject /Subtype /Image /Width %d /Height %d /ColorSpace /DeviceGray /BitsPerComponent 8 "
+        b"/Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream"
+    ) % (*image[:2], len(pixels), pixels)
     objects = [
         catalog % (b"/Outlines %d 0 R" % marks if outline else b""),
         b"<< /Type /Pages /Kids [%s] /Count %d >>" % (kids, count),
         _font("Helvetica"),
         _font("Helvetica-Bold"),
         f"<< {more} >>".encode(),
-        image + b" /Length 4 >>\nstream\n\x00\x80\x80\xff\nendstream",
+        drawing,
     ]
     for number, (content, packing) in enumerate(streams):
         drawn = b"/XObject << /Im 6 0 R >>" if images else b""

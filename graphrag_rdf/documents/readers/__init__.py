@@ -224,6 +224,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         titled=bool(title),
         tables=tuple(replace(table, names=tuple(map(carried, table.names))) for table in content.tables),
         unsaid=content.unsaid,
+        warnings=content.warnings,
         turns=turns,
     )
 

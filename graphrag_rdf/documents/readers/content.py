@@ -62,6 +62,7 @@ class Content:
     metadata: tuple[tuple[str, str], ...] = ()
     tables: tuple[Table, ...] = ()
     unsaid: tuple[Span, ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
     turns: tuple[Turn, ...] = ()
 
 

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.model import PAGE_BREAK, Page, Span, Table
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.pdf_hyphens import mend
 from graphrag_rdf.documents.readers.pdf_layout import columns, paragraphs
+from graphrag_rdf.documents.readers.pdf_ocr import INSTALL, has_ocr, is_scan, picture_of, read_picture
 from graphrag_rdf.documents.readers.pdf_running import PageRows, find_running
 from graphrag_rdf.documents.readers.pdf_streams import check_streams
 from graphrag_rdf.documents.readers.pdf_tables import FoundTable, find_tables, looks_tabular
@@ -45,7 +46,8 @@ def read_pdf(data: bytes) -> c.Content:
     page's text as `unsaid`; where its last paragraph goes on on the next page, before that paragraph.
 
     Raises:
-        UnreadableError: it is damaged, encrypted, has no text layer, or is too large.
+        UnreadableError: it is damaged, encrypted, has no text (also none that can be recognised), or is too
+            large.
     """
     import pypdfium2
 
@@ -55,8 +57,11 @@ def read_pdf(data: bytes) -> c.Content:
             document = pypdfium2.PdfDocument(data)
         except pypdfium2.PdfiumError as error:
             raise _why(error, data) from None
-        with closing(document):
-            return _read(document)
+    try:
+        return _read(document)
+    finally:
+        with _PDFIUM:
+            document.close()
 
 
 def _why(error: Exception, data: bytes) -> c.UnreadableError:
@@ -71,31 +76,57 @@ def _why(error: Exception, data: bytes) -> c.UnreadableError:
 
 
 def _read(document: Any) -> c.Content:
-    count = len(document)
-    if count > MAX_PAGES:
-        raise c.UnreadableError(f"{count:,} pages, more than {MAX_PAGES:,}", "split it")
-    headings = _outline(document)
+    with _PDFIUM:
+        count = len(document)
+        if count > MAX_PAGES:
+            raise c.UnreadableError(f"{count:,} pages, more than {MAX_PAGES:,}", "split it")
+        headings = _outline(document)
+        info = document.get_metadata_dict()
+        language = _language(document)
     parts: list[list[Part]] = []
     running: list[str] = []
+    scans: dict[bool, list[int]] = {True: [], False: []}
     for page, taken in find_running(_pages(document), total=count):
         parts.append(list(_parts(page, headings.get(page.number, ()))))
         running.append(" ".join(row.text for row in taken))
+        if page.scan is not None:
+            scans[page.scan].append(page.number)
     text, pages, tables, unsaid = _joined(parts, running)
     if not text.strip():
-        raise c.UnreadableError(
-            "no text layer (scanned?)", "run optical character recognition (OCR) on it first"
-        )
-    info = document.get_metadata_dict()
+        if scans[False] and not has_ocr():
+            raise c.UnreadableError("no text layer (scanned?)", f"{INSTALL}, then ingest it again")
+        raise c.UnreadableError("no text found", "export its text")
     title = info.get("Title", "")
     return c.Content(
         text,
         pages,
         title="" if _MADE_UP.match(title) else title,
-        language=_language(document),
+        language=language,
         metadata=tuple(_metadata(info)),
         tables=tables,
         unsaid=unsaid,
+        warnings=tuple(_warnings(scans)),
     )
+
+
+def _warnings(scans: dict[bool, list[int]]) -> Iterator[tuple[str, str]]:
+    if scans[True]:
+        yield "pages_read_by_ocr", f"{_listed(scans[True])}: a scan; check what is quoted from there"
+    if scans[False]:
+        way_out = "its text cannot be recognised" if has_ocr() else f"{INSTALL}, then ingest with --refresh"
+        yield "pages_without_text", f"{_listed(scans[False])}: an image without text; {way_out}"
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """Numbers of pages: "pages 1, 3-5"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs]
+    return f"page{'s' * (len(numbers) > 1)} {', '.join(parts)}"
 
 
 def _pages(document: Any) -> Iterator[PageRows]:
@@ -120,15 +151,24 @@ def _pages(document: Any) -> Iterator[PageRows]:
 def _rows_of_page(document: Any, index: int) -> PageRows:
     import pypdfium2
 
-    try:
-        with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
-            main, *others = [rows_of(words) for words in read_words(text_page)] or [[]]
-            mark_bold(text_page, main)
-            tabular = looks_tabular(main)
-            rules = read_rules(page) if tabular else []
-    except pypdfium2.PdfiumError:
-        raise c.UnreadableError("damaged") from None
-    return PageRows(index + 1, main, others, tabular, rules)
+    picture = scan = None
+    tabular, rules = False, []
+    with _PDFIUM:
+        try:
+            with closing(document[index]) as page, closing(page.get_textpage()) as text_page:
+                main, *others = [rows_of(words) for words in read_words(text_page)] or [[]]
+                mark_bold(text_page, main)
+                tabular = looks_tabular(main)
+                rules = read_rules(page) if tabular else []
+                if not main and is_scan(page):
+                    scan = False
+                    picture = picture_of(page) if has_ocr() else None
+        except pypdfium2.PdfiumError:
+            raise c.UnreadableError("damaged") from None
+    if picture is not None:
+        main = rows_of(read_picture(picture))
+        scan, tabular = bool(main), looks_tabular(main)
+    return PageRows(index + 1, main, others, tabular, rules, scan)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from graphrag_rdf.documents.readers.pdf_words import Row, Rule
 
@@ -28,6 +28,7 @@ class PageRows:
         others: of each other direction.
         tabular: whether it may have tables.
         rules: horizontal lines drawn on it.
+        scan: of an image without text, whether it could be read; None for other pages.
         ends: rows at the edges, as they are compared: (text without numbers, distance from the top). Of a
             page number the place is what it adds to the page's number: it may stand below the last line.
     """
@@ -37,6 +38,7 @@ class PageRows:
     others: list[list[Row]] = field(default_factory=list)
     tabular: bool = False
     rules: list[Rule] = field(default_factory=list)
+    scan: bool | None = None
     ends: dict[int, tuple[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -86,9 +88,7 @@ def _part(page: PageRows, near: Iterable[PageRows], fewest: int) -> tuple[PageRo
     if not again:
         return page, []
     kept = [row for place, row in enumerate(page.rows) if place not in again]
-    return PageRows(page.number, kept, page.others, page.tabular, page.rules), [
-        page.rows[place] for place in sorted(again)
-    ]
+    return replace(page, rows=kept, ends={}), [page.rows[place] for place in sorted(again)]
 
 
 def _has(page: PageRows, mark: str, y: float) -> bool:

@@ -76,6 +76,9 @@ def ingest_command(
 
     What is in the store already is not done again; a run that was stopped goes on where it stopped. Without
     a model, facts are extracted by rules.
+
+    Formats: PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, Markdown, reStructuredText, Org, LaTeX,
+    RTF, CSV, JSON, mail, subtitles, source code, and any other text; also compressed with gzip.
     """
     remote = {"client.server": server, "client.token_file": token_file}
     if (settings := load(remote).settings).client.server is not None:

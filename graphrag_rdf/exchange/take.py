@@ -6,6 +6,7 @@ fetched: neither `owl:imports` nor a JSON-LD context nor an external entity.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 _MOST_ENTITIES = 64 << 20
 """Bytes that the references to entities in a smaller file may become."""
+_DEEP = re.compile(rb"(?:\)>>(?:\s|#[^\n\r]*+)*+){501}")
+"""More triple terms that end together than anybody means: one is in the other."""
 _OURS = frozenset({Graphs.FACTS, Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.DERIVED, Graphs.SYSTEM})
 
 
@@ -74,8 +77,7 @@ def import_file(
     form = format_of(file)
     if not file.is_file():
         raise UsageError(f"{file} is not a file")
-    if form == RdfFormat.RDF_XML:
-        _check_entities(file)
+    _check_bombs(file, form)
     if graph is not None:
         return _load_into(engine, file, form, graph)
     summary = _look(file, form)
@@ -96,8 +98,8 @@ def import_file(
     return ImportReport("imported", summary.quads, taken.facts, taken.entities)
 
 
-def _check_entities(file: Path) -> None:
-    """Refuse a file that would become much larger when it is read.
+def _check_bombs(file: Path, form: RdfFormat) -> None:
+    """Refuse a file that would become much larger when it is read, or is too deep for the parser's stack.
 
     Raises:
         UsageError: also when the file cannot be read.
@@ -109,8 +111,13 @@ def _check_entities(file: Path) -> None:
         if size == 0:
             return
         with mmap(opened.fileno(), 0, access=ACCESS_READ) as xml:
+            if form != RdfFormat.RDF_XML and _DEEP.search(xml):
+                raise UsageError(
+                    f"{file}: its triple terms are nested too deeply", hint="nothing was imported"
+                )
             try:
-                check_entities(xml, max(size, _MOST_ENTITIES))
+                if form == RdfFormat.RDF_XML:
+                    check_entities(xml, max(size, _MOST_ENTITIES))
             except UsageError as error:
                 raise UsageError(f"{file}: {error.message}", hint="nothing was imported") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -415,6 +416,16 @@ def test_entity_bombs_are_refused(
     else:
         with pytest.raises(UsageError, match=rf"bomb\.rdf: .*{told}"):
             import_file(empty, bomb)
+
+
+def test_triple_terms_that_are_nested_too_deeply_are_refused(empty: Engine, tmp_path: Path) -> None:
+    """They would end the process."""
+    for depth, refused in ((400, False), (100_000, True)):
+        nested = "<<( <urn:x> <urn:y> " * depth + "<urn:z>" + " )>>" * depth
+        deep = tmp_path / "deep.nt"
+        deep.write_text(f"<urn:a> <urn:b> {nested} .\n")
+        with pytest.raises(UsageError, match=r"deep\.nt: .*nested") if refused else nullcontext():
+            import_file(empty, deep)
 
 
 MALFORMED: dict[str, str] = {

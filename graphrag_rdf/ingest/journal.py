@@ -57,7 +57,9 @@ class Journal:
         self.quads += len(changes.add) - len(changes.remove)
 
     def end(self) -> None:
-        """Say that the run ended, if it began."""
+        """Say that the run ended, if it began, or if an earlier one was stopped: it is settled by now."""
+        if self._started is None and self._store.select("checks/runs-finished", limit=1):
+            self._started = datetime_(now())
         if self._started is not None:
             ended = Quad(self._run, PROV.endedAtTime, datetime_(now()), Graphs.SYSTEM)
             self._store.commit(Changes(add=[*self._of_run(), ended]))  # DROP ALL may have taken the beginning

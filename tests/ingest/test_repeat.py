@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from graphrag_rdf.checks import run_checks
 from tests.ingest.conftest import (
     MakeEngine,
     answer_of,
@@ -193,3 +194,25 @@ def test_labels_are_the_most_frequent_names(docs: Path, engine_of: MakeEngine) -
     assert ("acme-works", "altLabel", "ACME Works") in names
     assert ("beta-hall", "label", "BETA Hall") in names
     assert ("beta-hall", "altLabel", "Beta Hall") in names
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["nothing to do", "something to do"])
+def test_the_next_run_settles_one_that_was_stopped(docs: Path, engine_of: MakeEngine, more: bool) -> None:
+    """Its warning goes, also when everything was done before the stop; then nothing is written any more."""
+    (docs / "a.txt").write_text("Ada Lovelace met Charles Babbage.")
+    engine = engine_of()
+    engine.ingest([docs])
+    engine.store.update(
+        "PREFIX prov: <http://www.w3.org/ns/prov#> PREFIX rag: <https://w3id.org/graphrag-rdf/ns#> "
+        "DELETE { GRAPH ?g { ?run prov:endedAtTime ?time } } "
+        "WHERE { GRAPH ?g { ?run a rag:IngestRun ; prov:endedAtTime ?time } }"
+    )
+    stopped = [v.check for v in run_checks(engine.store, engine.librarian)]
+    assert stopped == ["runs-finished"]
+    if more:
+        (docs / "b.txt").write_text("Grace Hopper met Ada Lovelace.")
+    engine.ingest([docs])
+    assert run_checks(engine.store, engine.librarian) == []
+    number = engine.store.commit_number()
+    engine.ingest([docs])
+    assert engine.store.commit_number() == number

@@ -73,7 +73,7 @@ def test_progress_as_events(client: httpx.Client) -> None:
 
 
 def test_what_cannot_be_read_is_reported_and_the_rest_goes_on(client: httpx.Client) -> None:
-    sent = [*files(company=COMPANY), ("files", ("a.exe", b"MZ")), ("files", ("b.pdf", b"no pdf at all"))]
+    sent = [*files(company=COMPANY), ("files", ("a.exe", b"MZ\0\1")), ("files", ("b.pdf", b"no pdf at all"))]
     report = client.post("/documents", files=sent).json()
     assert report["documents"]["added"] == 1
     assert {failure["path"] for failure in report["failures"]} == {"a.exe", "b.pdf"}

@@ -135,7 +135,11 @@ def iter_checks(
 def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
     present = {iri.value for iri in librarian.objects()}
     sound: dict[str, bool] = {}
-    for template in ("checks/document-objects", "checks/trace-objects"):
+    mend = {
+        "checks/document-objects": "run graphrag-rdf ingest --refresh with its file",
+        "checks/trace-objects": "only a backup has it; trace prune removes the trace",
+    }
+    for template, way_out in mend.items():
         for row in store.select(template):
             iri = text_of(row["object"])
             if iri not in sound:
@@ -144,9 +148,11 @@ def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
                 continue
             focus = text_of(row["focus"])
             if iri in present:
-                yield Violation("object-damaged", "error", focus, f"the librarian's {iri} has another hash")
+                yield Violation(
+                    "object-damaged", "error", focus, f"the librarian's {iri} has another hash: {way_out}"
+                )
             else:
-                yield Violation("object-missing", "warning", focus, f"the librarian has no {iri}")
+                yield Violation("object-missing", "warning", focus, f"the librarian has no {iri}: {way_out}")
 
 
 def _texts(store: Store, librarian: Librarian) -> Iterator[Violation]:

@@ -29,3 +29,16 @@ def test_damaged_index(run: Run, store: Path) -> None:
     found = run("check", "--format", "json")
     assert found.code == 1
     assert [violation["check"] for violation in found.json] == ["index-damaged"]
+
+
+def test_damaged_texts_are_mended_as_the_message_says(run: Run, folder: Path) -> None:
+    """An ingest finds the documents unchanged; one with --refresh writes them anew."""
+    (folder / "a.txt").write_text("Ada Lovelace met Charles Babbage in London.")
+    assert run("ingest", "a.txt").code == 0
+    for file in (folder / "graphrag-store" / "librarian").glob("*/*"):
+        file.write_bytes(b"damaged")
+    found = run("check")
+    assert found.code == 1
+    assert "ingest --refresh" in " ".join(found.out.split())
+    assert run("ingest", "--refresh", "a.txt").code == 0
+    assert run("check").code == 0

@@ -55,7 +55,6 @@ FUNCTION_WORDS: Mapping[str, frozenset[str]] = {
         "tl": "ang ng sa mga na ay at ko ito paano saan hindi para kung siya",
         "tr": "ve bir bu da de için ile ne nasıl nerede çok daha gibi olarak olan artık ben değil var",
         "uk": "і в на не що з як де по із за від до у о мій я це для він вона був або та його",
-        "uz": "va bir bu uchun bilan ham emas qanday qayerda edi deb esa yoki",
         "vi": "và của là có không được trong một cho với các này để những ở như đã tôi",
     }.items()
 }

@@ -18,37 +18,37 @@ def _languages(codes: str) -> tuple[str, ...]:
 
 
 # letters of a script, the share of a text's letters from which on it is of that script, and the languages
-# that are written in it; in order of precedence (Japanese is full of Han)
+# that are written in it; in order of precedence (Japanese is full of Han). Latin words stand in all others
 _SCRIPTS = tuple(
     (re.compile(f"[{letters}]"), share, _languages(languages))
     for letters, share, languages in (
         (r"\u3041-\u30ff\uff66-\uff9d", 0.05, "ja"),
         (r"\u1100-\u11ff\u3131-\u318e\uac00-\ud7a3", 0.3, "ko"),
         (r"\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff", 0.3, "zh"),
-        (r"\u0e01-\u0e4e", 0.5, "th"),
-        (r"\u0370-\u03ff\u1f00-\u1fff", 0.5, "el"),
-        (r"\u05d0-\u05ea", 0.5, "he"),
-        (r"\u0531-\u0587", 0.5, "hy"),
-        (r"\u10a0-\u10ff", 0.5, "ka"),
-        (r"\u0b80-\u0bff", 0.5, "ta"),
-        (r"\u0c00-\u0c7f", 0.5, "te"),
-        (r"\u0c80-\u0cff", 0.5, "kn"),
-        (r"\u0d00-\u0d7f", 0.5, "ml"),
-        (r"\u0a80-\u0aff", 0.5, "gu"),
-        (r"\u0a00-\u0a7f", 0.5, "pa"),
-        (r"\u0d80-\u0dff", 0.5, "si"),
-        (r"\u1780-\u17ff", 0.5, "km"),
-        (r"\u0e80-\u0eff", 0.5, "lo"),
-        (r"\u1000-\u109f", 0.5, "my"),
-        (r"\u0400-\u052f", 0.5, "be bg kk ky mk mn ru sr tg tt uk"),
-        (r"\u0620-\u064a\u066e-\u06d3", 0.5, "ar fa ku ps ug ur"),
-        (r"\u0900-\u097f", 0.5, "hi mr ne"),
-        (r"\u0980-\u09ff", 0.5, "as bn"),
+        (r"\u0e01-\u0e4e", 0.3, "th"),
+        (r"\u0370-\u03ff\u1f00-\u1fff", 0.3, "el"),
+        (r"\u05d0-\u05ea", 0.3, "he"),
+        (r"\u0531-\u0587", 0.3, "hy"),
+        (r"\u10a0-\u10ff", 0.3, "ka"),
+        (r"\u0b80-\u0bff", 0.3, "ta"),
+        (r"\u0c00-\u0c7f", 0.3, "te"),
+        (r"\u0c80-\u0cff", 0.3, "kn"),
+        (r"\u0d00-\u0d7f", 0.3, "ml"),
+        (r"\u0a80-\u0aff", 0.3, "gu"),
+        (r"\u0a00-\u0a7f", 0.3, "pa"),
+        (r"\u0d80-\u0dff", 0.3, "si"),
+        (r"\u1780-\u17ff", 0.3, "km"),
+        (r"\u0e80-\u0eff", 0.3, "lo"),
+        (r"\u1000-\u109f", 0.3, "my"),
+        (r"\u0400-\u052f", 0.3, "be bg kk ky mk mn ru sr tg tt uk"),
+        (r"\u0620-\u064a\u066e-\u06d3", 0.3, "ar fa ku ps ug ur"),
+        (r"\u0900-\u097f", 0.3, "hi mr ne"),
+        (r"\u0980-\u09ff", 0.3, "as bn"),
     )
 )
 _LATIN = _languages(
     "af az ca cs cy da de en es et eu fi fr ga gl hr hu id is it la lt lv ms mt nl no pl pt ro sk sl sq sv "
-    "sw tl tr uz vi"
+    "sw tl tr vi"
 )
 _LETTERS_OF_A_WORD = 4
 """An ideograph counts as so many letters: it stands for a word."""

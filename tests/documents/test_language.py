@@ -58,6 +58,8 @@ def test_detection(text: str, language: str | None) -> None:
         ("使用 Docker 部署 PostgreSQL 数据库", "zh"),
         ("GraphRAG 入门：用 SPARQL 查询 RDF 数据", "zh"),
         ("年次報告書の概要", "ja"),
+        # other scripts with many words of programs in them
+        ("Установите пакет: apt install graphviz-dev build-essential, затем запустите make test.", "ru"),
         # an English text that quotes a few characters
         ("The word for library is written 圖書館 and means the house of drawings and of books.", "en"),
         # neither prose nor titles

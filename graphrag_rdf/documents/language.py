@@ -108,7 +108,8 @@ def detect_language(text: str) -> str | None:
         return None
     if candidates is _LATIN and all(map(_is_english, parts)):
         return "en"
-    language, confidence = _classify(sample, candidates)
+    own = sample if candidates is _LATIN else _ASCII.sub(" ", sample)  # words of programs tell nothing
+    language, confidence = _classify(own, candidates)
     words = _WORD.findall(sample.lower())
     known = FUNCTION_WORDS.get(language, frozenset())
     if any(map(known.__contains__, words)):

@@ -59,7 +59,7 @@ def test_detection(text: str, language: str | None) -> None:
         ("GraphRAG 入门：用 SPARQL 查询 RDF 数据", "zh"),
         ("年次報告書の概要", "ja"),
         # other scripts with many words of programs in them
-        ("Установите пакет: apt install graphviz-dev build-essential, затем запустите make test.", "ru"),
+        ("Установите пакет graphviz и запустите make test в каталоге build, как описано в README.", "ru"),
         # an English text that quotes a few characters
         ("The word for library is written 圖書館 and means the house of drawings and of books.", "en"),
         # neither prose nor titles

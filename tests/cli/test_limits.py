@@ -107,7 +107,7 @@ def test_a_store_that_may_only_be_read_answers(store: Path, folder: Path, read_o
     assert sorted(kinds) == ["no_llm", "trace_not_stored"]
     ranked = limited(folder, "", "retrieve", QUESTION, "--trace", "--format", "json", prefix=read_only)
     assert [warning["type"] for warning in ranked.json["warnings"]] == ["trace_not_stored"]
-    for command in (("trace", "list"), ("sparql", "ASK { ?s ?p ?o }"), ("check",), ("entities", "list")):
+    for command in (("trace", "list"), ("sparql", "ASK { ?s ?p ?o }"), ("check",)):
         found = limited(folder, "", *command, prefix=read_only)
         assert found.code == 0, (command, found.err)
         assert "error" not in found.err, command

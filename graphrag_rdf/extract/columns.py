@@ -75,8 +75,10 @@ _PERIODS = frozenset(
         "exercice", "trimestre", "mois", "año", "mes", "anno", "ano", "年", "年份", "年度",
     }
 )  # fmt: skip
-# rows that say so are not in the unit that the table's caption tells
-_NO_UNIT = frozenset({"per", "percent", "percentage", "ratio", "margin", "rate", "je", "pro", "prozent"})
+# rows that say so are not in the unit that the table's caption tells; "ep" is EPS without its last letter
+_NO_UNIT = frozenset(
+    {"per", "percent", "percentage", "ratio", "margin", "rate", "ep", "je", "pro", "prozent"}
+)
 _TYPES = frozenset({"type", "kind", "category", "class", "art", "typ", "kategorie", "soort"})
 # a column of numbers called by one of these has no years, whatever the numbers look like
 _COUNTS = frozenset(
@@ -177,7 +179,7 @@ def read_columns(text: str, table: Table, language: str | None) -> TableReading:
             _decimal_comma(column.values, language),
             column.years,
             column.name,
-            column.unit or (unit if column.kind == "value" and not column.years else ""),
+            column.unit or (unit if column.takes_unit else ""),
             bool(unit) and not column.unit,
         )
         for number, column in enumerate(seen)
@@ -236,6 +238,13 @@ class _Seen:
             len(filled),
             over_time,
         )
+
+    @property
+    def takes_unit(self) -> bool:
+        """Whether its numbers can be in the unit of the table: no years, shares or rates."""
+        words = {word.removesuffix("s") for word in _WORD.findall(self.name.lower())}
+        relative = "%" in self.name or not words.isdisjoint(_NO_UNIT)
+        return self.kind == "value" and not self.years and not relative
 
     @property
     def filled(self) -> int:

@@ -184,7 +184,7 @@ class _Rows:
             self.rejected.append(Rejected("no_period", written[:_LONGEST_REJECTED]))
             period = ""
         words = {word.removesuffix("s") for word in _WORD.findall(written.lower())}
-        other_unit = "%" in written or not words.isdisjoint(reading.unitless)
+        excepted = not words.isdisjoint(reading.unitless)
         filled = 0  # of the whole row, wherever it is cut
         for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
             if number in reading.key:
@@ -192,6 +192,7 @@ class _Rows:
             about = _About(subject, column.predicate)
             if reading.turned:
                 about = _About(self._column(column, part) if period else None, period)
+            other_unit = excepted or ("%" in written and not currency_of(cell.text))
             if column.unit and not (column.common and other_unit):
                 about = replace(about, unit=column.unit)
             for value in items_of(written, table.separator, cell):

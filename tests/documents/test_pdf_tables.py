@@ -138,6 +138,16 @@ def test_a_title_and_a_sentence_above_name_no_column() -> None:
     assert facts(document)[0] == ("Spring", "east (thousands)", "1")
 
 
+def test_the_unit_of_a_table_is_not_that_of_shares_and_rates() -> None:
+    page = show(50, 722, "(in thousands, except per share data)") + head(700, "2021", "2020", "% change")
+    page += row(680, "Tolls", "$12", "$10", "20") + row(668, "4.5% notes of 1866", "$5", "$4", "25")
+    page += row(656, "Gain per share", "$3", "$2", "50") + row(644, "Diluted EPS", "$2", "$1", "100")
+    found = {(subject, value): predicate for subject, predicate, value in facts(read(page))}
+    assert found["Tolls", "12"] == found["4.5% notes of 1866", "5"] == "2021 ($ thousands)"
+    assert found["Gain per share", "3"] == found["Diluted EPS", "2"] == "2021 ($)"
+    assert found["Tolls", "20"] == "% change"
+
+
 @pytest.mark.parametrize(
     "text",
     [

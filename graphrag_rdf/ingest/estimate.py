@@ -115,7 +115,7 @@ def _add(
     out: Estimate, engine: NeededParts, plan: DocumentPlan, key: str, tokens: _Tokens, *, refresh: bool
 ) -> None:
     try:
-        parsed = read_bytes(plan.data, str(plan.source.path))
+        parsed = read_bytes(plan.data, plan.name, folder=plan.folder)
     except DocumentError as error:
         _failed(out, error)
         return

@@ -88,6 +88,11 @@ class DocumentPlan:
         return str(self.source.path) if self.is_here else self.source.identity
 
     @property
+    def folder(self) -> Path | None:
+        """Where its file is; None where it is no file here."""
+        return self.source.path.parent if self.is_here else None
+
+    @property
     def location(self) -> str:
         """The file's IRI; the document's own where it is no file here."""
         return self.source.location if self.is_here else self.iri.value

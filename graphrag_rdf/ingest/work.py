@@ -41,7 +41,8 @@ def incoming(
         if isinstance(plan, DocumentError):
             yield plan
         else:
-            yield Incoming(plan, partial(read_bytes, plan.data, plan.name, max_bytes=max_bytes))
+            parse = partial(read_bytes, plan.data, plan.name, max_bytes=max_bytes, folder=plan.folder)
+            yield Incoming(plan, parse)
 
 
 @dataclass(slots=True)

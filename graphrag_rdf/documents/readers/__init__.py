@@ -104,9 +104,8 @@ def read_document(path: Path, *, max_bytes: int = MAX_BYTES, media_type: str | N
     Raises:
         DocumentError: whatever goes wrong, naming the file and the reason.
     """
-    return read_bytes(
-        load_bytes(path, max_bytes=max_bytes), str(path), media_type=media_type, max_bytes=max_bytes
-    )
+    data = load_bytes(path, max_bytes=max_bytes)
+    return read_bytes(data, str(path), media_type=media_type, max_bytes=max_bytes, folder=path.parent)
 
 
 def load_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
@@ -132,7 +131,12 @@ def load_bytes(path: Path, *, max_bytes: int = MAX_BYTES) -> bytes:
 
 
 def read_bytes(
-    data: bytes, name: str, *, media_type: str | None = None, max_bytes: int = MAX_BYTES
+    data: bytes,
+    name: str,
+    *,
+    media_type: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    folder: Path | None = None,
 ) -> ParsedDocument:
     """Parse a document that is already in memory.
 
@@ -146,6 +150,7 @@ def read_bytes(
         media_type: overrides the one that the suffix tells; parameters such as charset are ignored. Without
             either, what is text is read as text.
         max_bytes: larger documents are refused.
+        folder: where its file is, for the names of users beside an exported chat; None if it is no file here.
 
     Raises:
         DocumentError: it cannot be read, or holds no text. Nothing else is raised, however broken the file.
@@ -157,7 +162,7 @@ def read_bytes(
         if media_type is None and inner_name(name) != name:
             data = unpacked(data, max_bytes)
         kind = _media_type(name, media_type, data)
-        content = READERS[kind](data)
+        content = read_json(data, folder) if READERS[kind] is read_json else READERS[kind](data)
     except DocumentError:
         raise
     except UnreadableError as error:

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: kept as they are, but checked; lists of plain records are tables.
+"""JSON and JSON Lines: kept as they are, but checked. Lists of plain records are tables, exported chats text.
 
 A record is a row where its values are short. One that holds running text is a document rather than a row, so
 such files stay text, of which sentences are read.
@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from graphrag_rdf.documents.json_rows import members, record_lists
 from graphrag_rdf.documents.model import Span, Table
+from graphrag_rdf.documents.readers.chats import read_chats
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
 from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.tables import MOST_COLUMNS, RECORDS
@@ -25,15 +28,20 @@ _LONGEST_VALUE = 200
 """Characters beyond which a value is running text."""
 
 
-def read_json(data: bytes) -> Content:
+def read_json(data: bytes, folder: Path | None = None) -> Content:
     """Decode a JSON file; a top-level title or name is its title. Lists of records are tables, and so is
-    a record by itself that has a name.
+    a record by itself that has a name. Of an exported chat the messages are read, as lines.
+
+    Args:
+        folder: where the file is, for the names of users beside an exported chat.
 
     Raises:
         UnreadableError: it is not text, or not JSON.
     """
     text, encoding = decode(data)
     value = _parse(text, "not valid JSON") if text.strip() else None
+    if chats := read_chats(value, folder):
+        return replace(chats, encoding=encoding)
     if not isinstance(value, dict):
         return _content(text, encoding, record_lists(text) if value is not None else [])
     titles = [value[key] for key in _TITLE_KEYS if isinstance(value.get(key), str)]

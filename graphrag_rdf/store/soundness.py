@@ -83,4 +83,6 @@ def _by(engine: ox.Store, part: str, graph: Graph | None) -> Iterator[Quad]:
             "predicate": (None, term, None),
             "object": (None, None, term),
         }
-        yield from engine.quads_for_pattern(*pattern[part], graph)
+        # Looked up by 255, the engine (0.5.13) also returns 256: it misses ends of ranges at a byte of 0xff.
+        found = engine.quads_for_pattern(*pattern[part], graph)
+        yield from (quad for quad in found if getattr(quad, part) == term)

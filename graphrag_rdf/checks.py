@@ -64,6 +64,7 @@ CHECKS: Mapping[str, Severity] = {
     "selections": "error",
     "runs-finished": "warning",
     "erasures-finished": "warning",
+    "restores-finished": "warning",
 }
 """Template under `queries/checks/` → how grave it is. A warning is what a killed process or an unfinished run
 leaves, and what the next run mends."""

@@ -137,11 +137,13 @@ def import_command(
     """Take RDF files into the store, or (after the word evalset) an evaluation set.
 
     A dump of a whole store is restored. Any other RDF (.ttl .nt .nq .trig .rdf .owl .jsonld .n3) is taken in
-    as facts with a provenance of their own. Nothing is fetched from the network.
+    as facts with a provenance of their own. Nothing is fetched from the network. Run an import that was
+    interrupted again: it finishes.
     """
     overrides = {"llm.model": model, "embedding.model": embedding_model}
     if files[0] == "evalset" and len(files) > 1:
         return _import_evalset(files[1:], overrides, extraction, titles=not no_titles, form=form)
+    from graphrag_rdf.cli.signals import ended_at_once
     from graphrag_rdf.exchange import import_file
     from graphrag_rdf.exchange.formats import format_of
 
@@ -152,10 +154,14 @@ def import_command(
         format_of(path)
     wanted = None if graph is None else _iri(graph)
     with open_engine(overrides, create=True) as engine:
-        found = []
-        for path in paths:
-            report = import_file(engine, path, wanted, merge=merge)
-            found.append({"file": str(path), **report.as_json()})
+        found: list[dict[str, Any]] = []
+
+        def take() -> None:
+            for path in paths:
+                report = import_file(engine, path, wanted, merge=merge)
+                found.append({"file": str(path), **report.as_json()})
+
+        ended_at_once(take, "run the same command again: it finishes")
     if form == "json":
         output.write_json(found[0] if len(found) == 1 else found)
     else:

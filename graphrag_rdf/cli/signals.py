@@ -6,11 +6,15 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
-from graphrag_rdf.cli.failures import INTERRUPTED
+from graphrag_rdf.cli.failures import INTERRUPTED, say_error
 from graphrag_rdf.cli.output import is_quiet
+
+T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _STOPPED = b"\x1b[?25h\ninterrupted; run it again to go on\n"  # the progress bar hides the cursor
@@ -31,6 +35,26 @@ def ended_by_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def ended_at_once(work: Callable[[], T], hint: str) -> T:
+    """The result of work, which the first Ctrl-C or SIGTERM ends together with the process.
+
+    The work runs in another thread: the engine asks for signals only when it has written everything.
+    Ending it at once is as safe as a kill. The store holds what was committed before.
+
+    Args:
+        hint: what the user should do after an interruption.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    with ThreadPoolExecutor(1, "work") as thread:
+        working = thread.submit(work)
+        try:
+            return working.result()
+        except KeyboardInterrupt:
+            say_error("interrupted", hint)
+            os._exit(INTERRUPTED)
 
 
 @contextmanager

@@ -106,6 +106,7 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
     document = iris.stored_object(iris.digest(data))
     subgraph = iris.subgraph(document, KEY)
     if store.ask("exchange/subgraph", subgraph=subgraph):
+        _finish(engine, [])  # an interrupted import may have left it
         return None
     started = now()
     file = _sort(_skolemised(document, quads))
@@ -120,10 +121,15 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
         prov.source(activity, RAG.entityCount, integer(len(file.entities))),
     ]
     store.commit(changes)
-    settled = names.settle(store)
-    engine.indexer.changed(entities=[*file.entities, *settled])
-    engine.indexer.flush(final=True)
+    _finish(engine, file.entities)
     return Taken(len(file.facts), new_entities)
+
+
+def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:
+    """Settle names, and bring the indexes up to the store."""
+    settled = names.settle(engine.store)
+    engine.indexer.changed(entities=[*entities, *settled])
+    engine.indexer.flush(final=True)
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -4,12 +4,15 @@ Commit numbers are the store's own and are not taken over. Into an empty store t
 itself (version, migrations) takes the place of the store's; beside other data (`merge`) the store's stays.
 Nor are settings of a dump that is merged: what is in force stays. Whoever restores a dump takes its word for
 decisions and traces; the report counts them.
+A dump is not written in one transaction, so the store notes a restore until it ends. After a kill, importing
+the same dump again finishes it.
 Two stores that hold the same document in different versions cannot be merged: their chunks would
 contradict each other.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.checks import LIMIT
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
 _DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit})
 _OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
 """What begins so tells of the state of a store, as does its own node."""
+_RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"
 _COMMITS = frozenset({RAG.commit, RAG.contentCommit})
 
 
@@ -95,7 +100,9 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
             hint="upgrade graphrag-rdf",
         )
     store = engine.store
-    occupied = store.ask("exchange/holds-data")
+    dump = _hash_of(file)
+    begun = [text_of(row["focus"]) for row in store.select("checks/restores-finished", limit=LIMIT)]
+    occupied = store.ask("exchange/holds-data") and _RESTORE + dump not in begun
     if occupied and not merge:
         raise UsageError(
             f"{file} is a dump of a whole store, and this store is not empty",
@@ -103,6 +110,10 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
         )
     if occupied:
         _refuse_other_versions(engine, file, summary)
+    node = NamedNode((_MERGE if occupied else _RESTORE) + dump)
+    note = Quad(node, RDF.type, RAG.Restore, Graphs.SYSTEM)
+    store.commit(Changes(add=[note]))
+    store.sync()  # a bulk load is on the disk before what was committed earlier
     own = [] if occupied else _self_description(engine)
     if summary.classic:
         quads = decode(quads)
@@ -112,9 +123,15 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     migrate(store)
     if occupied:
         _settle(engine)
+    store.commit(Changes(remove=[note]))
     store.optimize()
     engine.indexer.catch_up()
     return 0 if occupied else summary.settings
+
+
+def _hash_of(file: Path) -> str:
+    with file.open("rb") as dump:
+        return hashlib.file_digest(dump, "sha256").hexdigest()
 
 
 def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> None:
@@ -131,10 +148,10 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
 
 
 def _self_description(engine: Engine) -> list[Quad]:
-    """What the store says of itself, save for what it says of the endpoint it is behind."""
+    """What the store says of itself: version, migrations, settings."""
     rows = engine.store.select("exchange/self-description")
     told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
-    return [quad for quad in told if quad.subject != ENDPOINT_NODE]
+    return [quad for quad in told if quad.subject == STORE_NODE or text_of(quad.subject).startswith(_OWN)]
 
 
 def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Iterator[Quad]:
@@ -142,7 +159,7 @@ def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Itera
     for quad in quads:
         graph = quad.graph_name
         if graph == Graphs.SYSTEM:
-            if quad.subject == ENDPOINT_NODE:  # of the endpoint that the dump came from
+            if quad.subject == ENDPOINT_NODE or quad.object == RAG.Restore:  # of the store that was dumped
                 continue
             about_store = quad.subject == STORE_NODE
             if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import pytest
+from pyoxigraph import Quad
 
-from tests.support.commands import Run
+from graphrag_rdf import Engine
+from graphrag_rdf.exchange import import_file
+from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.commands import Run, environment, program
 
 QUESTION = "Who designed Drumlaw Head Lighthouse?"
 TURTLE = """@prefix : <http://example.org/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -46,10 +56,61 @@ def test_facts_of_others(run: Run, folder: Path) -> None:
     (folder / "people.ttl").write_text(TURTLE)
     found = run("import", "people.ttl", "--format", "json")
     assert found.code == 0, found.err
-    assert found.json | {"file": "people.ttl", "kind": "imported", "facts": 1} == found.json
+    assert found.json | {"file": "people.ttl", "kind": "imported", "facts": 3} == found.json
     assert run("import", "people.ttl").out.startswith("people.ttl: unchanged")
     names = [entity["name"] for entity in run("entities", "list", "--format", "json").json]
     assert sorted(names) == ["Lantern Society", "Mona Kell"]
+    assert run("check").code == 0
+
+
+def test_an_import_that_was_stopped_is_finished_by_the_next(
+    run: Run, store: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever part of a dump the engine has written; the store's own records stay."""
+    run("ask", QUESTION)
+    run("export", "-o", "dump.trig")
+    load = EmbeddedStore.bulk_add
+
+    def stopped(self: EmbeddedStore, quads: Iterable[Quad]) -> int:
+        load(self, islice(quads, 200))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(EmbeddedStore, "bulk_add", stopped)
+    with pytest.raises(KeyboardInterrupt), Engine.open(str(folder / "part")) as engine:
+        import_file(engine, "dump.trig")
+    monkeypatch.setattr(EmbeddedStore, "bulk_add", load)
+    part = ("--store", folder / "part")
+    checked = run(*part, "check")
+    assert "restores-finished" in checked.out
+    assert run(*part, "import", "dump.trig").code == 0
+    assert "restores-finished" not in run(*part, "check").out
+    assert run(*part, "import", "dump.trig").code == 2
+    run(*part, "export", "-o", "again.trig")
+    one, other = (len((folder / name).read_text().splitlines()) for name in ("dump.trig", "again.trig"))
+    assert one == other
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_an_import_while_the_engine_writes(run: Run, folder: Path, number: int) -> None:
+    names = (f'<http://e/{n}> <http://p/{n % 7}> "text {n}" .' for n in range(120_000))
+    (folder / "large.nt").write_text("\n".join(names))
+    process = subprocess.Popen(
+        program("import", "large.nt", "-v"),
+        cwd=folder,
+        env=environment(),
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    logs = folder / "graphrag-store" / "oxigraph"
+    while not any(log.stat().st_size > 1 << 20 for log in logs.glob("*.log")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    begun = time.monotonic()
+    assert "run the same command again" in process.communicate()[1]
+    assert (process.returncode, time.monotonic() - begun < 5) == (130, True)
     assert run("check").code == 0
 
 

@@ -46,7 +46,7 @@ def test_an_extractive_answer_is_the_fact_and_cites_the_file(run: Run, imported:
     assert answer["answer"] == ANSWER
     [citation] = answer["citations"]
     assert citation["edge"]["s"] == "http://example.org/mona"
-    assert citation["sources"] == [imported | NOT_READ]
+    assert citation["sources"] == [imported | NOT_READ | {"name": "people.ttl"}]
     [source] = answer["sources"]
     assert source == {"id": "S1", "chunk": None, "text": "Mona Kell founded Lantern Society", **imported}
     assert answer["references"] == [{"label": "[1]", "source_id": "S1"}]
@@ -70,7 +70,7 @@ def test_a_model_answers_with_it_and_the_citation_is_the_same(
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "secret-key-1234567890")
     answer = run("ask", QUESTION, "--format", "json").json
     assert answer["answer"] == "Mona Kell did. [1]"
-    assert answer["citations"][0]["sources"] == [imported | NOT_READ]
+    assert answer["citations"][0]["sources"] == [imported | NOT_READ | {"name": "people.ttl"}]
     assert answer["citations"][0]["reasoning"] == "it says so"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 

@@ -19,6 +19,7 @@ e:drumlaw-head-lighthouse :trustee :mona .
 """
 QUESTION = "Who founded the Lantern Society?"
 ANSWER = "Mona Kell founded Lantern Society. [1]"
+CITED = {"name": "people.ttl"}
 NOT_READ = {
     "page_number": None,
     "chunk": None,
@@ -46,9 +47,10 @@ def test_an_extractive_answer_is_the_fact_and_cites_the_file(run: Run, imported:
     assert answer["answer"] == ANSWER
     [citation] = answer["citations"]
     assert citation["edge"]["s"] == "http://example.org/mona"
-    assert citation["sources"] == [imported | NOT_READ | {"name": "people.ttl"}]
+    assert citation["sources"] == [imported | CITED | NOT_READ]
     [source] = answer["sources"]
-    assert source == {"id": "S1", "chunk": None, "text": "Mona Kell founded Lantern Society", **imported}
+    text = "Mona Kell founded Lantern Society"
+    assert source == {"id": "S1", "chunk": None, "text": text, **imported, **CITED}
     assert answer["references"] == [{"label": "[1]", "source_id": "S1"}]
 
 
@@ -70,7 +72,7 @@ def test_a_model_answers_with_it_and_the_citation_is_the_same(
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "secret-key-1234567890")
     answer = run("ask", QUESTION, "--format", "json").json
     assert answer["answer"] == "Mona Kell did. [1]"
-    assert answer["citations"][0]["sources"] == [imported | NOT_READ | {"name": "people.ttl"}]
+    assert answer["citations"][0]["sources"] == [imported | CITED | NOT_READ]
     assert answer["citations"][0]["reasoning"] == "it says so"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 

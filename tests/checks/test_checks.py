@@ -416,6 +416,10 @@ def an_erasure_that_was_stopped(store: Spoiler) -> None:
     store.add(NamedNode("urn:graphrag-rdf:erasure"), RDF.type, RAG.Erasure, Graphs.SYSTEM)
 
 
+def a_restore_that_was_stopped(store: Spoiler) -> None:
+    store.add(NamedNode("urn:graphrag-rdf:restore:0"), RDF.type, RAG.Restore, Graphs.SYSTEM)
+
+
 SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     an_uncontained_fact: {"facts-contained"},
     a_lost_container: {"evidence-contained"},
@@ -471,6 +475,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     an_empty_selection: {"selections"},
     a_run_that_was_stopped: {"runs-finished"},
     an_erasure_that_was_stopped: {"erasures-finished"},
+    a_restore_that_was_stopped: {"restores-finished"},
 }
 
 

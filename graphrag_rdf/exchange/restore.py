@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.checks import LIMIT
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, RAG, RDF, STORE_NODE, Graphs
@@ -36,6 +35,7 @@ _DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit})
 _OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
 """What begins so tells of the state of a store, as does its own node."""
 _RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"
+_NOTES = 1000
 _COMMITS = frozenset({RAG.commit, RAG.contentCommit})
 
 
@@ -101,7 +101,7 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
         )
     store = engine.store
     dump = _hash_of(file)
-    begun = [text_of(row["focus"]) for row in store.select("checks/restores-finished", limit=LIMIT)]
+    begun = [text_of(row["focus"]) for row in store.select("checks/restores-finished", limit=_NOTES)]
     occupied = store.ask("exchange/holds-data") and _RESTORE + dump not in begun
     if occupied and not merge:
         raise UsageError(

@@ -144,6 +144,7 @@ def test_speakers_of_subtitles(parsed: Callable[[str], ParsedDocument]) -> None:
     srt = "1\n00:00:01,000 --> 00:00:02,000\nAda: I live in Kelm.\n\n"
     srt += "2\n00:00:03,000 --> 00:00:04,000\nBo: You do?\n"
     assert said(read_bytes(srt.encode(), "a.srt")) == ["Ada: I live in Kelm.", "Bo: You do?"]
+    assert said(read_bytes(b"1\n00:01,0 --> 00:02,0\nBo built it.\n", "a.srt")) == ["Bo built it."]
 
 
 def test_comments_and_documentation_are_sentences_and_code_is_none(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import escape
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,7 @@ from graphrag_rdf.documents import ParsedDocument, chunk_text, read_bytes
 from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.tables import RECORDS, read_row, row_spans, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
+from tests.documents.conftest import book, cells, opendocument
 
 WORDS = [
     "Ada Venn",
@@ -98,7 +100,98 @@ def as_json(value: object, indent: int | None, ascii_only: bool) -> str:
     return json.dumps(value, indent=indent, ensure_ascii=ascii_only)
 
 
-FORMATS = {
+def message(text: str, attached: str) -> str:
+    return (
+        "From: Ada Venn <a@example.org>\nTo: Bo Yew <b@example.org>\nSubject: weir\nMIME-Version: 1.0\n"
+        f'Content-Type: multipart/mixed; boundary="=x="\n\n--=x=\n\n{text}\n--=x=\n'
+        f'Content-Type: text/csv\nContent-Disposition: attachment; filename="a.csv"\n\n{attached}\n--=x=--\n'
+    )
+
+
+def telegram(texts: list[str]) -> str:
+    speakers = ["Ada Venn", "Bo\ud800", "", None]
+    messages = [
+        {"id": 1, "type": kind, "date": "2024-03-12T10:15:02", "from": speakers[number % 4], "text": text}
+        for number, text in enumerate(texts)
+        for kind in ["service" if number % 5 == 4 else "message"]
+    ]
+    return json.dumps({"name": "Kelm", "messages": messages})
+
+
+def slides(texts: list[str]) -> str:
+    return "".join(
+        f"<draw:page><draw:frame><draw:text-box><text:p>{as_xml(text)}</text:p></draw:text-box></draw:frame>"
+        "</draw:page>"
+        for text in texts
+    )
+
+
+def as_xml(text: str) -> str:
+    return escape(carried(text).replace("\f", " "))
+
+
+def table_of(texts: list[str]) -> str:
+    """Of OpenDocument, with a head."""
+    rows = pairwise(map(as_xml, texts))
+    return f"<table:table>{cells('name', 'born')}{''.join(cells(*row) for row in rows)}</table:table>"
+
+
+TABLE = "</div><table><tr><th>name<th>born<tr><td>Ada Venn<td>1931</table>"
+TEXTS = st.lists(st.sampled_from([*WORDS, *MARKS, "Ada: I live here.", "a\nb"]), min_size=1, max_size=6)
+SAID = pieces(WORDS, MARKS, BREAKS, ["> quoted\n", "\n-- \nAda", "On Monday, 1 Jan, Ada wrote:\n"])
+ORG_PARTS = [
+    "#+TITLE: x\n",
+    "* TODO H :a:\n",
+    ":ID: x\n",
+    "| a | b |\n|---+---|\n| 1 | 2 |\n",
+    "|--+--|\n",
+    "#+begin_src a\n",
+    "#+end_src\n",
+    "# x\n",
+]
+RST_PARTS = [
+    "\n====\n",
+    ".. note:: ",
+    ":ref:`a <b>`",
+    "``x``",
+    "*x*",
+    "== ==\na  b\n== ==\n1  2\n== ==\n",
+    "::\n\n  x\n",
+]
+TEX_PARTS = [
+    "\\section{H}",
+    "\\begin{tabular}{ll}a & b \\\\ 1 & 2\\\\\\end{tabular}",
+    "$x$",
+    "%",
+    "{",
+    "}",
+    "\\item ",
+    "\\",
+]
+RTF_PARTS = [
+    "\\par ",
+    "\\trowd ",
+    "\\cell ",
+    "\\row ",
+    "\\'e4",
+    "\\u26085?",
+    "\\trowd Name\\cell Born\\cell\\row Ada\\cell 1931\\cell\\row ",
+    "{\\b x}",
+    "Ada",
+    "1931",
+]
+CUES = [
+    "WEBVTT\n\n",
+    "1\n",
+    "00:00:01.000 --> 00:00:02.000\n",
+    "<v Ada Venn>",
+    "<v Bo>",
+    "NOTE x\n\n",
+    "Ada: I ",
+]
+CODE = ["# Ada built it.\n", '"""Bo built it."""\n', "x = 1\n", "def a():\n    ", "'", "/* ", " */", "// x\n"]
+
+FORMATS: dict[str, st.SearchStrategy[str | bytes]] = {
     "a.txt": pieces(WORDS, MARKS, BREAKS),
     "a.md": MARKDOWN,
     "front.md": st.tuples(LINES, MARKDOWN).map(with_front_matter),
@@ -114,6 +207,27 @@ FORMATS = {
         st.sampled_from([[], ["sep=,"], ["sep=;"]]),
         st.lists(CELLS, max_size=6),
     ),
+    "chat.json": TEXTS.map(telegram),
+    "a.eml": st.builds(message, SAID, st.lists(CELLS, max_size=3).map("\n".join)),
+    "a.mbox": st.lists(SAID, min_size=1, max_size=3).map(
+        lambda texts: "\n".join(f"From a\n{message(text, 'name,born')}" for text in texts)
+    ),
+    "a.epub": st.lists(pieces(TAGS, WORDS), min_size=1, max_size=3).map(
+        lambda texts: book(**{f"c{number}": f"<p>x{text}" + TABLE for number, text in enumerate(texts)})
+    ),
+    "a.odt": TEXTS.map(
+        lambda texts: opendocument("text", f"<text:p>{as_xml(''.join(texts))}</text:p>{table_of(texts)}")
+    ),
+    "a.ods": TEXTS.map(lambda texts: opendocument("spreadsheet", table_of(texts) * 2)),
+    "a.odp": TEXTS.map(lambda texts: opendocument("presentation", slides(texts))),
+    "a.rtf": pieces(RTF_PARTS, ["\\par "]).map(lambda text: f"{{\\rtf1 {text}}}"),
+    "a.org": pieces(ORG_PARTS, WORDS, BREAKS, BARS),
+    "a.rst": pieces(RST_PARTS, WORDS, BREAKS, most=12),
+    "a.tex": pieces(TEX_PARTS, WORDS, BREAKS),
+    "a.vtt": pieces(CUES, WORDS, BREAKS).map("WEBVTT\n\n".__add__),
+    "a.srt": pieces(CUES[1:3], CUES[-1:], ["Bo Yew: you\n", "- x\n\n"]),
+    "a.py": pieces(CODE, WORDS, BREAKS),
+    "a.c": pieces(CODE, WORDS, BREAKS),
 }
 
 
@@ -121,12 +235,16 @@ FORMATS = {
 @settings(deadline=None, max_examples=100)
 @given(data=st.data(), size=st.sampled_from([20, 60, 2000]))
 def test_all_stands_where_it_says(name: str, data: st.DataObject, size: int) -> None:
-    text = data.draw(FORMATS[name])
+    file = data.draw(FORMATS[name])
     try:
-        document = read_bytes(text.encode("utf-8", "replace"), name)
-    except DocumentError:
-        return
+        document = read_bytes(file.encode("utf-8", "replace") if isinstance(file, str) else file, name)
+    except DocumentError as error:
+        if error.reason.startswith(("no text", "not a text file")):
+            return
+        raise  # no reader stumbles over text
     check_tables(document)
+    check_turns(document)
+    assert all(document.text[page.offset :].startswith(page.text) for page in document.pages)
     said = [table.header for table in document.tables if table.header] + list(document.unsaid)
     for chunk in chunk_text(document.text, size=size, tables=document.tables):
         assert document.text[chunk.offset : chunk.offset + len(chunk.text)] == chunk.text
@@ -139,6 +257,13 @@ def test_all_stands_where_it_says(name: str, data: st.DataObject, size: int) -> 
             assert chunk.text[slice(*part.span)] == part.row[part.start : part.start + part.length]
     places = {place for span in said for place in range(*span)}
     assert not [c for place, c in enumerate(document.text) if place not in places and not c.isspace()]
+
+
+def check_turns(document: ParsedDocument) -> None:
+    for turn in document.turns:
+        assert turn.start <= turn.words <= turn.end <= len(document.text)
+        assert document.text[slice(*turn.name)] in ("", turn.speaker)
+    assert all(one.end <= other.start for one, other in pairwise(document.turns))
 
 
 def check_tables(document: ParsedDocument) -> None:

@@ -38,7 +38,7 @@ def _turns(text: str, unsaid: tuple[Span, ...]) -> tuple[Turn, ...]:
             match for match in _NAMED.finditer(text) if not any(a <= match.start() < b for a, b in unsaid)
         ]
         found = [(match.start(), match.span(1), match.end(), False) for match in cues]
-    ends = [*(start for start, *_ in found[1:]), len(text)]
+    ends = [*(start for start, *_ in found), len(text)][1:]
     turns = (
         Turn(text[slice(*name)].strip(), None, start, name, words, end, told)
         for (start, name, words, told), end in zip(found, ends, strict=True)

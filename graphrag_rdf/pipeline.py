@@ -174,6 +174,8 @@ class Pipeline:
         finally:
             if not ended:
                 recorder.end("cancelled")
+        if recorder.barred:
+            state.warn("source_forgotten", "a document was forgotten meanwhile: the trace was not kept")
         answer = {
             "question": state.question,
             "question_iri": recorder.question.value,

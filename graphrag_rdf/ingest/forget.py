@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -24,6 +24,7 @@ from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
@@ -200,8 +201,7 @@ def _take_out(
         rows = store.select("forget/questions", traces=found.traces)
         asked = [text_of(row["question"]) for row in rows]
         objects += _objects_of(store, found.traces)
-        changes.updates.append(("forget/erase-traces", {"traces": found.traces}))
-        changes.updates.append(("forget/mark-traces", {"traces": found.traces}))
+        changes.updates += _erasing(found.traces)
     named = store.select("forget/named", chunks=found.chunks) if found.chunks else []
     retract_chunks(store, found.chunks, changes, erase=True)
     _forget_decisions(store, found.lost, changes)
@@ -211,14 +211,20 @@ def _take_out(
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
     gone = _forget_names(store, named, texts)
-    _hash_names(store, [*gone, *documents])
-    if store.renderer.dialect == "classic":  # only there statements have nodes of their own
-        store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     tell("erasing the text from the search indexes")
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)
     if (relations := built(store)) is not None:  # what only these documents said together is told no more
         build_relations(store, relations.settings)
+    # runs that begin from here on do not find the text; earlier ones must not write what they have read
+    if running := bar_runs(store):
+        rows = store.select("forget/questions", traces=running)
+        asked += [text_of(row["question"]) for row in rows]
+        objects += _objects_of(store, running)
+        store.commit(Changes(updates=_erasing(running), content=False))
+    _hash_names(store, [*gone, *documents])
+    if store.renderer.dialect == "classic":  # only there statements have nodes of their own
+        store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
     tell("erasing kept texts and answers of models")
     erased = _erase_objects(engine, objects, words, gone)
     _mark_traces(store, erased)
@@ -463,6 +469,11 @@ def _forget_names(
     _forget_decisions(store, _decided_on(store, gone), changes)
     store.commit(changes)
     return gone
+
+
+def _erasing(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
+    """The updates that erase the words of traces."""
+    return [(f"forget/{what}-traces", {"traces": traces}) for what in ("erase", "mark")]
 
 
 def _mark_traces(store: Store, erased: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ kept with the answer, because `forget` has to find text in it.
 from __future__ import annotations
 
 import logging
+import math
 import re
 import sqlite3
 import threading
@@ -81,6 +82,7 @@ class ResponseCache:
         self.max_bytes = max_bytes
         self._lock = threading.Lock()
         self._hits = self._misses = 0
+        self._erased = 0.0
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -103,15 +105,19 @@ class ResponseCache:
             self._misses += row is None
         return row
 
-    def put(self, key: str, prompt: str, answer: str) -> None:
+    def put(self, key: str, prompt: str, answer: str, *, since: float = math.inf) -> None:
         """Keep an answer, in place of the one before it.
 
         Args:
+            since: when its texts were read, by `time.monotonic`; nothing is kept if texts were erased later.
             key: SHA-256 of everything that the answer depends on.
             prompt: the texts of all messages as they are, where `forget` looks.
             answer: what `get` gives back.
         """
-        self._guarded(lambda db: self._put(db, key, prompt, answer), "written")
+        self._guarded(
+            lambda db: None if since < self._erased else self._put(db, key, prompt, answer),
+            "written",
+        )
 
     def discard(self, key: str) -> None:
         """Drop one entry, if it is there."""
@@ -133,6 +139,7 @@ class ResponseCache:
         if not wanted:
             return 0
         with self._lock:
+            self._erased = time.monotonic()
             try:
                 rows = self._db.execute("SELECT key, prompt, answer FROM entry")
                 found = [
@@ -163,6 +170,7 @@ class ResponseCache:
             StoreError: when it cannot be done.
         """
         with self._lock:
+            self._erased = time.monotonic()
             try:
                 count = self._db.execute(f"DELETE FROM entry WHERE {_OF_KIND[kind]}").rowcount
                 self._db.execute("VACUUM")

@@ -22,12 +22,14 @@ class Asked:
         parameters: everything but model and messages that changes the answer.
         hash: see `Completion.prompt_hash`.
         clock: monotonic seconds at the start.
+        since: monotonic seconds when the texts in the messages were read, at the earliest.
     """
 
     model: str
     messages: tuple[Message, ...]
     parameters: Mapping[str, Any]
     purpose: str
+    since: float
     hash: str = field(init=False)
     clock: float = field(default_factory=time.monotonic)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))

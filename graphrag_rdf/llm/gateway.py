@@ -83,6 +83,7 @@ class LlmGateway:
         temperature: float | None = None,
         model: str | None = None,
         use_cache: bool = True,
+        since: float | None = None,
     ) -> Completion:
         """Ask for a whole answer.
 
@@ -92,11 +93,13 @@ class LlmGateway:
             json_mode: ask for JSON, from models that have such a mode.
             max_tokens, temperature, model: None for what the settings say.
             use_cache: False to ask again; the new answer is kept in place of the old.
+            since: when the texts were read, by `time.monotonic`; None for now. Nothing is kept if texts were
+                erased from the cache later.
 
         Raises:
             LlmError: the call failed, for good or too often; or the budget is used up.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature)
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since)
         return self._kept(asked, use_cache) or self._ask(asked)
 
     def stream(
@@ -109,13 +112,14 @@ class LlmGateway:
         temperature: float | None = None,
         model: str | None = None,
         use_cache: bool = True,
+        since: float | None = None,
     ) -> ChatStream:
         """Ask for an answer piece by piece; arguments and errors are those of `chat`.
 
         A broken stream is asked for again only as long as no piece of it was given out. An answer from
         the cache comes in one piece.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature)
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since)
         return ChatStream(lambda finish: self._pieces(asked, use_cache, finish))
 
     def embed(self, texts: Sequence[str], model: str | None = None) -> NDArray[np.float32]:
@@ -201,6 +205,7 @@ class LlmGateway:
         json_mode: bool,
         max_tokens: int | None,
         temperature: float | None,
+        since: float | None,
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
@@ -214,6 +219,7 @@ class LlmGateway:
             tuple(messages),
             {name: value for name, value in parameters.items() if value is not None},
             purpose,
+            time.monotonic() if since is None else since,
         )
 
     def _kept(self, asked: Asked, use_cache: bool) -> Completion | None:
@@ -310,7 +316,8 @@ class LlmGateway:
             "finish_reason": completion.finish_reason,
             "seconds": completion.seconds,
         }
-        self._cache.put(self._cache_key(asked.hash), asked.prompt, json.dumps(answer, ensure_ascii=False))
+        kept = json.dumps(answer, ensure_ascii=False)
+        self._cache.put(self._cache_key(asked.hash), asked.prompt, kept, since=asked.since)
 
     def _cache_key(self, hashed: str) -> str:
         return hashlib.sha256(f"{hashed}\n{self.settings.api_base or ''}".encode()).hexdigest()

@@ -23,7 +23,8 @@ def ask_model(
         LlmError: when the call fails after its retries, or no model is set.
     """
     gateway, prompt = _ready(context, template or context.prompt, values)
-    completion = gateway.chat([{"role": "user", "content": prompt}], purpose=purpose)
+    messages = [{"role": "user", "content": prompt}]
+    completion = gateway.chat(messages, purpose=purpose, since=context.recorder.began)
     _record(context, step, purpose, prompt, completion)
     return str(completion.text)
 
@@ -35,7 +36,9 @@ def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> I
         LlmError: when the call fails, also half-way.
     """
     gateway, prompt = _ready(context, context.prompt, values)
-    stream = gateway.stream([{"role": "user", "content": prompt}], purpose=purpose)
+    stream = gateway.stream(
+        [{"role": "user", "content": prompt}], purpose=purpose, since=context.recorder.began
+    )
     try:
         yield from stream
     finally:

@@ -91,13 +91,13 @@ class TraceRecorder:
         continues: NamedNode | None = None,
     ) -> None:
         self._store = store
-        self._writer = TraceWriter(store, librarian) if stored else None
         self._graph = graph
         self._detail = detail
         self._settings = settings
         self._continues = continues
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
+        self._writer = TraceWriter(store, librarian, self.session) if stored else None
         self.question = iris.question(self.run)
         self._last: NamedNode = self.question
         self._texts: list[str] = []  # named by what is to be written next
@@ -105,6 +105,7 @@ class TraceRecorder:
         self._messages = 0
         self._calls = 0
         self._clock = time.perf_counter()
+        self.began = time.monotonic()  # the run has read no text before
         self.steps: list[dict[str, Any]] = []
         self.in_tokens: int | None = None
         self.out_tokens: int | None = None
@@ -175,6 +176,8 @@ class TraceRecorder:
         Raises:
             StoreError: when the store refuses; the session is still open.
         """
+        if self.barred:
+            outcome = "cancelled"  # steps are missing
         quads = [
             self.quad(self.session, PROV.endedAtTime, datetime_(now())),
             self.quad(self.session, RAG.outcome, Literal(outcome)),
@@ -185,7 +188,12 @@ class TraceRecorder:
         if self._writer is not None:
             if outcome != "completed":
                 self._writer.recover()
-            self._writer.write(quads, ()).result()
+            self._writer.end(quads)
+
+    @property
+    def barred(self) -> bool:
+        """Whether documents were forgotten meanwhile, so that the trace is not kept."""
+        return self._writer is not None and self._writer.barred
 
     def milliseconds(self) -> int:
         """Wall time of the run so far."""

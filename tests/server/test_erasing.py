@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -20,6 +22,7 @@ import pytest
 
 from tests.support.commands import environment, program
 from tests.support.endpoint import WRITE, Endpoint, bearer
+from tests.support.scripted_server import Request, ScriptedServer
 
 pytestmark = pytest.mark.embedded
 
@@ -127,9 +130,9 @@ def places(store: Path, words: str) -> list[str]:
 
 
 @contextmanager
-def served(store: Path, asking: Asking) -> Iterator[tuple[Endpoint, httpx.Client]]:
+def served(store: Path, asking: Asking, **more: str) -> Iterator[tuple[Endpoint, httpx.Client]]:
     """A server that the clients ask."""
-    env = {"GRAPHRAG_RDF_SERVER__WRITE_TOKEN": WRITE, "GRAPHRAG_RDF_SERVER__READERS": "2"}
+    env = {"GRAPHRAG_RDF_SERVER__WRITE_TOKEN": WRITE, "GRAPHRAG_RDF_SERVER__READERS": "2", **more}
     with Endpoint.start(store, **env) as endpoint, endpoint.client(WRITE) as client:
         asking.url = endpoint.url
         yield endpoint, client
@@ -154,6 +157,49 @@ def test_documents_are_forgotten_under_load(tmp_path: Path) -> None:
     assert sum(asking.seen.values()) > count
     checked = run(store, "check")
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@pytest.mark.parametrize("late", ["focus", "synthesis"])
+def test_an_answer_under_way_does_not_bring_back_what_is_forgotten(
+    tmp_path: Path, scripted_server: ScriptedServer, late: str
+) -> None:
+    """The model has read the document, and answers only after it is forgotten."""
+    store = store_of(tmp_path, 1)
+    asked, forgotten = threading.Event(), threading.Event()
+
+    def reply(request: Request) -> str:
+        if "knowledge graph will be searched" in request.prompt:
+            return f"{word(0)}\nWalter Pennock"
+        if (late == "focus") == ("JSON Lines" in request.prompt):
+            asked.set()
+            assert forgotten.wait(60)
+        if "JSON Lines" in request.prompt:
+            found = re.findall(r'"id": "([0-9a-f]{8})"', request.prompt)
+            return "\n".join(json.dumps({"id": each, "reasoning": f"{word(0)} is named"}) for each in found)
+        return f"{word(0)} met Walter Pennock. [1]"
+
+    scripted_server.answer_with(reply)
+    env = {
+        "GRAPHRAG_RDF_LLM__MODEL": "openai/scripted",
+        "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
+        "GRAPHRAG_RDF_LLM__API_KEY": "sk-planted",
+    }
+    with served(store, Asking(0), **env) as (_, client), ThreadPoolExecutor(1) as pool:
+        question = {"question": f"Whom did {word(0)} meet?"}
+        answering = pool.submit(lambda: client.post("/ask", json=question, timeout=120))
+        try:
+            assert asked.wait(60)
+            assert word(0) in "".join(request.prompt for request in scripted_server.requests[1:])
+            assert delete(client, 0).status_code == 200
+        finally:
+            forgotten.set()
+        answer = answering.result()
+        assert answer.status_code == 200, answer.text
+        assert "source_forgotten" in {warning["type"] for warning in answer.json()["warnings"]}
+        assert places(store, word(0)) == []
+    assert places(store, word(0)) == []
+    checked = run(store, "check", "--full")
+    assert checked.stdout == "everything is as it should be\n"
 
 
 def test_a_database_that_cannot_be_replaced_goes_on_serving(tmp_path: Path) -> None:

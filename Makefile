@@ -57,7 +57,7 @@ ingest: setup
 	$(PROGRAM) ingest $(MODELS) $(DOCS)
 
 ask: setup
-	@test -e "$(STORE)/oxigraph/CURRENT" || $(PROGRAM) ingest $(MODELS) examples/documents
+	@ls "$(STORE)"/oxigraph*/CURRENT > /dev/null 2>&1 || $(PROGRAM) ingest $(MODELS) examples/documents
 	@$(PROGRAM) ask --explain $(MODELS) "$$QUESTION"
 
 serve: setup

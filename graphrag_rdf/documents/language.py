@@ -72,6 +72,12 @@ _MIDDLE = 1000
 _FEWEST_LETTERS = 10
 _LONG = 20
 """Letters from which on statistics may decide without a function word."""
+_SENTENCE = re.compile(
+    r"[A-Z\u00c0-\u00de][^\s.]*(?: [^\s.]+)* [a-z\u00df-\u00ff]{3,}(?: [^\s.]+)*\.(?=\s|$)"
+)
+"""From a capital to a full stop, with a word in small letters between: prose, also without function words."""
+_PROSE = 0.5
+"""The confidence that is needed of such a sentence."""
 _TITLE = 12
 """Words; more of them without a function word are no prose."""
 _LEAST_CONFIDENCE = 0.3
@@ -116,8 +122,9 @@ def detect_language(text: str) -> str | None:
         return language if confidence >= _LEAST_CONFIDENCE else None
     if candidates is not _LATIN:
         return language if confidence >= _ALONE_ELSEWHERE else None
-    titles = letters >= _LONG and len(words) <= _TITLE
-    return language if titles and confidence >= _ALONE else None
+    if letters < _LONG or len(words) > _TITLE:
+        return None
+    return language if confidence >= (_PROSE if _SENTENCE.match(sample) else _ALONE) else None
 
 
 def detect_script(text: str) -> str | None:

@@ -38,6 +38,8 @@ def test_detection(text: str, language: str | None) -> None:
     [
         # short texts and titles
         ("The library opens at nine.", "en"),
+        ("Ada Lovelace met Charles Babbage. Ada Lovelace taught Grace Hopper.", "en"),
+        ("Anna Berg gründete Orrin Bank.", "de"),
         ("Meeting notes", None),
         ("Bitte schließen Sie das Fenster.", "de"),
         ("Inhaltsverzeichnis und Anhang", "de"),

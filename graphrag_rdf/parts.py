@@ -111,10 +111,13 @@ class Parts:
     @property
     def known_as(self) -> str:
         """What the store is called where trust is recorded: its address, or its folder."""
-        from graphrag_rdf.store.remote import RemoteStore
+        from graphrag_rdf.store.embedded import EmbeddedStore
 
-        if isinstance(self.store, RemoteStore):
-            return self.store.endpoint.addresses.query
+        if not isinstance(self.store, EmbeddedStore):  # the module of endpoints is slow to import
+            from graphrag_rdf.store.remote import RemoteStore
+
+            if isinstance(self.store, RemoteStore):
+                return self.store.endpoint.addresses.query
         return place_of(self.place.root) if self.place is not None else ":memory:"
 
     @cached_property

@@ -70,9 +70,12 @@ _VOCABULARIES = (OWL, RDF, RDFS, XSD)
 _WORD_BREAKS = re.compile(r"[-_+\s]+")
 
 
+_LABELS = (RDFS.label, SKOS.altLabel)
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much was new."""
+    """How much was new; labels are not counted as facts."""
 
     facts: int
     entities: int
@@ -86,6 +89,11 @@ class _File:
     labelled: set[NamedNode] = field(default_factory=set)
     names: dict[NamedNode, list[Literal]] = field(default_factory=dict)  # of other properties
     entities: dict[NamedNode, None] = field(default_factory=dict)
+
+    @property
+    def fact_count(self) -> int:
+        """Triples that are no labels."""
+        return sum(triple.predicate not in _LABELS for triple in self.facts)
 
 
 def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | None:
@@ -117,12 +125,12 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
     changes.add += [
         prov.source(activity, PROV.startedAtTime, datetime_(started)),
         prov.source(activity, PROV.endedAtTime, datetime_(now())),
-        prov.source(activity, RAG.factCount, integer(len(file.facts))),
+        prov.source(activity, RAG.factCount, integer(file.fact_count)),
         prov.source(activity, RAG.entityCount, integer(len(file.entities))),
     ]
     store.commit(changes)
     _finish(engine, file.entities)
-    return Taken(len(file.facts), new_entities)
+    return Taken(file.fact_count, new_entities)
 
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:

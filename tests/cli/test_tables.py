@@ -113,7 +113,7 @@ def test_a_workbook(run: Run, folder: Path) -> None:
 
 
 def test_what_is_no_table_of_things_is_said_and_nothing_is_made_up(run: Run, folder: Path) -> None:
-    (folder / "rain.csv").write_text("year,rain\n1990,5\n1991,6\n", encoding="utf-8")
+    (folder / "rain.csv").write_text("year,rain\n1990,5\n1990,6\n", encoding="utf-8")
     found = run("ingest", "rain.csv")
     assert found.code == 0
     assert "rain.csv: no column of the table names what a row is about" in found.err

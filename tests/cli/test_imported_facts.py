@@ -39,7 +39,7 @@ def imported(run: Run, store: Path, folder: Path) -> dict[str, str]:
     query = "SELECT ?file WHERE { GRAPH <urn:graph:source> { ?s prov:used ?file . ?s a rag:Import } }"
     found = run("sparql", query, "--format", "json").json
     document = found["results"]["bindings"][0]["file"]["value"]
-    return {"document": document, "title": "people.ttl", "name": "people.ttl", "uri": file.resolve().as_uri()}
+    return {"document": document, "title": "people.ttl", "uri": file.resolve().as_uri()}
 
 
 def test_an_extractive_answer_is_the_fact_and_cites_the_file(run: Run, imported: dict[str, str]) -> None:

@@ -137,7 +137,7 @@ def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
     present = {iri.value for iri in librarian.objects()}
     sound: dict[str, bool] = {}
     mend = {
-        "checks/document-objects": "run graphrag-rdf ingest --refresh with its file",
+        "checks/document-objects": "run graphrag-rdf ingest (or import) with its file",
         "checks/trace-objects": "only a backup has it; trace prune removes the trace",
     }
     for template, way_out in mend.items():

@@ -114,6 +114,7 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
     document = iris.stored_object(iris.digest(data))
     subgraph = iris.subgraph(document, KEY)
     if store.ask("exchange/subgraph", subgraph=subgraph):
+        engine.librarian.put(data)  # again, if it is lost or damaged
         _finish(engine, [])  # an interrupted import may have left it
         return None
     started = now()

@@ -37,7 +37,7 @@ from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress, Stop, Task
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import now, to_python
+from graphrag_rdf.rdf.terms import now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
 
@@ -72,6 +72,8 @@ class Ingest:
         stop: Stop | None = None,
     ) -> None:
         self._store = store
+        self._librarian = librarian
+        self._objects: dict[str, list[str]] | None = None  # of each document, see `_is_kept`
         self._extractor = extractor
         self._indexer = indexer
         self._settings = settings or IngestSettings()
@@ -159,7 +161,12 @@ class Ingest:
                 self._document_failed(document)
                 continue
             plan = document.plan
-            if plan.fate == "unchanged" and not self._settings.refresh and self._still_stands(plan):
+            if (
+                plan.fate == "unchanged"
+                and not self._settings.refresh
+                and self._still_stands(plan)
+                and self._is_kept(plan)
+            ):
                 counts.unchanged += 1
                 self._journal.commit(
                     Changes(updates=self._failures.of_document(plan))
@@ -201,6 +208,14 @@ class Ingest:
         return not self._journal.others() or self._store.ask(
             "ingest/document-stands", document=plan.iri, hash=plan.content_hash
         )
+
+    def _is_kept(self, plan: DocumentPlan) -> bool:
+        """Whether the librarian has the bytes and the text of a document, undamaged."""
+        if self._objects is None:
+            self._objects = {}
+            for row in self._store.select("ingest/objects"):
+                self._objects.setdefault(text_of(row["document"]), []).append(text_of(row["object"]))
+        return all(self._librarian.get(each) is not None for each in self._objects.get(plan.iri.value, ()))
 
     def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.

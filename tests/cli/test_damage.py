@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run, environment
+from tests.support.commands import Run, documents_in, environment
 
 pytestmark = pytest.mark.embedded
 
@@ -64,6 +64,29 @@ def test_entries_of_the_index_are_compared_in_both_directions(run: Run, store: P
         found = run("--store", mixed, "check", "--full", "--format", "json").json
         assert said in {v["message"].split(",")[0] for v in found if v["check"] == "index-differs"}
         shutil.rmtree(mixed)
+
+
+@pytest.mark.parametrize("loss", ["missing", "damaged", "all"])
+def test_the_next_ingest_puts_texts_back(run: Run, folder: Path, loss: str) -> None:
+    """Of documents that did not change, and of an imported file."""
+    store = folder / "graphrag-store"
+    assert run("ingest", documents_in(folder)).code == 0
+    rdf = store.with_name("people.ttl")
+    rdf.write_text('<http://e/mona> <http://www.w3.org/2000/01/rdf-schema#label> "Mona Kell" .')
+    assert run("import", rdf).code == 0
+    for file in files(store, "librarian/**/*"):
+        if loss == "damaged" and file.is_file():
+            file.write_bytes(b"x")
+        elif loss == "missing" and file.is_file():
+            file.unlink()
+    if loss == "all":
+        shutil.rmtree(store / "librarian")
+    found = run("check", "--format", "json").json
+    assert {v["check"] for v in found} == {"object-damaged" if loss == "damaged" else "object-missing"}
+    report = run("ingest", "documents", "--format", "json")
+    assert (report.code, report.json["documents"]["unchanged"]) == (0, 2)
+    assert run("import", rdf).code == 0
+    assert run("check", "--full").out == "everything is as it should be\n"
 
 
 def test_what_is_not_read_is_said(run: Run, store: Path) -> None:

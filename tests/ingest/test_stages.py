@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pyoxigraph import DefaultGraph, Quad
 
 from graphrag_rdf.checks import run_checks
+from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import find_documents
 from graphrag_rdf.ingest.stages import refresh_index, refresh_names
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS
@@ -21,6 +25,7 @@ from tests.ingest.conftest import (
     everything,
     facts,
     index_matches_store,
+    settings,
 )
 from tests.support.scripted_server import ScriptedServer
 
@@ -155,3 +160,55 @@ def test_the_index_of_one_document(written: Path, engine_of: MakeEngine) -> None
     assert index_matches_store(engine)
     refresh_index(engine, [])
     assert index_matches_store(engine)
+
+
+class KilledError(BaseException):
+    """As a kill: nothing that comes after it is written."""
+
+
+def killed_after(number: int, commit: Callable[[Changes], int]) -> Callable[[Changes], int]:
+    """So many commits are made, and none after them."""
+    left = iter(range(number))
+
+    def dying(changes: Changes) -> int:
+        if next(left, None) is None:
+            raise KilledError
+        return commit(changes)
+
+    return dying
+
+
+STAGES: dict[str, Callable[[Engine], object]] = {
+    "mentions": lambda engine: engine.refresh_texts(mentions_only=True),
+    "relations": lambda engine: engine.refresh_relations(),
+    "names": lambda engine: refresh_names(engine, []),
+    "index": lambda engine: refresh_index(engine, []),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_refresh_that_is_killed_leaves_warnings_which_the_next_clears(
+    written: Path,
+    tmp_path: Path,
+    scripted_server: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+) -> None:
+    with Engine.open(tmp_path / "whole", config=settings(**by_model(scripted_server))) as engine:
+        engine.ingest([written])
+        engine.refresh_relations()
+    for number in (1, 3, 6):
+        store = tmp_path / str(number)
+        shutil.copytree(tmp_path / "whole", store)
+        with Engine.open(store, config=settings()) as engine, monkeypatch.context() as patch:
+            patch.setattr(engine.store, "commit", killed_after(number, engine.store.commit))
+            with suppress(KilledError):
+                STAGES[stage](engine)
+        with Engine.open(store, config=settings()) as engine:
+            found = run_checks(engine.store, engine.librarian, engine.text_index)
+            assert [violation for violation in found if violation.severity == "error"] == []
+            STAGES[stage](engine)
+            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            assert index_matches_store(engine)

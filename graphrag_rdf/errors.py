@@ -39,7 +39,10 @@ _NO_MEMORY = (
     "MemoryError",
 )
 
-RAISE_FILES = "let it open more files, e.g. with: ulimit -n 1024 (a container: --ulimit nofile=1024)"
+RAISE_FILES = (
+    "start it again where it may open more files, e.g. after: ulimit -n 1024"
+    " (a container: --ulimit nofile=1024)"
+)
 """The way out when a process may not open as many files as it needs."""
 
 

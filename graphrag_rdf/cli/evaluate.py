@@ -52,7 +52,7 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 @eval_command.command(
     "retrieval", examples=["graphrag-rdf eval retrieval musique.json --extraction rules --format json"]
 )
-@click.option("--k", "ks", default="2,5,10", show_default=True, metavar="LIST", help="Cut-offs of recall.")
+@click.option("--k", "ks", default="1,2,5,10", show_default=True, metavar="LIST", help="Cut-offs of recall.")
 @_options
 def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
     """How many of the needed passages are found, beside BM25 (and dense search) in the same run."""

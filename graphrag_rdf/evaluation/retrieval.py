@@ -6,16 +6,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.documents.language import detect_language
+from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import confidence95, mean, perfect, recall, reciprocal_rank
-from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.index.model import Hit
 
+CUT_OFFS = (1, 2, 5, 10)
 _DEPTH = 20
 _PERFECT_AT = (5, 8)
 
@@ -26,7 +27,7 @@ def evaluate_retrieval(
     *,
     extraction: str = "rules",
     pipeline: str = "graph_rag",
-    ks: Sequence[int] = (2, 5, 10),
+    ks: Sequence[int] = CUT_OFFS,
     titles: bool = True,
     progress: Callable[[int, int], None] | None = None,
     settings: dict[str, str] | None = None,
@@ -68,7 +69,8 @@ def evaluate_retrieval(
         "titles": titles,
         **_figures(ranked, gold, ks),
         "baselines": {
-            name: _figures(r, gold, ks) for name, r in _baselines(engine, evalset, index_of, depth)
+            name: _figures(r, gold, ks)
+            for name, r in _baselines(engine, evalset, index_of, depth, titles=titles)
         },
         "ingest_seconds": round(ingest_seconds, 3),
         "seconds_per_question": round(seconds, 4),
@@ -100,16 +102,23 @@ def _figures(
 
 
 def _baselines(
-    engine: Engine, evalset: EvalSet, index_of: dict[str, int], depth: int
+    engine: Engine, evalset: EvalSet, index_of: dict[str, int], depth: int, *, titles: bool
 ) -> Iterable[tuple[str, list[list[int]]]]:
-    def ranks(search: Callable[[str], list[Hit]]) -> list[list[int]]:
-        return [[index_of[hit.iri] for hit in search(question.q)] for question in evalset.questions]
-
-    language = language_of(engine, evalset.questions[0].q) if evalset.questions else None
-    yield (
-        "bm25",
-        ranks(lambda q: engine.text_index.search(q, kind="chunk", k=depth, language=language)),
-    )
+    bm25 = passages_bm25(evalset, titles=titles)
+    yield "bm25", [bm25.rank(question.q, depth) for question in evalset.questions]
     embedder, vectors = engine.embedder, engine.vectors
     if embedder is not None and vectors is not None:
-        yield "dense", ranks(lambda q: vectors.search(embedder.embed([q])[0], kind="chunk", k=depth))
+        hits = (
+            vectors.search(embedder.embed([question.q])[0], kind="chunk", k=depth)
+            for question in evalset.questions
+        )
+        yield "dense", [[index_of[hit.iri] for hit in found] for found in hits]
+
+
+def passages_bm25(evalset: EvalSet, *, titles: bool = True) -> Bm25:
+    """BM25 over a set's passages, title and text as one field, in the language that most of them are in."""
+    texts = [passage.text for passage in evalset.corpus]
+    language = detect_language("\n".join(texts))
+    if titles:
+        texts = [f"{p.title}\n{p.text}" if p.text.strip() else "" for p in evalset.corpus]
+    return Bm25(texts, language)

@@ -1,4 +1,4 @@
-"""`eval`: how well retrieval and answers do on an evaluation set, in a store of its own."""
+"""`eval`: how well retrieval, answers and facts do on sets of one's own, in temporary stores."""
 
 from __future__ import annotations
 
@@ -13,54 +13,66 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.options import embedding_option, key_values, model_option, rerank_option, set_option
 from graphrag_rdf.cli.output import format_option, pairs
-from graphrag_rdf.cli.progress import question_counter
+from graphrag_rdf.cli.progress import reading_then_questions
 from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.summary import outcome
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.evaluation.evalset import EvalSet
 
 
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])
 def eval_command() -> None:
-    """Measure retrieval and answers on an evaluation set, in a temporary store."""
+    """Measure retrieval, answers and facts on sets of yours, in temporary stores."""
 
 
-def _options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both measurements take."""
+def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all measurements that ask questions."""
     for option in (
         format_option(),
         set_option,
         model_option,
         embedding_option,
         rerank_option,
-        click.option("--no-titles", is_flag=True, help="Hide the titles of the passages."),
-        click.option("--pipeline", default="graph_rag", show_default=True, help="What is measured."),
-        click.option(
-            "--extraction",
-            default="rules",
-            show_default=True,
-            metavar="LIST",
-            help="Where facts come from: rules, recorded, llm, or several with commas (merged).",
-        ),
-        click.argument("evalset", metavar="EVALSET.json", type=click.Path(path_type=Path)),
+        click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to measure."),
     ):
         command = option(command)
     return command
+
+
+def _with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of measurements on an evaluation set's passages."""
+    hidden = click.option("--no-titles", is_flag=True, help="Hide the titles of the passages.")
+    extraction = click.option(
+        "--extraction",
+        default="rules",
+        show_default=True,
+        metavar="LIST",
+        help="Where facts come from: rules, recorded, llm, or several with commas (merged).",
+    )
+    return extraction(hidden(_asking(command)))
+
+
+_set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Path(path_type=Path))
 
 
 @eval_command.command(
     "retrieval", examples=["graphrag-rdf eval retrieval musique.json --extraction rules --format json"]
 )
 @click.option("--k", "ks", default="1,2,5,10", show_default=True, metavar="LIST", help="Cut-offs of recall.")
-@_options
+@_with_corpus
+@_set_argument
 def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
     """How many of the needed passages are found, beside BM25 (and dense search) in the same run."""
+    from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 
     cuts = _cut_offs(ks)
-    with _on(evalset, options) as (engine, loaded, common):
-        found = evaluate_retrieval(engine, loaded, ks=cuts, **common)
+    loaded = load_evalset(evalset)
+    with _engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+        found = evaluate_retrieval(
+            engine, loaded, ks=cuts, reading=reading, progress=progress, **_on_corpus(options)
+        )
     if form == "json":
         output.write_json(found)
         return
@@ -68,52 +80,114 @@ def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
     rows = [("graph", found), *found["baselines"].items()]
     columns = ["", *(f"R@{k}" for k in cuts), "MRR"]
     figures = [
-        [name, *(f"{run['recall'][str(k)]:.3f}" for k in cuts), f"{run['mrr']:.3f}"] for name, run in rows
+        [name, *(_share(run["recall"][str(k)]) for k in cuts), _share(run["mrr"])] for name, run in rows
     ]
     output.table(columns, figures)
 
 
 @eval_command.command("answers", examples=["graphrag-rdf eval answers musique.json --model openai/gpt-4.1"])
-@_options
+@_with_corpus
+@_set_argument
 def answers(evalset: Path, form: str, **options: Any) -> None:
     """Whether cited evidence holds the answer, citations hold, and what is not known is owned up to."""
     from graphrag_rdf.evaluation.answers import evaluate_answers
+    from graphrag_rdf.evaluation.evalset import load_evalset
 
-    with _on(evalset, options) as (engine, loaded, common):
-        found = evaluate_answers(engine, loaded, **common)
+    loaded = load_evalset(evalset)
+    with _engine(options) as engine, reading_then_questions(engine.budget) as (_, progress):
+        found = evaluate_answers(engine, loaded, progress=progress, **_on_corpus(options))
     if form == "json":
         output.write_json(found)
         return
     _head(found)
     names = ("contain_accuracy", "citation_precision", "answered", "abstention")
-    pairs([(name.replace("_", " "), f"{found[name]:.3f}") for name in names])
+    pairs([(name.replace("_", " "), _share(found[name])) for name in names])
+
+
+@eval_command.command("pages", examples=["graphrag-rdf eval pages reports/ reports/questions.jsonl"])
+@click.option("--k", "ks", default="1,5,10", show_default=True, metavar="LIST", help="Numbers of chunks.")
+@click.option(
+    "--extraction",
+    type=click.Choice(["rules", "llm"]),
+    default="rules",
+    show_default=True,
+    help="Where facts come from.",
+)
+@_asking
+@click.argument("folder", metavar="PDF_FOLDER", type=click.Path(path_type=Path))
+@click.argument("questions", metavar="QUESTIONS.jsonl", type=click.Path(path_type=Path))
+def pages(folder: Path, questions: Path, ks: str, form: str, **options: Any) -> int:
+    """How often a page that holds the evidence is among the pages of the first chunks, beside BM25.
+
+    Each line of QUESTIONS.jsonl is an object with the keys id, q (the question), document (name of the PDF)
+    and pages (those that hold the evidence, from 1).
+    """
+    from graphrag_rdf.evaluation.pages import evaluate_pages, load_page_questions
+
+    cuts = _cut_offs(ks)
+    asked = load_page_questions(questions)
+    with _engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+        found = evaluate_pages(
+            engine, folder, asked, ks=cuts, reading=reading, progress=progress, **_pipeline(options)
+        )
+    for failure in found["failures"]:
+        output.warn(f"{failure['path']} was not read: {failure['reason']}")
+    if form == "json":
+        output.write_json(found)
+    else:
+        show_pages(found)
+    return outcome(None, failed=bool(found["failures"]))
+
+
+def show_pages(found: dict[str, Any]) -> None:
+    """The table of `eval pages`."""
+    output.say(
+        output.safe(
+            f"{found['name']}: {found['n']:,} questions about {found['documents']:,} documents of "
+            f"{found['pages']:,} pages, {_models(found)}, {found['seconds_per_question']:.3f} s a question"
+        )
+    )
+    cuts = list(found["found"])
+    rows = [("graph", found), *found["baselines"].items()]
+    output.table(
+        ["evidence page among", *(f"first {k}" for k in cuts), *(f"first {k}, document known" for k in cuts)],
+        [
+            [
+                name.replace("_", " over "),
+                *map(_share, (*run["found"].values(), *run["document_known"].values())),
+            ]
+            for name, run in rows
+        ],
+    )
 
 
 @contextmanager
-def _on(path: Path, options: dict[str, Any]) -> Iterator[tuple[Engine, EvalSet, dict[str, Any]]]:
-    """An engine on an empty store in memory, the set, and the arguments of its evaluation."""
-    from graphrag_rdf.evaluation.evalset import load_evalset
-
-    loaded = load_evalset(path)
+def _engine(options: dict[str, Any]) -> Iterator[Engine]:
+    """An engine on an empty store in memory."""
     overrides = {
         "store": ":memory:",
         "collection": "default",
         "llm.model": options["model"],
+        "extract.use": "llm" if "llm" in options["extraction"].split(",") else "rules",
         "embedding.model": options["embedding_model"],
         "rerank.model": options["rerank"],
     }
-    with open_engine(overrides, create=True) as engine, question_counter() as progress:
-        yield (
-            engine,
-            loaded,
-            {
-                "extraction": options["extraction"],
-                "pipeline": options["pipeline"],
-                "titles": not options["no_titles"],
-                "settings": key_values(options["settings"]),
-                "progress": progress,
-            },
-        )
+    with open_engine(overrides, create=True) as engine:
+        yield engine
+
+
+def _pipeline(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of every measurement that asks questions."""
+    return {"pipeline": options["pipeline"], "settings": key_values(options["settings"])}
+
+
+def _on_corpus(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of measurements on an evaluation set's passages."""
+    return {
+        **_pipeline(options),
+        "extraction": options["extraction"],
+        "titles": not options["no_titles"],
+    }
 
 
 def _cut_offs(text: str) -> list[int]:
@@ -126,12 +200,19 @@ def _cut_offs(text: str) -> list[int]:
     return cuts
 
 
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _models(found: dict[str, Any]) -> str:
+    reranked = f", reranked by {found['rerank_model']}" if found["rerank_model"] else ""
+    return f"{found['embedding_model'] or 'no embeddings'}{reranked}"
+
+
 def _head(found: dict[str, Any]) -> None:
-    embedding = found["embedding_model"] or "no embeddings"
     output.say(
         output.safe(
-            f"{found['name']}: {found['n']:,} questions, extraction {found['extraction']}, {embedding}, "
-            f"{'reranked by ' + found['rerank_model'] + ', ' if found['rerank_model'] else ''}"
+            f"{found['name']}: {found['n']:,} questions, extraction {found['extraction']}, {_models(found)}, "
             f"{found['seconds_per_question']:.3f} s a question"
         )
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -95,3 +95,22 @@ def question_counter() -> Iterator[Callable[[int, int], None] | None]:
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("questions", total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def reading_then_questions(
+    budget: Budget | None = None,
+) -> Iterator[tuple[IngestProgress, Callable[[int, int], None]]]:
+    """Progress of an ingest, and of the questions after it: the first of them ends the bar of the ingest."""
+    with ExitStack() as shown:
+        reading = shown.enter_context(IngestProgress(budget))
+        counters: list[Callable[[int, int], None] | None] = []
+
+        def asked(done: int, total: int) -> None:
+            if not counters:
+                shown.close()
+                counters.append(shown.enter_context(question_counter()))
+            if counters[0] is not None:
+                counters[0](done, total)
+
+        yield reading, asked

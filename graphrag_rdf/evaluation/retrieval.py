@@ -15,6 +15,7 @@ from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.work import Progress
 
 CUT_OFFS = (1, 2, 5, 10)
 _DEPTH = 20
@@ -29,6 +30,7 @@ def evaluate_retrieval(
     pipeline: str = "graph_rag",
     ks: Sequence[int] = CUT_OFFS,
     titles: bool = True,
+    reading: Progress | None = None,
     progress: Callable[[int, int], None] | None = None,
     settings: dict[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -38,13 +40,13 @@ def evaluate_retrieval(
         engine: on an empty store, usually in memory; with the setting `relations.build` relations are built.
         extraction: comma list of rules, recorded, llm.
         ks: cut-offs of recall.
-        progress: hears of (questions done, all).
+        reading: hears of each finished passage; `progress` of (questions done, all).
 
     Returns:
         the keys of `eval retrieval --format json`.
     """
     start = time.perf_counter()
-    ingest_corpus(engine, evalset, extraction, titles=titles)
+    ingest_corpus(engine, evalset, extraction, titles=titles, progress=reading)
     if engine.settings.relations.build:
         engine.refresh_relations()
     ingest_seconds = time.perf_counter() - start

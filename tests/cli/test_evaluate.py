@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.commands import Run
+from tests.support.pdf import lines, make_pdf
 
 EVALSET = {
     "name": "tiny",
@@ -77,3 +78,19 @@ def test_what_is_wrong_with_a_file_is_told(run: Run, folder: Path, content: str,
     found = run("eval", "retrieval", "set.json")
     assert found.code == 2
     assert told in found.err
+
+
+def test_pages(run: Run, folder: Path) -> None:
+    texts = ("The tide gate was opened by Ada Moor.", "The pier was built of oak.")
+    (folder / "gate.pdf").write_bytes(make_pdf([lines(50, 700, [text]) for text in texts]))
+    asked = {"id": "1", "q": "Who opened the tide gate?", "document": "gate.pdf", "pages": [1]}
+    (folder / "asked.jsonl").write_text(json.dumps(asked))
+    found = run("eval", "pages", ".", "asked.jsonl", "--k", "1", "--format", "json").json
+    assert found["found"] == found["document_known"] == {"1": 1.0}
+    assert {"bm25_pages", "bm25_chunks"} == found["baselines"].keys()
+    assert "bm25 over pages" in run("eval", "pages", ".", "asked.jsonl").out
+    (folder / "bad.pdf").write_bytes(b"%PDF-1.4")
+    partly = run("eval", "pages", ".", "asked.jsonl")
+    assert partly.code == 3
+    assert "bad.pdf was not read" in partly.err
+    assert run("eval", "pages", "nowhere", "asked.jsonl").code == 2

@@ -1,0 +1,224 @@
+"""`eval pages`: whether the chunks that are found first stand on a page that holds the evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
+
+from pydantic import BaseModel, ConfigDict
+
+from graphrag_rdf.documents.language import detect_language
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.evaluation.jsonlines import read_lines
+from graphrag_rdf.evaluation.metrics import confidence95, mean
+from graphrag_rdf.rdf.terms import text_of
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.work import Progress
+
+Place = tuple[str, int]
+"""Document, number of a page from 1."""
+
+CUT_OFFS = (1, 5, 10)
+_DEPTH = 200
+"""Chunks that are ranked, so that enough of them are left of the document that holds the answer."""
+
+
+class PageQuestion(BaseModel):
+    """A question, the file that answers it, and the pages of that file that hold the evidence.
+
+    Attributes:
+        document: name of the file, or its path below the folder.
+        pages: numbers from 1, as a reader of the file counts them.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    q: str
+    document: str
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A page or a chunk: what it holds, and where it stands."""
+
+    text: str
+    places: frozenset[Place]
+
+
+def load_page_questions(path: Path) -> list[PageQuestion]:
+    """Read questions, one JSON object a line.
+
+    Raises:
+        UsageError: the file is missing, or a line is no such question.
+    """
+    questions = read_lines(path, PageQuestion)
+    for question in questions:
+        if not question.pages or min(question.pages) < 1:
+            raise UsageError(f"{path}: question {question.id} names no page; pages count from 1")
+    return questions
+
+
+def evaluate_pages(
+    engine: Engine,
+    folder: Path,
+    questions: Sequence[PageQuestion],
+    *,
+    pipeline: str = "graph_rag",
+    ks: Sequence[int] = CUT_OFFS,
+    reading: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Ingest the PDFs of a folder and rank their chunks for each question.
+
+    Args:
+        engine: on an empty store, usually in memory.
+        ks: numbers of chunks (for BM25 over pages: of pages) to look at.
+        reading: hears of each finished chunk; `progress` of (questions done, all).
+
+    Returns:
+        the keys of `eval pages --format json`. `found`: the share of questions with an evidence page among
+        the pages of the first k chunks; `document_known`: the same among the chunks of the document that
+        answers, as far as they are ranked.
+
+    Raises:
+        UsageError: there is no PDF, or a question names a document that is not in the folder.
+    """
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".pdf")
+    if not files:
+        raise UsageError(f"there is no PDF in {folder}")
+    _require_files(folder, files, questions)
+    start = time.perf_counter()
+    report = engine.ingest(files, root=folder.resolve(), progress=reading)
+    if engine.settings.relations.build:
+        engine.refresh_relations()
+    ingest_seconds = time.perf_counter() - start
+    documents, pages = _pages(engine)
+    chunks = _chunks(engine)
+    gold = []
+    for question in questions:
+        path = _named(question.document, documents)
+        gold.append(frozenset((documents[path], page) for page in question.pages) if path else frozenset())
+    ours: list[list[_Text]] = []
+    start = time.perf_counter()
+    for number, question in enumerate(questions, start=1):
+        found = engine.retrieve(question.q, k=_DEPTH, pipeline=pipeline, settings=settings)
+        ours.append([chunks[str(result["chunk"])] for result in found["results"]])
+        if progress is not None:
+            progress(number, len(questions))
+    seconds = (time.perf_counter() - start) / max(1, len(questions))
+    return {
+        "name": folder.name,
+        "n": len(questions),
+        "documents": len(documents),
+        "pages": len(pages),
+        "chunks": len(chunks),
+        "embedding_model": engine.settings.embedding.model,
+        "rerank_model": engine.settings.rerank.model,
+        **_figures(ours, gold, ks),
+        "baselines": {
+            "bm25_pages": _figures(_by_words(pages, questions), gold, ks),
+            "bm25_chunks": _figures(_by_words(list(chunks.values()), questions), gold, ks),
+        },
+        "questions": [
+            {"id": question.id, "rank": _rank(ranked, wanted)}
+            for question, ranked, wanted in zip(questions, ours, gold, strict=True)
+        ],
+        "failures": [{"path": failure.path, "reason": failure.reason} for failure in report.failures],
+        "ingest_seconds": round(ingest_seconds, 3),
+        "seconds_per_question": round(seconds, 4),
+    }
+
+
+def _require_files(folder: Path, files: Sequence[Path], questions: Sequence[PageQuestion]) -> None:
+    paths = {normalize("NFC", path.relative_to(folder).as_posix()): "" for path in files}
+    for question in questions:
+        if _named(question.document, paths) is None:
+            raise UsageError(
+                f"question {question.id} is about {question.document}, which is not in {folder}",
+                hint="name files by their path below the folder",
+            )
+
+
+def _named(document: str, paths: Mapping[str, object]) -> str | None:
+    """The path that a question means: the path itself, or the only one with that file name."""
+    document = normalize("NFC", document)
+    if document in paths:
+        return document
+    alike = [path for path in paths if path.rsplit("/", 1)[-1] == document]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _pages(engine: Engine) -> tuple[dict[str, str], list[_Text]]:
+    """Path below the folder → document; and all pages."""
+    documents: dict[str, str] = {}
+    pages = []
+    for row in engine.store.select("documents/texts"):
+        document = text_of(row["document"])
+        documents[text_of(row["path"]).partition("/")[2]] = document
+        text = engine.librarian.text(text_of(row["text"])) or ""
+        for page in engine.store.select("provenance/document-pages", document=row["document"]):
+            number, offset, length = (int(text_of(page[n])) for n in ("number", "offset", "length"))
+            pages.append(_Text(text[offset : offset + length], frozenset({(document, number)})))
+    return documents, pages
+
+
+def _chunks(engine: Engine) -> dict[str, _Text]:
+    """Chunk → its text and the pages that it touches."""
+    iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
+    places: dict[str, set[Place]] = {}
+    for row in engine.store.select("provenance/chunk-places", chunks=iris):
+        if "page_number" in row:
+            place = text_of(row["document"]), int(text_of(row["page_number"]))
+            places.setdefault(text_of(row["chunk"]), set()).add(place)
+    rows = engine.store.select("retrieval/chunks", chunks=iris)
+    found = {text_of(row["chunk"]): text_of(row["text"]) for row in rows}
+    return {chunk: _Text(found[chunk], frozenset(places.get(chunk, ()))) for chunk in sorted(found)}
+
+
+def _by_words(texts: Sequence[_Text], questions: Sequence[PageQuestion]) -> list[list[_Text]]:
+    language = detect_language("\n".join(text.text for text in texts))
+    bm25 = Bm25([text.text for text in texts], language)
+    return [[texts[place] for place in bm25.rank(question.q, len(texts))] for question in questions]
+
+
+def _figures(
+    ranked: Sequence[Sequence[_Text]], gold: Sequence[frozenset[Place]], ks: Sequence[int]
+) -> dict[str, Any]:
+    known = [
+        [text for text in texts if _documents(text.places) & _documents(wanted)]
+        for texts, wanted in zip(ranked, gold, strict=True)
+    ]
+    hits = {k: [_hit(texts[:k], wanted) for texts, wanted in zip(ranked, gold, strict=True)] for k in ks}
+    return {
+        "found": {str(k): round(mean(values), 4) for k, values in hits.items()},
+        "document_known": {
+            str(k): round(
+                mean([_hit(texts[:k], wanted) for texts, wanted in zip(known, gold, strict=True)]), 4
+            )
+            for k in ks
+        },
+        "ci95": {str(k): [round(end, 4) for end in confidence95(values)] for k, values in hits.items()},
+    }
+
+
+def _documents(places: frozenset[Place]) -> set[str]:
+    return {document for document, _ in places}
+
+
+def _hit(texts: Sequence[_Text], wanted: frozenset[Place]) -> float:
+    return float(any(text.places & wanted for text in texts))
+
+
+def _rank(texts: Sequence[_Text], wanted: frozenset[Place]) -> int | None:
+    """The rank of the first chunk on an evidence page; None where it is not among the ranked ones."""
+    return next((rank for rank, text in enumerate(texts, start=1) if text.places & wanted), None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +18,15 @@ from graphrag_rdf.cli.output import format_option, pairs
 from graphrag_rdf.cli.progress import reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.summary import outcome
+from graphrag_rdf.errors import GraphRagError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
+
+log = logging.getLogger(__name__)
+
+_MEASURES = ("retrieval", "answers", "pages")
+_SHOWN = {"bm25": "BM25"}
 
 
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])
@@ -159,6 +167,116 @@ def show_pages(found: dict[str, Any]) -> None:
             for name, run in rows
         ],
     )
+
+
+@eval_command.command(
+    "all", examples=["graphrag-rdf eval all sets/", "graphrag-rdf eval all sets/ --only retrieval --limit 20"]
+)
+@click.option(
+    "--only", multiple=True, type=click.Choice(_MEASURES), help="Measure only this; may be repeated."
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask only N questions of each set.")
+@_with_corpus
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, **options: Any) -> int:
+    """Run every set of a folder and print one table, with baselines.
+
+    Sets are *.json in DIR or DIR/evalsets (see eval retrieval), and questions.jsonl beside PDFs in DIR or
+    DIR/pdf (see eval pages). A set that cannot be measured is reported, and the others go on.
+    """
+    from graphrag_rdf.evaluation.all_sets import find_sets
+    from graphrag_rdf.ingest.attempt import attempt
+
+    sets, questions = find_sets(folder)
+    measures = only or _MEASURES
+    jobs = [(path, _measure_set) for path in sets if {"retrieval", "answers"} & set(measures)]
+    jobs += [(path, _measure_pages) for path in questions if "pages" in measures]
+    found: dict[str, list[dict[str, Any]]] = {"sets": [], "pages": [], "failed": []}
+    exit_codes = []
+    for number, (path, measure) in enumerate(jobs, start=1):
+        output.note(f"{path} ({number} of {len(jobs)})")
+        result: dict[str, Any] | GraphRagError
+        try:
+            result = attempt(partial(measure, path, measures, limit, options))
+        except GraphRagError as error:
+            result = error
+        if isinstance(result, GraphRagError):
+            output.warn(f"{path} was not measured: {result.message}")
+            log.info("%s: %s", path, result.message, exc_info=result.__cause__)
+            found["failed"].append({"path": str(path), "reason": result.message})
+            exit_codes.append(result.exit_code)
+        else:
+            found["pages" if measure is _measure_pages else "sets"].append({"path": str(path), **result})
+    if form == "json":
+        output.write_json(found)
+    else:
+        _show_all(found)
+    if exit_codes and len(exit_codes) == len(jobs):
+        return exit_codes[0]
+    unread = any(run["failures"] for run in found["pages"])
+    return outcome(None, failed=bool(exit_codes) or unread)
+
+
+def _measure_set(
+    path: Path, measures: Collection[str], limit: int | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    from graphrag_rdf.evaluation.all_sets import evaluate_set
+    from graphrag_rdf.evaluation.evalset import load_evalset
+
+    evalset = load_evalset(path)
+    with _engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+        found = evaluate_set(
+            engine, evalset, measures, limit=limit, reading=reading, progress=progress, **_on_corpus(options)
+        )
+    return {"name": evalset.name, **found}
+
+
+def _measure_pages(
+    path: Path, measures: Collection[str], limit: int | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    from graphrag_rdf.evaluation.all_sets import spread
+    from graphrag_rdf.evaluation.pages import evaluate_pages, load_page_questions
+
+    del measures
+    questions = spread(load_page_questions(path), limit)
+    with _engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
+        return evaluate_pages(
+            engine, path.parent, questions, reading=reading, progress=progress, **_pipeline(options)
+        )
+
+
+_NOTHING: dict[str, Any] = {"recall": {}, "baselines": {}}
+
+
+def _show_all(found: dict[str, list[dict[str, Any]]]) -> None:
+    rows: list[dict[str, float | str | None]] = []
+    for run in found["sets"]:
+        ranked, answered = run.get("retrieval", _NOTHING), run.get("answers", {})
+        row: dict[str, float | str | None] = {"set": run["name"]}
+        row["n"] = str((run.get("retrieval") or answered)["n"])
+        for k in ("1", "5"):
+            row[f"R@{k}"] = ranked["recall"].get(k)
+            for name, baseline in ranked["baselines"].items():
+                row[f"{_SHOWN.get(name, name)} R@{k}"] = baseline["recall"][k]
+        if answered:
+            row["contained"] = answered["contain_accuracy"] if answered["contain_n"] else None
+            for name, baseline in answered.get("baselines", {}).items():
+                row[f"{_SHOWN.get(name, name)} contained"] = baseline["contain_accuracy"]
+            row["honest"] = answered["abstention"]
+        rows.append(row)
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    if rows:
+        output.table(
+            columns,
+            [
+                [value if isinstance(value := row.get(name), str) else _share(value) for name in columns]
+                for row in rows
+            ],
+            numbers=columns[1:],
+        )
+    for run in found["pages"]:
+        output.say()
+        show_pages(run)
 
 
 @contextmanager

@@ -80,17 +80,83 @@ def test_what_is_wrong_with_a_file_is_told(run: Run, folder: Path, content: str,
     assert told in found.err
 
 
-def test_pages(run: Run, folder: Path) -> None:
+def pages(folder: Path) -> None:
+    """A PDF of two pages, and a question about one of them."""
+    folder.mkdir(exist_ok=True)
     texts = ("The tide gate was opened by Ada Moor.", "The pier was built of oak.")
     (folder / "gate.pdf").write_bytes(make_pdf([lines(50, 700, [text]) for text in texts]))
     asked = {"id": "1", "q": "Who opened the tide gate?", "document": "gate.pdf", "pages": [1]}
-    (folder / "asked.jsonl").write_text(json.dumps(asked))
-    found = run("eval", "pages", ".", "asked.jsonl", "--k", "1", "--format", "json").json
+    (folder / "questions.jsonl").write_text(json.dumps(asked))
+
+
+def test_pages(run: Run, folder: Path) -> None:
+    pages(folder)
+    found = run("eval", "pages", ".", "questions.jsonl", "--k", "1", "--format", "json").json
     assert found["found"] == found["document_known"] == {"1": 1.0}
     assert {"bm25_pages", "bm25_chunks"} == found["baselines"].keys()
-    assert "bm25 over pages" in run("eval", "pages", ".", "asked.jsonl").out
+    assert "bm25 over pages" in run("eval", "pages", ".", "questions.jsonl").out
     (folder / "bad.pdf").write_bytes(b"%PDF-1.4")
-    partly = run("eval", "pages", ".", "asked.jsonl")
+    partly = run("eval", "pages", ".", "questions.jsonl")
     assert partly.code == 3
     assert "bad.pdf was not read" in partly.err
-    assert run("eval", "pages", "nowhere", "asked.jsonl").code == 2
+    assert run("eval", "pages", "nowhere", "questions.jsonl").code == 2
+
+
+def test_all_runs_every_set_of_a_folder(run: Run, evalset: Path, folder: Path) -> None:
+    pages(folder / "pdf")
+    other = {**EVALSET, "name": "small", "questions": [{"id": "1", "q": "Who was it?", "gold": [1]}]}
+    (folder / "evalsets").mkdir()
+    (folder / "evalsets" / "small.json").write_text(json.dumps(other))
+    found = run("eval", "all", ".", "--format", "json")
+    assert found.code == 0
+    tiny, small = found.json["sets"]
+    assert (tiny["name"], small["name"]) == ("tiny", "small")
+    alone = run("eval", "retrieval", evalset, "--format", "json").json
+    untimed = {"ingest_seconds", "seconds_per_question"}
+    assert {k: v for k, v in tiny["retrieval"].items() if k not in untimed} == {
+        k: v for k, v in alone.items() if k not in untimed
+    }
+    assert (
+        tiny["answers"]["contain_accuracy"]
+        == run("eval", "answers", evalset, "--format", "json").json["contain_accuracy"]
+    )
+    assert small["answers"]["contain_n"] == 0
+    assert found.json["pages"][0]["found"]["1"] == 1.0
+    assert found.json["failed"] == []
+
+
+def test_the_table_of_all(run: Run, evalset: Path, folder: Path) -> None:
+    found = run("eval", "all", ".")
+    heading, row = found.out.splitlines()
+    assert heading.split()[:2] == ["set", "n"]
+    assert "BM25 R@5" in heading
+    assert "honest" in heading
+    assert row.split()[:3] == ["tiny", "2", "1.000"]
+    assert "tiny.json (1 of 1)" in found.err
+
+
+def test_a_set_that_cannot_be_measured_is_reported_and_the_others_go_on(
+    run: Run, evalset: Path, folder: Path
+) -> None:
+    (folder / "bad.json").write_text("{")
+    found = run("eval", "all", ".", "--only", "retrieval", "--format", "json")
+    assert found.code == 3
+    assert [one["path"] for one in found.json["failed"]] == ["bad.json"]
+    assert [one["name"] for one in found.json["sets"]] == ["tiny"]
+    assert "bad.json was not measured: bad.json: not an evaluation set" in found.err
+    evalset.unlink()
+    assert run("eval", "all", ".").code == 2
+    (folder / "bad.json").unlink()
+    nothing = run("eval", "all", ".")
+    assert nothing.code == 2
+    assert "there is no set in ." in nothing.err
+
+
+def test_all_of_some_questions_and_one_measure(run: Run, evalset: Path, folder: Path) -> None:
+    pages(folder)
+    found = run("eval", "all", ".", "--only", "retrieval", "--limit", "1", "--format", "json").json
+    assert found["pages"] == []
+    assert found["sets"][0]["retrieval"]["n"] == 1
+    assert "answers" not in found["sets"][0]
+    only = run("eval", "all", ".", "--only", "pages", "--format", "json").json
+    assert (len(only["pages"]), only["sets"]) == (1, [])

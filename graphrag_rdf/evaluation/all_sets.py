@@ -1,0 +1,77 @@
+"""`eval all`: which sets a folder holds, and all that is measured on one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.evaluation.answers import evaluate_answers
+from graphrag_rdf.evaluation.evalset import EvalSet
+from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.work import Progress
+
+_SETS = ("", "evalsets")
+_PAGES = ("", "pdf")
+_QUESTIONS = "questions.jsonl"
+_T = TypeVar("_T")
+
+
+def find_sets(folder: Path) -> tuple[list[Path], list[Path]]:
+    """The evaluation sets of a folder, and its questions about pages.
+
+    Evaluation sets are files `*.json` of the folder or of `evalsets/` in it. Questions about pages are files
+    `questions.jsonl` of the folder or of `pdf/` in it, beside the PDFs.
+
+    Raises:
+        UsageError: there is neither.
+    """
+    sets = [path for below in _SETS for path in sorted((folder / below).glob("*.json"))]
+    questions = [path for below in _PAGES if (path := folder / below / _QUESTIONS).is_file()]
+    if not sets and not questions:
+        raise UsageError(
+            f"there is no set in {folder}",
+            hint=f"evaluation sets are files *.json; questions about PDFs stand in {_QUESTIONS} beside them",
+        )
+    return sets, questions
+
+
+def spread(items: Sequence[_T], limit: int | None) -> Sequence[_T]:
+    """At most `limit` of some items, evenly spread; all without a limit."""
+    if limit is None or len(items) <= limit:
+        return items
+    return [items[place * len(items) // limit] for place in range(limit)]
+
+
+def evaluate_set(
+    engine: Engine,
+    evalset: EvalSet,
+    measures: Collection[str],
+    *,
+    limit: int | None = None,
+    reading: Progress | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Measure retrieval, answers or both on a set; its passages are read once.
+
+    Args:
+        engine: on an empty store, usually in memory; it is changed.
+        measures: `retrieval`, `answers` or both.
+        limit: ask only so many questions, evenly spread.
+        options: those that `evaluate_retrieval` and `evaluate_answers` share.
+
+    Returns:
+        measure → what its command prints as JSON.
+    """
+    asked = evalset.model_copy(update={"questions": tuple(spread(evalset.questions, limit))})
+    found: dict[str, Any] = {}
+    if "retrieval" in measures:
+        found["retrieval"] = evaluate_retrieval(engine, asked, reading=reading, progress=progress, **options)
+    if "answers" in measures:  # they come last: they forget the passages that answer
+        found["answers"] = evaluate_answers(engine, asked, progress=progress, **options)
+    return found

@@ -25,6 +25,7 @@ from graphrag_rdf.store.base import Changes, Store
 Kind = Choice["merge", "split"]
 _KINDS: dict[Kind, NamedNode] = {"merge": RAG.EntityMerge, "split": RAG.EntitySplit}
 _BATCH = 500
+_DERIVED = ("co-occurrences", "synonyms")
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
 
@@ -194,7 +195,8 @@ def read_groups(store: Store) -> Groups:
 
 def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Changes:
     """What has to change so that entities, and all that are one with them, have the canonical entity that
-    follows from the decisions; entities without a name have none.
+    follows from the decisions; entities without a name have none. What is derived of an entity goes with it,
+    or when another one stands for it: its co-occurrences, and candidates for synonyms.
 
     Relations and types, which have no canonical entity either, are left alone.
     """
@@ -213,6 +215,10 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             old = have.get(entity, [])
             changes.remove += [_canonical(entity, one) for one in old if one not in target]
             changes.add += [_canonical(entity, one) for one in target if one not in old]
+    lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
+    for start in range(0, len(lost), _BATCH):
+        batch = lost[start : start + _BATCH]
+        changes.updates += [(f"derived/drop-{what}", {"entities": batch}) for what in _DERIVED]
     return changes
 
 
@@ -223,9 +229,3 @@ def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
 def _node(term: Term) -> NamedNode:
     assert isinstance(term, NamedNode)  # noqa: S101
     return term
-
-
-def sweep_candidates(store: Store) -> None:
-    """Take out candidates of entities that are gone, or that another one stands for."""
-    if store.select("checks/synonym-candidates", limit=1):
-        store.commit(Changes(updates=[("derived/sweep-synonyms", {})], content=False))

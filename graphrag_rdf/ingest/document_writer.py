@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 from pyoxigraph import NamedNode, Quad
 
@@ -15,7 +16,7 @@ from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, now, text_of
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
@@ -113,6 +114,8 @@ class DocumentWriter:
         reused = [chunk for chunk in placed if chunk.iri.value in stands]
         for chunk in reused:
             _difference(stands[chunk.iri.value], list(place_quads(iri, chunk)), changes)
+        if parted := _parted(stands, placed):
+            changes.updates.append(("derived/part", {"pairs": parted}))
         if reused and _context(old, iri) != _context(wanted, iri):
             changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
         if self._indexer is not None:
@@ -173,6 +176,21 @@ def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
     """Where a chunk stands."""
     parents = [iris.page(document, page.number) for page in placed.pages] or [document]
     return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents)
+
+
+def _parted(
+    stands: dict[str, list[Quad]], placed: Sequence[PlacedChunk]
+) -> list[tuple[NamedNode, NamedNode]]:
+    """Chunks that stay, each with the one that it stood after and does not any more."""
+    places = (quad for quads in stands.values() for quad in quads if quad.predicate == TG.chunkIndex)
+    before = [_node(quad.subject) for quad in sorted(places, key=lambda quad: int(text_of(quad.object)))]
+    after = [chunk.iri for chunk in placed]
+    gone, kept = set(before).difference(after), set(pairwise(after))
+    return [
+        (late, early)
+        for early, late in pairwise(before)
+        if (early, late) not in kept and gone.isdisjoint((early, late))
+    ]
 
 
 def _difference(old: Sequence[Quad], new: Sequence[Quad], changes: Changes) -> None:

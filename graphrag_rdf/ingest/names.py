@@ -15,9 +15,8 @@ from functools import lru_cache
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.normalise import slug
-from graphrag_rdf.ingest.decisions import read_groups, relink, sweep_candidates
+from graphrag_rdf.ingest.decisions import read_groups, relink
 from graphrag_rdf.ingest.fact_decisions import withhold
-from graphrag_rdf.ingest.relations import sweep_relations
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, to_python
@@ -120,9 +119,9 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def settle(store: Store) -> list[NamedNode]:
-    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities, and
-    let the others point at what stands for them by the decisions about entities; derived relations and
-    candidates of what is gone go too, and so do facts that a decision retracts.
+    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities with
+    what is derived of them, and let the others point at what stands for them by the decisions about
+    entities. Facts that a decision retracts go too.
 
     Each step may be repeated, so a process that is killed on the way leaves work, not damage.
 
@@ -135,10 +134,9 @@ def settle(store: Store) -> list[NamedNode]:
         store.commit(_drop_unsupported(store, batch))
         store.commit(_elect(store, batch))
         links = relink(store, groups, batch)
-        store.commit(Changes(remove=[*links.remove, *unsettled(batch)], add=links.add))
+        links.remove += unsettled(batch)
+        store.commit(links)
     withhold(store)
-    sweep_relations(store)
-    sweep_candidates(store)
     return things
 
 

@@ -119,15 +119,6 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     store.commit(Changes(updates=updates, remove=remove, add=add, content=False))
 
 
-def sweep_relations(store: Store) -> None:
-    """Take out relations of what is gone since they were built. Counts of what is left stay as they were."""
-    before = built(store)
-    if before is None or before.content_commit == store.content_commit():
-        return
-    if any(store.select(f"checks/{name}", limit=1) for name in ("derived-relations", "stated-relations")):
-        store.commit(Changes(updates=[("derived/sweep", {})], content=False))
-
-
 def _weights(chunks: int, hub_limit: int) -> list[tuple[int, Literal]]:
     """The idf of an entity by the number of chunks that name it."""
     found = []

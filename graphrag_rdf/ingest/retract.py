@@ -22,7 +22,8 @@ _NAMES = (RDFS.label, SKOS.altLabel)
 def retract_chunks(
     store: Store, chunks: Sequence[NamedNode], changes: Changes, *, erase: bool = False
 ) -> None:
-    """Add the removal of chunks, and of the facts that only they supported, to a transaction.
+    """Add the removal of chunks, of their derived relations, and of the facts that only they supported, to a
+    transaction.
 
     Args:
         chunks: IRIs of the chunks.
@@ -41,6 +42,7 @@ def retract_chunks(
     if cited:
         retired = [chunk for chunk in chunks if chunk in cited]
         changes.updates.append(("ingest/entomb-chunks", {"chunks": retired, "now": now()}))
+    changes.updates += [(f"derived/drop-{what}", {"chunks": chunks}) for what in ("shared", "follows")]
     _retract_facts(candidates, changes)
 
 

@@ -1,6 +1,6 @@
 # name: derived/drop-co-occurrences
 # kind: update
-# summary: Take out the co-occurrences of entities.
+# summary: Take out the co-occurrences of entities, and how many chunks name each.
 # params:
 #   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
 DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p ?o } } WHERE {
@@ -18,4 +18,8 @@ DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p
     {{ reifies("?relation", "?one", "rag:coOccursWith", "?other") }}
     ?relation ?p ?o .
   }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } WHERE {
+  {{ values("?entity", entities) }}
+  GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks }
 }

@@ -1,9 +1,13 @@
 # name: derived/drop-follows
 # kind: update
-# summary: Take out which chunks these stand after.
+# summary: Take out which chunks these stand after, and which stand after them.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:derived> { ?chunk rag:follows ?before } } WHERE {
   {{ values("?chunk", chunks) }}
   GRAPH <urn:graph:derived> { ?chunk rag:follows ?before }
+} ;
+DELETE { GRAPH <urn:graph:derived> { ?after rag:follows ?chunk } } WHERE {
+  {{ values("?chunk", chunks) }}
+  GRAPH <urn:graph:derived> { ?after rag:follows ?chunk }
 }

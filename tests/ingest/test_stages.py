@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
@@ -178,37 +179,53 @@ def killed_after(number: int, commit: Callable[[Changes], int]) -> Callable[[Cha
     return dying
 
 
-STAGES: dict[str, Callable[[Engine], object]] = {
-    "mentions": lambda engine: engine.refresh_texts(mentions_only=True),
-    "relations": lambda engine: engine.refresh_relations(),
-    "names": lambda engine: refresh_names(engine, []),
-    "index": lambda engine: refresh_index(engine, []),
+def edit(engine: Engine, docs: Path) -> None:
+    """Ingest the documents with a sentence between others, and one other that names somebody else."""
+    (docs / "petrel.txt").write_text(TEXTS["petrel.txt"].replace(". The", ". Masons came from Leeds. The"))
+    (docs / "orr.txt").write_text(TEXTS["orr.txt"].replace("Andrew Orr lived", "Ida Brandt lived"))
+    engine.ingest([docs])
+
+
+STAGES: dict[str, Callable[[Engine, Path], object]] = {
+    "edit": edit,
+    "facts": lambda engine, _: engine.refresh_texts(),
+    "mentions": lambda engine, _: engine.refresh_texts(mentions_only=True),
+    "relations": lambda engine, _: engine.refresh_relations(),
+    "names": lambda engine, _: refresh_names(engine, []),
+    "index": lambda engine, _: refresh_index(engine, []),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.embedded
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_refresh_that_is_killed_leaves_warnings_which_the_next_clears(
+@pytest.mark.parametrize("size", [50, 2000])
+def test_a_run_that_is_killed_leaves_warnings_which_the_next_clears(
     written: Path,
     tmp_path: Path,
     scripted_server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
     stage: str,
+    size: int,
 ) -> None:
-    with Engine.open(tmp_path / "whole", config=settings(**by_model(scripted_server))) as engine:
+    """After each of its commits. A model read the texts before, and relations were built."""
+    with Engine.open(
+        tmp_path / "whole", config=settings(**by_model(scripted_server), documents__chunk_size=size)
+    ) as engine:
         engine.ingest([written])
         engine.refresh_relations()
-    for number in (1, 3, 6):
+    for number in itertools.count(1):
         store = tmp_path / str(number)
         shutil.copytree(tmp_path / "whole", store)
-        with Engine.open(store, config=settings()) as engine, monkeypatch.context() as patch:
+        config = settings(documents__chunk_size=size)
+        with Engine.open(store, config=config) as engine, monkeypatch.context() as patch:
             patch.setattr(engine.store, "commit", killed_after(number, engine.store.commit))
             with suppress(KilledError):
-                STAGES[stage](engine)
-        with Engine.open(store, config=settings()) as engine:
+                STAGES[stage](engine, written)
+                break
+        with Engine.open(store, config=config) as engine:
             found = run_checks(engine.store, engine.librarian, engine.text_index)
             assert [violation for violation in found if violation.severity == "error"] == []
-            STAGES[stage](engine)
+            STAGES[stage](engine, written)
             assert run_checks(engine.store, engine.librarian, engine.text_index) == []
             assert index_matches_store(engine)

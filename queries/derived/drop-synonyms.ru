@@ -1,0 +1,13 @@
+# name: derived/drop-synonyms
+# kind: update
+# summary: Take out candidates for synonyms of these entities.
+# params:
+#   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
+DELETE { GRAPH <urn:graph:derived> { ?candidate ?p ?o } } WHERE {
+  {{ values("?entity", entities) }}
+  GRAPH <urn:graph:derived> {
+    ?candidate rag:member ?entity ;
+      a rag:SynonymCandidate ;
+      ?p ?o .
+  }
+}

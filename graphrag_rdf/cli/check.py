@@ -14,7 +14,13 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.errors import SearchIndexError, StoreError, StoreLockedError, StoreMissingError
+from graphrag_rdf.errors import (
+    SearchIndexError,
+    StoreError,
+    StoreLockedError,
+    StoreMissingError,
+    is_out_of_memory,
+)
 
 if TYPE_CHECKING:
     from graphrag_rdf.checks import Violation
@@ -57,7 +63,7 @@ def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) ->
         else:
             found = _violations(full=full, shapes=shapes)
     except ProcessEndedError as error:
-        found = [_damage(f"reading the store was given up: {error}")]
+        found = [_given_up(error)]
     if form == "json":
         output.write_json([violation.as_json() for violation in found])
     else:
@@ -77,7 +83,8 @@ def _violations(*, full: bool, shapes: bool) -> list[Violation]:
     except (StoreMissingError, StoreLockedError):
         raise
     except StoreError as error:
-        if error.__cause__ is None:  # it was made by a newer program
+        cause = error.__cause__
+        if cause is None or is_out_of_memory(cause):  # None: the store was made by a newer program
             raise
         return [_damage(error.message)]
     found: list[Violation] = []
@@ -85,12 +92,31 @@ def _violations(*, full: bool, shapes: bool) -> list[Violation]:
         with engine:
             found += _of_engine(engine, full=full, shapes=shapes)
     except StoreError as error:
+        if is_out_of_memory(error):
+            raise
         found.append(_damage(error.message))
     except BaseException as error:
         if not _is_of_library(error):
             raise
         found.append(_damage(str(error)))
     return found
+
+
+def _given_up(error: Exception) -> Violation:
+    """What it means that the process which read the store has ended.
+
+    Raises:
+        StoreError: when a limit of memory may be the cause.
+    """
+    from graphrag_rdf.store.embedded import process_limit
+
+    if (limit := process_limit("RLIMIT_AS")) is not None:
+        raise StoreError(
+            f"the check was given up: {error}. This process may use only {limit >> 20:,} MB of memory "
+            "(ulimit -v)",
+            hint="raise the limit (ulimit -v unlimited), and check again",
+        ) from error
+    return _damage(f"reading the store was given up: {error}")
 
 
 def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violation]:
@@ -143,6 +169,8 @@ def _of_indexes(engine: Engine) -> Iterator[Violation]:
 
 def _is_of_library(error: BaseException) -> bool:
     """Whether a library raised it on reading a file. One in Rust that panics raises no `Exception`."""
+    if is_out_of_memory(error):
+        return False
     return isinstance(error, OSError | RuntimeError | ValueError) or type(error).__name__ == "PanicException"
 
 

@@ -45,7 +45,12 @@ def common_options() -> list[click.Option]:
             help="Settings file (default: graphrag.toml of the current folder).",
             **keep,
         ),
-        click.Option(["-v", "--verbose"], count=True, help="Say more; -vv also shows tracebacks.", **keep),
+        click.Option(
+            ["-v", "--verbose"],
+            count=True,
+            help="Say more, with tracebacks of failed documents; -vv: all tracebacks.",
+            **keep,
+        ),
         click.Option(["-q", "--quiet"], is_flag=True, help="Say results and errors only.", **keep),
     ]
 

@@ -136,13 +136,13 @@ def require_documents(
         return found
     if found.errors:
         raise UsageError("; ".join(f"{path}: {reason}" for path, reason in found.errors))
-    from graphrag_rdf.documents.readers import SUPPORTED
+    from graphrag_rdf.documents.readers import READABLE
 
     left_out = "".join(f"; {folder} is {why}" for folder, why in found.left_out[:_REASONS])
     left_out += "".join(f"; {path}: {why}" for path, why in found.skipped[:_REASONS])
     raise UsageError(
         f"no document was found in {', '.join(paths)}{left_out}",
-        hint=f"readable are text and {' '.join(sorted(SUPPORTED))}",
+        hint=READABLE,
     )
 
 

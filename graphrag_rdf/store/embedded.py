@@ -477,14 +477,14 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
 
 def _cause(error: Exception) -> str:
     said = short_cause(error)
-    if is_out_of_files(said) and (limit := _limit("RLIMIT_NOFILE")) is not None:
+    if is_out_of_files(said) and (limit := process_limit("RLIMIT_NOFILE")) is not None:
         return f"this process may open only {limit} files at once (ulimit -n)"
     return said
 
 
 def _require_memory(path: Path) -> None:
     """Refuse to open a store where the engine's threads find no room: it would end the whole process."""
-    limit = _limit("RLIMIT_AS")
+    limit = process_limit("RLIMIT_AS")
     if limit is not None and limit < _ADDRESS_SPACE:
         raise StoreError(
             f"the store {path.parent} cannot be opened: this process may use only {limit >> 20} MB of memory "
@@ -493,7 +493,7 @@ def _require_memory(path: Path) -> None:
         )
 
 
-def _limit(name: str) -> int | None:
+def process_limit(name: str) -> int | None:
     """A limit of this process; None for no limit, or where the system does not tell."""
     try:
         import resource

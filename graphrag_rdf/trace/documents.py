@@ -36,9 +36,9 @@ SORTS: Mapping[str, Callable[[DocumentSummary], Any]] = {
 """Orders of a list: texts from A on; largest, newest and most first."""
 
 
-_ANOTHER_RUN = "the next ingest of the file tries again; ingest -vv shows the details"
+_ANOTHER_RUN = "the next ingest of the file tries again; ingest -v shows the details"
 _WAYS_OUT = {
-    "read": "mend the file and ingest it again, or leave it out with --exclude; ingest -vv shows the details",
+    "read": "mend the file and ingest it again, or leave it out with --exclude; ingest -v shows the details",
     "relations": "refresh relations tries again",
 }
 """Stage → what to do about its failures."""

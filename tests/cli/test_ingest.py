@@ -101,6 +101,14 @@ def test_gone_documents_are_told_and_with_sync_forgotten(run: Run, folder: Path)
     assert run("ingest", "documents", "--format", "json").json["missing"] == []
 
 
+def test_the_hint_names_what_can_be_read(run: Run, folder: Path) -> None:
+    (folder / "data.bin").write_bytes(b"\x00\x01")
+    found = run("ingest", "data.bin", "--format", "json")
+    said = found.err + found.out
+    assert ".pdf" in said, said
+    assert "(.gz)" in said
+
+
 # --- dry run -------------------------------------------------------------------------------------
 
 

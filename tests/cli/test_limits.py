@@ -53,12 +53,19 @@ def test_the_soft_limit_of_files_is_raised(store: Path, folder: Path) -> None:
     assert (found.code, "Walter Pennock" in found.out) == (0, True), found.err
 
 
-@pytest.mark.parametrize("command", [("ask", QUESTION), ("ingest", "documents"), ("trace", "list")])
+@pytest.mark.parametrize(
+    "command", [("ask", QUESTION), ("ingest", "documents"), ("trace", "list"), ("check",)]
+)
 def test_little_memory_is_named_as_the_cause(store: Path, folder: Path, command: tuple[str, ...]) -> None:
     found = limited(folder, "ulimit -v 400000", *command)
     assert found.code == 1
     assert is_clear(found), found.err
     assert "may use only 390 MB of memory (ulimit -v)" in found.err
+
+
+def test_a_check_keeps_to_a_limit_that_is_set(store: Path, folder: Path) -> None:
+    found = limited(folder, "ulimit -v 1200000", "check")
+    assert (found.code, found.out) == (0, "everything is as it should be\n"), found.err
 
 
 def test_memory_that_ends_in_the_middle(folder: Path) -> None:

@@ -20,7 +20,7 @@ from graphrag_rdf.documents.readers.content import CONTRIBUTOR, LANGUAGE, Conten
 from graphrag_rdf.documents.readers.docx import read_docx
 from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
 from graphrag_rdf.documents.readers.epub import read_epub
-from graphrag_rdf.documents.readers.gzipped import inner_name, unpacked
+from graphrag_rdf.documents.readers.gzipped import SUFFIX, inner_name, unpacked
 from graphrag_rdf.documents.readers.html import read_html
 from graphrag_rdf.documents.readers.jsontext import read_json, read_json_lines
 from graphrag_rdf.documents.readers.mail import read_mailbox, read_message
@@ -76,6 +76,8 @@ MEDIA_TYPES: dict[str, str] = {
     suffix: media_type for media_type, _, suffixes in _FORMATS for suffix in suffixes
 }
 SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
+READABLE = f"readable are text and {' '.join(sorted(SUPPORTED))}, also compressed ({SUFFIX})"
+"""For hints."""
 
 _NO_CHATS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
 _MOST_SPEAKERS = 100
@@ -202,7 +204,7 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
     if is_text(data[:SAMPLE]):
         return "text/plain"
     what = f"unsupported format {suffix!r}" if suffix else "no suffix that tells the format"
-    raise DocumentError(name, f"{what}, and no text", f"readable are text and {' '.join(sorted(SUPPORTED))}")
+    raise DocumentError(name, f"{what}, and no text", READABLE)
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:

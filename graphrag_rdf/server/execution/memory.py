@@ -41,14 +41,15 @@ def _resident_mb() -> float:
 
 
 def limit_address_space(limit_mb: int) -> None:
-    """A hard stop on Linux, for what grows faster than `_watch` looks."""
+    """A hard stop on Linux, for what grows faster than `_watch` looks. A lower limit that is set stays."""
     if not sys.platform.startswith("linux"):
         return
     import resource
 
     with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
         now = int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    ceiling = (
-        now + 2 * (limit_mb << 20) + (1 << 30)
-    )  # address space is more than memory: stacks, mapped files
-    resource.setrlimit(resource.RLIMIT_AS, (ceiling, ceiling))
+    # address space is more than memory: stacks, mapped files
+    ceiling = now + 2 * (limit_mb << 20) + (1 << 30)
+    limits = [limit for limit in resource.getrlimit(resource.RLIMIT_AS) if limit != resource.RLIM_INFINITY]
+    lowest = min([ceiling, *limits])
+    resource.setrlimit(resource.RLIMIT_AS, (lowest, lowest))

@@ -217,8 +217,8 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             changes.add += [_canonical(entity, one) for one in target if one not in old]
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     for start in range(0, len(lost), _BATCH):
-        batch = lost[start : start + _BATCH]
-        changes.updates += [(f"derived/drop-{what}", {"entities": batch}) for what in _DERIVED]
+        some = {"entities": lost[start : start + _BATCH]}
+        changes.updates += [(f"derived/drop-{what}", some) for what in _DERIVED]
     return changes
 
 

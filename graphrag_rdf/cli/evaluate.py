@@ -61,6 +61,13 @@ def _with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
     return extraction(hidden(_asking(command)))
 
 
+_one_extraction = click.option(
+    "--extraction",
+    type=click.Choice(["rules", "llm"]),
+    default="rules",
+    show_default=True,
+    help="Where facts come from.",
+)
 _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Path(path_type=Path))
 
 
@@ -114,13 +121,7 @@ def answers(evalset: Path, form: str, **options: Any) -> None:
 
 @eval_command.command("pages", examples=["graphrag-rdf eval pages reports/ reports/questions.jsonl"])
 @click.option("--k", "ks", default="1,5,10", show_default=True, metavar="LIST", help="Numbers of chunks.")
-@click.option(
-    "--extraction",
-    type=click.Choice(["rules", "llm"]),
-    default="rules",
-    show_default=True,
-    help="Where facts come from.",
-)
+@_one_extraction
 @_asking
 @click.argument("folder", metavar="PDF_FOLDER", type=click.Path(path_type=Path))
 @click.argument("questions", metavar="QUESTIONS.jsonl", type=click.Path(path_type=Path))
@@ -167,6 +168,45 @@ def show_pages(found: dict[str, Any]) -> None:
             for name, run in rows
         ],
     )
+
+
+@eval_command.command("facts", examples=["graphrag-rdf eval facts examples/facts.jsonl --faults"])
+@click.option("--faults", is_flag=True, help="List the facts that are wrong, and those that are missed.")
+@format_option()
+@model_option
+@_one_extraction
+@click.argument("file", metavar="FILE.jsonl", type=click.Path(path_type=Path))
+def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: bool) -> None:
+    """Precision and recall of facts on labelled sentences, by rules and of recorded model outputs.
+
+    A fact is right if the labels of its sentence say that it must or may come out. Facts without a label
+    are wrong.
+    """
+    from graphrag_rdf.evaluation.facts import evaluate_facts, load_labelled
+    from graphrag_rdf.ingest.sieve import sieve_of
+
+    texts = load_labelled(file)
+    options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
+    with _engine(options) as engine:
+        found = evaluate_facts(texts, engine.extractor(), sieve_of(engine.settings))
+    if form == "json":
+        output.write_json(found)
+        return
+    for name, run in found["runs"].items():
+        output.say(output.safe(f"{name}: {run['texts']:,} texts"))
+        for title, groups in (("kind", {"all": run, **run["kinds"]}), ("trait", run["traits"])):
+            columns = [title, "texts", "facts", "precision", "forbidden", "recall"]
+            rows = [
+                [key, r["texts"], r["facts"], _share(r["precision"]), r["forbidden"], _share(r["recall"])]
+                for key, r in groups.items()
+            ]
+            output.say()
+            output.table(columns, rows, numbers=columns[1:])
+        for fault in run["faults"] if faults else ():
+            output.say(f"\n{output.one_line(fault['id'])}: {output.one_line(fault['text'])}")
+            for why in ("forbidden", "unlisted", "missed"):
+                for fact in fault[why]:
+                    output.say(f"  {why}: {output.one_line(' | '.join(fact))}")
 
 
 @eval_command.command(

@@ -31,7 +31,8 @@ def read_lines(path: Path, kind: type[Item]) -> list[Item]:
         try:
             found.append(kind.model_validate_json(line))
         except ValidationError as error:
-            raise UsageError(f"{path}, line {number}: {short_cause(error)}") from error
+            reason = short_cause(error).removeprefix(": Value error, ")
+            raise UsageError(f"{path}, line {number}: {reason}") from error
     if not found:
         raise UsageError(f"{path} holds nothing")
     return found

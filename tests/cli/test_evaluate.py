@@ -160,3 +160,24 @@ def test_all_of_some_questions_and_one_measure(run: Run, evalset: Path, folder: 
     assert "answers" not in found["sets"][0]
     only = run("eval", "all", ".", "--only", "pages", "--format", "json").json
     assert (len(only["pages"]), only["sets"]) == (1, [])
+
+
+def test_facts(run: Run, folder: Path) -> None:
+    text = {
+        "id": "1",
+        "kind": "plain",
+        "traits": ["negated"],
+        "text": "Ada Venn built Orrin Bridge. Steel was not an option.",
+        "must": [["Ada Venn", "built", "Orrin Bridge"], ["Orrin Bridge", "is", "long"]],
+        "recorded": {"some-model": [["Steel", "is", "option"]]},
+    }
+    (folder / "facts.jsonl").write_text(json.dumps(text))
+    found = run("eval", "facts", "facts.jsonl", "--format", "json").json
+    assert found["runs"].keys() == {"rules", "some-model"}
+    assert found["runs"]["rules"]["recall"] == 0.5
+    assert found["runs"]["some-model"]["precision"] == 0.0
+    shown = run("eval", "facts", "facts.jsonl", "--faults").out
+    assert "negated" in shown
+    assert "missed: Orrin Bridge | is | long" in shown
+    assert "unlisted: Steel | is | option" in shown
+    assert run("eval", "facts", "nowhere.jsonl").code == 2

@@ -1,0 +1,250 @@
+"""`eval facts`: precision and recall of facts against labelled sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, model_validator
+
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.documents.turns import find_turns
+from graphrag_rdf.evaluation.jsonlines import read_lines
+from graphrag_rdf.evaluation.metrics import confidence95, mean
+from graphrag_rdf.extract.marked import Marked
+from graphrag_rdf.index.analyse import analyse, fold, primary_language
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.sieve import Sieve
+
+Fact = tuple[str, str, str]
+"""Subject, predicate, object."""
+
+
+class LabelledText(BaseModel):
+    """A sentence, or a few, with the facts that it states.
+
+    Parts of a labelled fact may hold alternatives, separated by `|`.
+
+    Attributes:
+        kind: of text, e.g. `chat`; `traits`: what is special about it, e.g. `negated`.
+        must: facts that have to come out; where one is a list of facts, any of them.
+        may: facts that are true as well.
+        must_not: facts that are false, or not stated, and easily read into it.
+        recorded: name of a model → the facts that it gave.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    kind: str
+    traits: tuple[str, ...] = ()
+    language: str = "en"
+    title: str = ""
+    text: str
+    must: tuple[Fact | tuple[Fact, ...], ...] = ()
+    may: tuple[Fact, ...] = ()
+    must_not: tuple[Fact, ...] = ()
+    recorded: Mapping[str, tuple[Fact, ...]] = {}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> LabelledText:
+        wanted = {key for facts in self.required for fact in facts for key in _keys(fact, self.language)}
+        wanted |= {key for fact in self.may for key in _keys(fact, self.language)}
+        for fact in self.must_not:
+            if wanted & set(_keys(fact, self.language)):
+                raise ValueError(f"{self.id}: {' | '.join(fact)} must not come out, and must or may")
+        return self
+
+    @property
+    def required(self) -> list[tuple[Fact, ...]]:
+        """`must`, each as its alternatives."""
+        return [(fact,) if isinstance(fact[0], str) else fact for fact in self.must]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came out of a text, compared with its labels.
+
+    Attributes:
+        right: facts that must or may come out.
+        forbidden: facts that must not.
+        unlisted: other facts; they count as wrong.
+        missed: required facts that did not come out.
+        required: how many facts must come out.
+    """
+
+    text: LabelledText
+    right: list[Fact]
+    forbidden: list[Fact]
+    unlisted: list[Fact]
+    missed: list[Fact]
+    required: int
+
+    def as_json(self) -> dict[str, Any]:
+        """What was wrong or missed."""
+        found = {"forbidden": self.forbidden, "unlisted": self.unlisted, "missed": self.missed}
+        return {"id": self.text.id, "text": self.text.text, **found}
+
+
+def load_labelled(path: Path) -> list[LabelledText]:
+    """Read labelled texts, one JSON object a line.
+
+    Raises:
+        UsageError: the file is missing, or a line is no such text.
+    """
+    return read_lines(path, LabelledText)
+
+
+def evaluate_facts(texts: Sequence[LabelledText], extractor: ChunkExtractor, sieve: Sieve) -> dict[str, Any]:
+    """Compare the facts of an extractor, and those recorded of models, with labels.
+
+    Args:
+        extractor: reads each text by itself.
+        sieve: holds its facts to what the ingest accepts.
+
+    Returns:
+        the keys of `eval facts --format json`: for each run (`rules` or `llm`, and the recorded models)
+        `precision`: the share of its facts that must or may come out; `recall`: the share of the facts that
+        must come out; `forbidden`: how many facts came out that must not.
+    """
+    own = "llm" if extractor.model else "rules"
+    runs: dict[str, Callable[[LabelledText], Iterable[Fact] | None]] = {
+        own: lambda text: _extracted(text, extractor, sieve)
+    }
+    for name in dict.fromkeys(name for text in texts for name in text.recorded):
+        runs[name] = lambda text, name=name: text.recorded.get(name)  # type: ignore[misc]
+    out = {}
+    for name, run in runs.items():
+        judged = [judge(text, facts) for text in texts if (facts := run(text)) is not None]
+        groups = {
+            "kinds": {kind: [j for j in judged if j.text.kind == kind] for kind in _names(judged, "kind")},
+            "traits": {t: [j for j in judged if t in j.text.traits] for t in _names(judged, "traits")},
+        }
+        out[name] = {
+            **_figures(judged),
+            **{group: {key: _figures(js) for key, js in by.items()} for group, by in groups.items()},
+            "faults": [j.as_json() for j in judged if j.forbidden or j.unlisted or j.missed],
+        }
+    return {"n": len(texts), "runs": out}
+
+
+def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
+    """Compare facts with a text's labels; the same fact in two wordings counts once."""
+    language = text.language
+    required = [{key for fact in any_of for key in _keys(fact, language)} for any_of in text.required]
+    allowed = {key for fact in text.may for key in _keys(fact, language)}.union(*required)
+    banned = {key for fact in text.must_not for key in _keys(fact, language)}
+    distinct = {_key(fact, language): fact for fact in facts}
+    return Judged(
+        text,
+        right=[fact for key, fact in distinct.items() if key in allowed],
+        forbidden=[fact for key, fact in distinct.items() if key in banned],
+        unlisted=[fact for key, fact in distinct.items() if key not in allowed | banned],
+        missed=[f[0] for keys, f in zip(required, text.required, strict=True) if not keys & distinct.keys()],
+        required=len(required),
+    )
+
+
+def _extracted(text: LabelledText, extractor: ChunkExtractor, sieve: Sieve) -> list[Fact]:
+    """What an ingest would assert of a text; a definition is a fact as well."""
+    found = extractor(
+        text.text,
+        split_sentences(text.text, text.language),
+        language=text.language,
+        title=text.title,
+        marked=Marked(turns=find_turns(text.text)),
+    ).extraction
+    fit = sieve.fit(found)
+    facts = [(relation.subject, relation.predicate, relation.object) for relation in fit.relations]
+    return facts + [(entity.name, "is", entity.definition) for entity in fit.entities if entity.definition]
+
+
+def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
+    right = [1.0 for j in judged for _ in j.right]
+    hits = right + [0.0 for j in judged for _ in (*j.forbidden, *j.unlisted)]
+    required = sum(j.required for j in judged)
+    missed = sum(len(j.missed) for j in judged)
+    return {
+        "texts": len(judged),
+        "facts": len(hits),
+        "right": len(right),
+        "forbidden": sum(len(j.forbidden) for j in judged),
+        "unlisted": sum(len(j.unlisted) for j in judged),
+        "precision": round(mean(hits), 4) if hits else None,
+        "ci95": [round(end, 4) for end in confidence95(hits)],
+        "required": required,
+        "recall": round(1 - missed / required, 4) if required else None,
+    }
+
+
+def _names(judged: Sequence[Judged], attribute: str) -> list[str]:
+    values = (getattr(j.text, attribute) for j in judged)
+    return list(
+        dict.fromkeys(name for value in values for name in ([value] if isinstance(value, str) else value))
+    )
+
+
+# --- when two facts are the same ----------------------------------------------------------------------
+
+_WORD = re.compile(r"\w+")
+
+
+def _words(texts: Mapping[str, str]) -> dict[str, frozenset[str]]:
+    return {language: frozenset(text.split()) for language, text in texts.items()}
+
+
+_ARTICLES = _words(
+    {
+        "en": "a an the",
+        "de": "der die das den dem des ein eine einen einem einer eines",
+        "nl": "de het een",
+    }
+)
+# words of a predicate that tell nothing beside others: auxiliaries, and prepositions that the object implies
+_LIGHT = _words(
+    {
+        "en": "is are was were be been being has have had do does did in on at to as",
+        "de": "is ist sind war waren wurde wurden wird werden worden hat haben hatte in im am an auf zu als "
+        "zum zur jahr",
+        "nl": "is zijn was waren werd werden wordt heeft had in op aan te als",
+    }
+)
+_HAVING = frozenset(["has", "have", "had", "hat", "haben", "hatte", "heeft"])
+_BY = _words({"en": "by", "de": "von durch", "nl": "door"})
+_PASSIVE = _words({"de": "wurde wurden wird werden worden"})
+
+Key = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def _keys(fact: Fact, language: str) -> list[Key]:
+    """The keys of a labelled fact, whose parts may hold alternatives."""
+    subjects, predicates, objects = (part.split("|") for part in fact)
+    return [_key((s, p, o), language) for s in subjects for p in predicates for o in objects]
+
+
+def _key(fact: Fact, language: str) -> Key:
+    """What two wordings of a fact share: stems, without articles, auxiliaries and light prepositions; the
+    passive with its actor is the active.
+    """
+    code = primary_language(language)
+    none: frozenset[str] = frozenset()
+    articles = _ARTICLES.get(code, none)
+    subject, target = (_stems(part, language, articles) for part in (fact[0], fact[2]))
+    words = _WORD.findall(fold(fact[1]))
+    if words and words[-1] in _BY.get(code, none) and (code not in _PASSIVE or _PASSIVE[code] & set(words)):
+        subject, target, words = target, subject, words[:-1]
+    predicate = _stems(" ".join(words), language, articles | _LIGHT.get(code, none))
+    if not predicate:
+        predicate = ("have",) if _HAVING & set(words) else ("be",)
+    return subject, predicate, target
+
+
+def _stems(text: str, language: str, without: frozenset[str]) -> tuple[str, ...]:
+    """The stems of a text's words, stop words too (they may deny it), in order."""
+    words = [word for word in _WORD.findall(fold(text)) if word not in without]
+    return tuple(term for word in words for term in analyse(word, language) or [word])

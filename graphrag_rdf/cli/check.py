@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 _COLOURS = {"error": "red", "warning": "yellow"}
 _STORE = "urn:graphrag-rdf:store"
 _MEND = "run graphrag-rdf index rebuild"
+_BEHIND = (
+    "a search index is missing, or lacks what was written last: the next question or ingest adds it, and so "
+    "does graphrag-rdf index rebuild"
+)
 _MEMORY_MB = 768
 _SKIPPED = (
     "not read: every quad through every index of the database, and every record of the search indexes; "
@@ -155,9 +159,14 @@ def _of_database(engine: Engine) -> Iterator[Violation]:
 
 def _of_indexes(engine: Engine) -> Iterator[Violation]:
     from graphrag_rdf.checks import LIMIT, Violation
+    from graphrag_rdf.index.manifest import LACKS
 
     try:
-        for focus, message in islice(engine.indexer.differences(), LIMIT):
+        found = engine.indexer.differences()
+        if engine.indexer.is_behind:
+            yield Violation("index-behind", "warning", _STORE, _BEHIND)
+            found = ((focus, message) for focus, message in found if not message.endswith(LACKS))
+        for focus, message in islice(found, LIMIT):
             yield Violation("index-differs", "error", focus, f"{message}: {_MEND}")
     except BaseException as error:
         if not (isinstance(error, SearchIndexError) or _is_of_library(error)):

@@ -14,6 +14,8 @@ from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
 
 REBUILD = "graphrag-rdf index rebuild"
 NAME = "manifest.json"
+LACKS = "lacks it, or has it as it was once"
+"""How the difference ends that an index has which is behind the store."""
 
 
 def read(folder: Path, *, form: int) -> dict[str, Any] | None:

@@ -160,7 +160,7 @@ class TextIndex:
                     known = self._hashes(kind, wanted)
                     for iri, content in wanted.items():
                         if known.get(iri) != content:
-                            yield iri, "the index of words lacks it, or has it as it was once"
+                            yield iri, f"the index of words {manifest.LACKS}"
             for kind, kept in seen.items():
                 for iri in self._shelves[kind].iris():
                     if hash(iri) not in kept:

@@ -169,7 +169,7 @@ class VectorIndex:
         while batch := list(islice(stream, _BATCH)):
             kept.update((record.kind, hash(record.iri)) for record in batch)
             for record in self.missing(batch):
-                yield record.iri, "the index of vectors lacks it, or has it as it was once"
+                yield record.iri, f"the index of vectors {manifest.LACKS}"
         for kind in KINDS:
             for row in (row for segment in self._segments[kind] for row in segment.living()):
                 if (kind, hash(row.iri)) not in kept:

@@ -183,12 +183,19 @@ class StoreIndexer:
             self._store.flush()
             self._unflushed = 0
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether an index lacks what the store holds: after a kill, or when vectors could not be made."""
+        return min(self._commits()) < self._store.content_commit()
+
     def recover(self) -> None:
-        """Catch up, if an index is behind the store: after a kill, or when vectors could not be made."""
-        number = self._store.content_commit()
-        vectors = number if self._vectors is None else self._vectors.commit_number
-        if (self._text.commit_number, vectors) != (number, number):
+        """Catch up, if an index is not in step with the store."""
+        if self._commits() != {self._store.content_commit()}:
             self.catch_up()
+
+    def _commits(self) -> set[int]:
+        """The commits that the indexes reflect."""
+        return {index.commit_number for index in (self._text, self._vectors) if index is not None}
 
     def differences(self) -> Iterator[tuple[str, str]]:
         """What differs between the indexes and the store, in either direction: an IRI or a file, and how.

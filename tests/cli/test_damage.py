@@ -66,6 +66,32 @@ def test_entries_of_the_index_are_compared_in_both_directions(run: Run, store: P
         shutil.rmtree(mixed)
 
 
+@pytest.mark.parametrize("lost", ["index", "cache"])
+def test_what_can_be_made_again_may_be_deleted(run: Run, store: Path, lost: str) -> None:
+    question = ("ask", "Who founded the Tarnay Electric Light Company?")
+    before = run(*question).out
+    shutil.rmtree(store / lost, ignore_errors=True)
+    found = run("check", "--full", "--format", "json")
+    assert found.code == 0
+    said = [(violation["check"], violation["severity"]) for violation in found.json]
+    assert said == ([("index-behind", "warning")] if lost == "index" else [])
+    assert run("check").code == 0
+    assert run(*question).out == before
+    assert run("check", "--full").out == "everything is as it should be\n"
+
+
+def test_a_copy_of_the_store_is_a_backup(run: Run, store: Path) -> None:
+    question = ("ask", "Who founded the Tarnay Electric Light Company?")
+    before, backup = run(*question).out, store.with_name("backup")
+    shutil.copytree(store, backup)
+    shutil.rmtree(store)
+    assert "there is no store" in run("check").err
+    shutil.copytree(backup, store)
+    assert run("check", "--full").out == "everything is as it should be\n"
+    assert run(*question).out == before
+    assert run("trace", "verify", "last").code == 0
+
+
 @pytest.mark.parametrize("loss", ["missing", "damaged", "all"])
 def test_the_next_ingest_puts_texts_back(run: Run, folder: Path, loss: str) -> None:
     """Of documents that did not change, and of an imported file."""

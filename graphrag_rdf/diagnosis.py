@@ -36,14 +36,13 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "fastembed": ("fastembed",),
     "usearch": ("usearch",),
     "shacl": ("pyshacl",),
-    "ppr": ("igraph",),
     "mcp": ("mcp",),
     "ocr": ("rapidocr", "onnxruntime"),
 }
 """Extra of this package → the modules it brings."""
 
 _RELATIONS = 50
-_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|ppr))\Z")
+_WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|further))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:

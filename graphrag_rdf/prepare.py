@@ -13,7 +13,6 @@ from graphrag_rdf.parts import Parts
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.names import entities_meant
-from graphrag_rdf.steps.pagerank import load_igraph
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.catalogue import find_trace
@@ -49,11 +48,9 @@ def prepare(
         session: the trace of an earlier question that this one goes on with.
 
     Raises:
-        UsageError: for an unknown entity or session, an empty store, or a library that is not installed.
+        UsageError: for an unknown entity or session, or an empty store.
     """
     _require_documents(parts)
-    if any(step.parameters.get("passage_ppr") and step.use != "hops" for step in pipeline.definition.steps):
-        load_igraph()  # said before anything runs
     store, settings = parts.store, parts.settings
     earlier = find_trace(store, session) if session else None
     recorder = TraceRecorder(

@@ -25,7 +25,7 @@ from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import QuestionSearch, node_of
+from graphrag_rdf.steps.search import COMMON, QuestionSearch, node_of
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,
@@ -318,11 +318,31 @@ class Activation:
         if reranks(self.context, self.parameters):  # any of these may come to be among the best
             explained = max(explained, self.parameters["rerank_limit"])
         return score_passages(
-            self.search, self.active, self.carriers, self.own_words(), self.parameters, explained
+            self.search,
+            self.active,
+            self.carriers,
+            [iri for iri, _ in self.own_words()],
+            self.parameters,
+            sureness=self.sureness,
+            explained=explained,
         )
 
+    @property
+    def sureness(self) -> float:
+        """How surely the question names something, 0 to 1: what the best of its seeds starts with. A word or
+        phrase in lower case is a name less surely.
+        """
+        return min(1.0, max((self._sureness(seed) for seed in self.state.seeds), default=0.0))
+
+    def _sureness(self, seed: Seed) -> float:
+        known = self.active.get(seed.entity.value)
+        if known is None:
+            return 0.0
+        as_word = seed.matched_text.islower() and seed.entity not in self.state.include
+        return known.value * min(1.0, COMMON / seed.score) if as_word else known.value
+
     def own_words(self) -> list[tuple[str, float]]:
-        """Passages by their own words: BM25, the best 1 and the last 0."""
+        """Passages by their own words: BM25."""
         return self._own_words.result()
 
     def _search_passages(self) -> list[tuple[str, float]]:
@@ -331,9 +351,7 @@ class Activation:
             return []
         k = self.parameters["passage_limit"]
         hits = index.search(self.state.question, kind="chunk", k=k, language=self.state.language)
-        best, least = (hits[0].score, hits[-1].score) if hits else (1.0, 0.0)
-        spread = best - least or 1.0
-        return [(hit.iri, (hit.score - least) / spread) for hit in hits]
+        return [(hit.iri, hit.score) for hit in hits]
 
     def gather(self) -> None:
         """What an answer may rest on, from the passages as they are ranked."""

@@ -25,7 +25,6 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.activate import Activation
-from graphrag_rdf.steps.passage_scores import PPR
 from graphrag_rdf.steps.reranking import rerank_passages
 from graphrag_rdf.steps.search import node_of
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
@@ -81,11 +80,10 @@ class _Composite:
         """What passages get by activation, without their own words and meaning."""
         if not self.parameters["weight_activation"]:
             return []
-        names = ("entities", "carrier", PPR)
+        names = ("entities", "carrier")
         weights = {name: self.parameters[f"passage_{name}"] for name in names}
         return [
-            (hit.chunk.value, sum(weights[name] * hit.signals.get(name, 0.0) for name in names))
-            for hit in run.score()
+            (hit.chunk.value, sum(weights[name] * hit.signals[name] for name in names)) for hit in run.score()
         ]
 
     def _degrees(self) -> list[tuple[str, float]]:

@@ -98,7 +98,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "passage_carrier": WEIGHT,
         "passage_words": WEIGHT,
         "passage_meaning": WEIGHT,
-        "passage_ppr": WEIGHT,
+        "passage_further": SHARE,
         "rerank_weight": SHARE,
         "rerank_limit": SOME,
         "relation_hops": HOPS,

@@ -1,4 +1,4 @@
-"""What activation adds up to for passages, as sums over paths that the trace keeps.
+"""The ranking of passages: what their words say, and what activation adds up to for them, as sums of paths.
 
     score = Σ weight × signal / Σ weight                                          (0 to 1)
 
@@ -6,18 +6,25 @@
               sentences of the passage mention the entity and t is 1 if the passage is about it;
               the weight is 1/((round + 1)(1 + ln passages)): less for later rounds and for common entities
     carrier   the most that one of its sentences passed on: activation × similarity / round
-    words     BM25 of the passage itself, the best 1 and the last 0
+    words     BM25 of the passage itself, as a share of the best
     meaning   with embeddings, its cosine as a share of the best
-    ppr       where it has a weight, its personalised PageRank as a share of the best (`pagerank`)
 
-Added, never fused by rank: fusion destroys what the graph gains. A share is what a path or signal adds to the
-score, so the shares of a passage add up to its score, and `trace/passage-scores` computes it again.
+A question that one passage answers is answered by its words; what further passages add is found by the
+graph. So how much each counts depends on two things. One is how surely the question names something: the
+weights of entities and carrier are multiplied by its *sureness* (`Activation.sureness`), 0 to 1. The other
+is the *first* passage, the best by all signals. In those after it, words count as far as `passage_further`
+says, and words that the first has as far as its square, so that those lead that say what the first leaves
+open. This fades with sureness too: a question that names nothing is ranked by words (and meaning) alone.
+
+`retrieval/passage-ranking` adds up and sorts. Signals are added, never fused by rank: fusion destroys what
+the graph gains. A share is what a path or signal adds to the score, so the shares of a passage add up to
+its score, and `trace/passage-scores` computes it again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
@@ -26,7 +33,6 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, to_python
 from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.pagerank import rank_by_pagerank
 from graphrag_rdf.steps.search import QuestionSearch, node_of
 from graphrag_rdf.steps.state import (
     Activated,
@@ -38,12 +44,11 @@ from graphrag_rdf.steps.state import (
 )
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
-PPR = "ppr"
-SIGNALS = ("entities", "carrier", "words", "meaning", PPR)
+SIGNALS = ("entities", "carrier", "words", "meaning")
+_OF_GRAPH = ("entities", "carrier")
 Extents: TypeAlias = dict[str, dict[str, tuple[int, int]]]
 """Entity → chunk → how many of its sentences mention the entity, and 1 if it is about it, else 0."""
 
-_OPTIONAL = ("meaning", PPR)  # where there is none of it, its weight does not count
 _WITH_HUBS = 2  # times the passages that are wanted: so many of the best get what hubs add
 
 
@@ -51,8 +56,10 @@ def score_passages(
     search: QuestionSearch,
     active: Mapping[str, Activated],
     carriers: Iterable[Carrier],
-    words: Iterable[tuple[str, float]],
+    words: Iterable[str],
     parameters: Parameters,
+    *,
+    sureness: float,
     explained: int,
 ) -> list[PassageHit]:
     """Rank passages, and say of the best what paths their scores are made of.
@@ -60,42 +67,39 @@ def score_passages(
     Args:
         active: entity IRI → what it received.
         carriers: the sentences that passed activation on.
-        words: (chunk IRI, signal from its own words).
-        parameters: `passage_limit` passages are ranked by words and by meaning; `passage_NAME` is the weight
-            of a signal.
+        words: chunk IRIs that the index found by their words.
+        parameters: `passage_limit` passages are ranked by the graph and by meaning; `passage_NAME` is the
+            weight of a signal, `passage_further` how far words count after the first passage.
+        sureness: how surely the question names what activation started from, 0 to 1.
         explained: so many of the best are wanted with their paths.
 
     Returns:
         best first, ties by IRI.
-
-    Raises:
-        UsageError: when `passage_ppr` is above 0 and igraph is not installed.
     """
-    signals: dict[str, dict[str, float]] = {name: {} for name in SIGNALS}
-    signals["words"].update(words)
-    signals["meaning"].update(search.similar_passages(parameters["passage_limit"]))
+    limit = parameters["passage_limit"]
     best = _best_carriers(active, carriers)
-    signals["carrier"] = {iri: path.value for iri, path in best.items()}
-    signals["entities"] = {iri: value / (1 + value) for iri, value in _activations(active).items()}
-    known = {iri for scored in signals.values() for iri in scored}
-    of_hubs: Extents | None = None
-    if parameters[f"passage_{PPR}"]:
-        of_hubs = _extents_of_hubs(search, active, known, parameters["hub_limit"])
-        signals[PPR] = _pageranks(active, of_hubs)
-    weights = _weights(parameters, there={name for name in SIGNALS if name not in _OPTIONAL or signals[name]})
-    found = [
+    signals: dict[str, dict[str, float]] = {
+        "entities": {iri: value / (1 + value) for iri, value in _activations(active).items()},
+        "carrier": {iri: path.value for iri, path in best.items()},
+        "meaning": dict(search.similar_passages(limit)),
+    }
+    weights = _weights(parameters, sureness, with_meaning=bool(signals["meaning"]))
+    by_graph = _by_graph(signals, weights)[:limit]
+    known = sorted({*by_graph, *words, *signals["meaning"]})
+    parts = search.word_parts(known, kind="chunk")
+    signals["words"] = _shares({iri: sum(found.values()) for iri, found in parts.items()})
+    hits = [
         PassageHit(
             NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights}, weights=weights
         )
         for iri in known
     ]
-    _rank(found, weights)
+    for first in _ranked(search, hits, 1):
+        _discount(hits, first, parts, sureness, parameters["passage_further"])
+    found = _ranked(search, hits, len(hits))
     with_hubs = found[: explained * _WITH_HUBS]
-    if of_hubs is None:
-        chunks = {hit.chunk.value for hit in with_hubs}
-        of_hubs = _extents_of_hubs(search, active, chunks, parameters["hub_limit"])
-    _add_entities(active, of_hubs, with_hubs, weights["entities"])
-    _rank(found, weights)
+    _add_entities(active, _extents_of_hubs(search, active, with_hubs, parameters["hub_limit"]), with_hubs)
+    found[: len(with_hubs)] = _ranked(search, with_hubs, len(with_hubs))  # hubs can only raise them
     for hit in found[:explained]:
         if hit.chunk.value in best:
             path = best[hit.chunk.value]
@@ -105,24 +109,74 @@ def score_passages(
     return found
 
 
+def _ranked(search: QuestionSearch, hits: Sequence[PassageHit], limit: int) -> list[PassageHit]:
+    """The best of some passages, with their scores."""
+    if not hits:
+        return []
+    by_chunk = {hit.chunk.value: hit for hit in hits}
+    rows = search.rows(
+        "retrieval/passage-ranking",
+        signals=[(hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS)) for hit in hits],
+        **{name: hits[0].weights.get(name, 0.0) for name in SIGNALS},
+        limit=limit,
+    )
+    found = [by_chunk[node_of(row["passage"]).value] for row in rows]
+    for hit, row in zip(found, rows, strict=True):
+        hit.score = float(to_python(row["score"]))  # type: ignore[arg-type]
+    return found
+
+
+def _discount(
+    hits: Iterable[PassageHit],
+    first: PassageHit,
+    parts: Mapping[str, Mapping[str, float]],
+    sureness: float,
+    further: float,
+) -> None:
+    """Let words, and meaning, count less in all passages but the first; least those words that it has."""
+    opened, said = (1 - sureness * (1 - share) for share in (further, further**2))
+    of_first = parts.get(first.chunk.value, {})
+    for hit in hits:
+        own = parts.get(hit.chunk.value)
+        if hit is first:
+            continue
+        if own:
+            left = sum(part * (said if term in of_first else opened) for term, part in own.items())
+            hit.signals["words"] *= left / sum(own.values())
+        if "meaning" in hit.signals:
+            hit.signals["meaning"] *= opened
+
+
+def _by_graph(signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]) -> list[str]:
+    """Chunks by what the graph says of them, best first."""
+    scores: dict[str, float] = {}
+    for name in _OF_GRAPH:
+        for iri, value in signals[name].items():
+            scores[iri] = scores.get(iri, 0.0) + weights[name] * value
+    return sorted(scores, key=lambda iri: (-scores[iri], iri))
+
+
+def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+    """Scores as shares of the best."""
+    best = max(scores.values(), default=0.0) or 1.0
+    return {iri: score / best for iri, score in scores.items()}
+
+
+def _weights(parameters: Parameters, sureness: float, *, with_meaning: bool) -> dict[str, float]:
+    """The weight of each signal that there is, as shares of 1, those of the graph as far as it is sure."""
+    given = {name: parameters[f"passage_{name}"] for name in SIGNALS if with_meaning or name != "meaning"}
+    total = sum(given.values())
+    return {
+        name: (sureness if name in _OF_GRAPH else 1.0) * weight / total if total else 0.0
+        for name, weight in given.items()
+    }
+
+
 def extent(mentions: int, topics: int) -> float:
     """How much a passage is a matter of an entity: n/(n + 1) for n sentences that mention it, and 1 if the
     passage is about it.
     """
     return mentions / (mentions + 1) + topics
-
-
-def _rank(found: list[PassageHit], weights: Mapping[str, float]) -> None:
-    for hit in found:
-        hit.score = sum(weight * hit.signals[name] for name, weight in weights.items())
-    found.sort(key=lambda hit: (-hit.score, hit.chunk.value))
-
-
-def _weights(parameters: Parameters, there: Container[str]) -> dict[str, float]:
-    """The weight of each signal that there is, as shares of 1."""
-    given = {name: parameters[f"passage_{name}"] for name in SIGNALS if name in there}
-    total = sum(given.values())
-    return {name: weight / total if total else 0.0 for name, weight in given.items()}
 
 
 def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier]) -> dict[str, PassagePath]:
@@ -163,12 +217,12 @@ def _entity_weight(entity: Activated) -> float:
 
 
 def _extents_of_hubs(
-    search: QuestionSearch, active: Mapping[str, Activated], chunks: Iterable[str], hub_limit: int
+    search: QuestionSearch, active: Mapping[str, Activated], hits: Iterable[PassageHit], hub_limit: int
 ) -> Extents:
-    """Of active entities that are hubs, how much they are a matter of some chunks."""
+    """Of active entities that are hubs, how much they are a matter of some passages."""
     found: Extents = {}
     hubs = [entity.entity for _, entity in sorted(active.items()) if entity.passages > hub_limit]
-    nodes = [NamedNode(iri) for iri in sorted(chunks)]
+    nodes = sorted((hit.chunk for hit in hits), key=str)
     if hubs and nodes:
         for row in search.rows("retrieval/passage-entities", chunks=nodes, entities=hubs):
             n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
@@ -176,18 +230,7 @@ def _extents_of_hubs(
     return found
 
 
-def _pageranks(active: Mapping[str, Activated], of_hubs: Extents) -> dict[str, float]:
-    """Chunk → its personalised PageRank among the active entities and the chunks that mention them."""
-    links = {
-        iri: {chunk: extent(*known) for chunk, known in (entity.extents or of_hubs.get(iri, {})).items()}
-        for iri, entity in active.items()
-    }
-    return rank_by_pagerank(links, {iri: entity.value for iri, entity in active.items()})
-
-
-def _add_entities(
-    active: Mapping[str, Activated], of_hubs: Extents, hits: Sequence[PassageHit], weight: float
-) -> None:
+def _add_entities(active: Mapping[str, Activated], of_hubs: Extents, hits: Sequence[PassageHit]) -> None:
     """Give passages the paths of all entities that they mention, hubs too, with their shares of the score."""
     by_chunk = {hit.chunk.value: hit for hit in hits}
     for iri, entity in active.items():
@@ -199,7 +242,7 @@ def _add_entities(
         total = sum(path.value for path in hit.paths)
         hit.signals["entities"] = total / (1 + total)
         for path in hit.paths:  # all of them saturate together
-            path.share = weight * path.value / (1 + total)
+            path.share = hit.weights["entities"] * path.value / (1 + total)
 
 
 def _path(entity: Activated, mentions: int, topics: int) -> PassagePath:

@@ -14,6 +14,7 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.index.model import Kind
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[Any]
 
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
-_COMMON = 0.4  # score of a common word that is also an entity, where the question has names
+COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
 Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
@@ -98,13 +99,14 @@ class QuestionSearch:
         best = hits[0].score if hits else 1.0
         return {hit.iri: hit.score / best for hit in hits if hit.iri not in self.state.set_aside}
 
-    def word_parts(self, sentences: Sequence[str], bm25: Bm25 = DEFAULT_BM25) -> dict[str, dict[str, float]]:
-        """Sentence → the question's terms that it has → what each adds to its BM25."""
+    def word_parts(
+        self, texts: Sequence[str], bm25: Bm25 = DEFAULT_BM25, *, kind: Kind = "sentence"
+    ) -> dict[str, dict[str, float]]:
+        """Sentence or chunk → the question's terms that it has → what each adds to its BM25."""
         index = self.context.text_index
-        if index is None or not sentences:
+        if index is None or not texts:
             return {}
-        language = self.state.language
-        return index.parts(self.state.question, sentences, kind="sentence", language=language, bm25=bm25)
+        return index.parts(self.state.question, texts, kind=kind, language=self.state.language, bm25=bm25)
 
     def mean(self, lexical: float, vector: float | None, graph: float) -> float:
         """The score of an edge or sentence: the weighted mean of its parts, 0 to 1.
@@ -182,7 +184,7 @@ class QuestionSearch:
         found: dict[str, Match] = {}
         for concept in concepts:
             if concept in exact:
-                score = 1.0 if looks_like_name(concept) or not named else _COMMON
+                score = 1.0 if looks_like_name(concept) or not named else COMMON
                 for iri in own_names(concept, exact[concept])[:limit]:
                     _better(found, iri, (score, "exact", concept))
             else:

@@ -257,7 +257,7 @@ class PassageHit:
 
     Attributes:
         signals: the parts of the score, by name, before their weights.
-        weights: of the signals; they add up to 1.
+        weights: of the signals as shares of 1; those of the graph count as far as the question is sure.
         paths: what the signals of the graph are sums of, the largest share first; only of the best passages.
         relations: what the signals of a composite score are sums of; only of the best passages.
         reranked: what the reranker gave it; None where it was not asked.

@@ -52,6 +52,10 @@ class Relation:
     strength: float | None
 
 
+_BY_PATHS = ("entities", "carrier")
+"""Signals that the paths of an activation add up to."""
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A ranked passage; `title`, `name` and `document` are None when its chunk is gone.
@@ -61,7 +65,7 @@ class Passage:
         recomputed: the same score, computed again from the paths.
         signals: what the score is the sum of, by the name of the signal.
         relations: of a composite score, the largest share first.
-        others: what no path gives: the share of the passage's own words, of PageRank, and of a reranker.
+        others: what no path gives: the share of the passage's own words and meaning, and of a reranker.
         rerank_score: what a reranker gave it, on its own scale; None where none was asked.
         rank_before, score_before: before reranking; None without it.
     """
@@ -93,9 +97,9 @@ class Passage:
         return self.score - sum(share.share for share in self.shares)
 
     @property
-    def pagerank(self) -> float:
-        """What personalised PageRank adds to the score of an activation; 0 without it."""
-        return self.signals.get("ppr", 0.0)
+    def own(self) -> dict[str, float]:
+        """What no path gives, by the name of the signal."""
+        return {name: share for name, share in self.signals.items() if share > 0 and name not in _BY_PATHS}
 
 
 def read_passages(store: Store, session: NamedNode) -> dict[str, list[Passage]]:

@@ -173,10 +173,8 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
         how = f" ({seed.matched_by}, {_number(seed.score)}: {seed.matched_text})" if seed.matched_by else ""
         page.paragraph(f"{seed.label}{how}", "      ", "- ")
     for passage in step.passages[: None if full else _PASSAGES]:
-        told = [(share.label, share.share) for share in passage.shares] or [*passage.signals.items()]
-        told = [(name, share) for name, share in told if share > 0][: None if full else 3]
-        if passage.shares and passage.pagerank:
-            told.append(("PageRank", passage.pagerank))
+        told = [(share.label, share.share) for share in passage.shares]
+        told = sorted([*told, *passage.own.items()], key=lambda part: -part[1])[: None if full else 3]
         rest = passage.score - sum(share for _, share in told)
         parts = [f"{name} {share:.3f}" for name, share in told] + (
             [f"others {rest:.3f}"] if rest > 5e-4 else []

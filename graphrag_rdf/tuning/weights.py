@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.evaluation.metrics import compared, recall
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
-from graphrag_rdf.steps.passage_scores import PPR, SIGNALS
+from graphrag_rdf.steps.passage_scores import SIGNALS
 from graphrag_rdf.tuning.placing import Example, Grades, Progress, placing, search
 
 if TYPE_CHECKING:
@@ -84,8 +84,6 @@ def weights_in_force(engine: Engine, pipeline: str) -> Weights:
     for step in definition.steps:
         if step.step == "explore" and step.use in _WEIGHTS:
             values = {name: float(step.parameters[key]) for name, key in _WEIGHTS[step.use].items()}
-            if not values.get(PPR):  # learning does not make a library needed that was not
-                values.pop(PPR, None)
             beside = {f"{s.name}.use": "rules" for s in definition.steps if s.step == "ground"}
             beside |= {f"{step.name}.use": step.use, f"{step.name}.rerank_weight": "0"}
             return Weights(pipeline, step.name, step.use, values, beside)
@@ -170,11 +168,17 @@ def _explore(
     examples = []
     for question, results in found.items():
         ordered = sorted(results, key=lambda result: str(result["chunk"]))
-        rows = [[result["signals"].get(name, 0.0) for name in names] for result in ordered]
+        rows = [[_signal(result, name, seen.values[name]) for name in names] for result in ordered]
         signals = np.array(rows, dtype=np.float64).reshape(len(ordered), len(names))
         chunks = tuple(str(result["chunk"]) for result in ordered)
         examples.append(Example(question, graded[question], chunks, signals))
     return names, examples, {q: [str(r["chunk"]) for r in results] for q, results in found.items()}
+
+
+def _signal(result: dict[str, Any], name: str, weight: float) -> float:
+    """A signal as the question weighed it, whose sureness is part of the weights of a result."""
+    value, weighed = result["signals"].get(name, 0.0), result["weights"].get(name, 0.0)
+    return float(value * weighed / weight)
 
 
 def _retrieve(engine: Engine, question: str, weights: Weights) -> list[dict[str, Any]]:

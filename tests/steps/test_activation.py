@@ -196,7 +196,9 @@ def test_with_embeddings_the_meaning_of_a_passage_counts(samples: Engine) -> Non
     """Without them its weight counts nowhere."""
     result = samples.retrieve(QUESTIONS[0], k=1)["results"][0]
     assert "meaning" not in result["signals"]
-    assert sum(result["weights"].values()) == pytest.approx(1)
+    assert result["score"] == pytest.approx(
+        sum(result["weights"][name] * value for name, value in result["signals"].items())
+    )
 
 
 # --- what leads on -------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from graphrag_rdf.cli.output import format_option, pairs
 from graphrag_rdf.cli.progress import reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.summary import outcome
-from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.errors import GraphRagError, UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -231,15 +231,22 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
     measures = only or _MEASURES
     jobs = [(path, _measure_set) for path in sets if {"retrieval", "answers"} & set(measures)]
     jobs += [(path, _measure_pages) for path in questions if "pages" in measures]
+    if not jobs:
+        raise UsageError(f"{folder} holds nothing to measure {' and '.join(measures)} on")
     found: dict[str, list[dict[str, Any]]] = {"sets": [], "pages": [], "failed": []}
-    exit_codes = []
+    exit_codes: list[int] = []
+    stopped = None
     for number, (path, measure) in enumerate(jobs, start=1):
-        output.note(f"{path} ({number} of {len(jobs)})")
         result: dict[str, Any] | GraphRagError
         try:
+            output.note(f"{path} ({number} of {len(jobs)})")
             result = attempt(partial(measure, path, measures, limit, options))
         except GraphRagError as error:
             result = error
+        except KeyboardInterrupt:
+            output.warn(f"interrupted: {number - 1} of {len(jobs)} sets were measured")
+            stopped = "interrupted"
+            break
         if isinstance(result, GraphRagError):
             output.warn(f"{path} was not measured: {result.message}")
             log.info("%s: %s", path, result.message, exc_info=result.__cause__)
@@ -251,10 +258,10 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
         output.write_json(found)
     else:
         _show_all(found)
-    if exit_codes and len(exit_codes) == len(jobs):
+    if len(exit_codes) == len(jobs):
         return exit_codes[0]
     unread = any(run["failures"] for run in found["pages"])
-    return outcome(None, failed=bool(exit_codes) or unread)
+    return outcome(stopped, failed=bool(exit_codes) or unread)
 
 
 def _measure_set(

@@ -189,7 +189,7 @@ def _import_evalset(
     reports = []
     with open_engine(overrides, create=True) as engine, IngestProgress(engine.budget) as progress:
         for evalset in sets:
-            report = ingest_corpus(engine, evalset, extraction, titles=titles, progress=progress)
+            report = ingest_corpus(engine, evalset, extraction, titles=titles, partly=True, progress=progress)
             reports.append({"name": evalset.name, **report.as_json()})
     if form == "json":
         output.write_json(reports[0] if len(reports) == 1 else reports)

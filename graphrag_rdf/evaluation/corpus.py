@@ -12,7 +12,7 @@ from graphrag_rdf.documents.discover import Source
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.turns import find_turns
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
 from graphrag_rdf.extract.marked import UNMARKED, Marked
@@ -123,6 +123,7 @@ def ingest_corpus(
     *,
     titles: bool = True,
     without: frozenset[int] = frozenset(),
+    partly: bool = False,
     progress: Progress | None = None,
 ) -> IngestReport:
     """Take the passages of a set into a store.
@@ -131,9 +132,13 @@ def ingest_corpus(
         spec: see `extractors`.
         titles: whether passages keep their titles.
         without: indexes of passages to leave out.
+        partly: return what was read if the run ends early.
 
     Returns:
         the report of the last extractor's run.
+
+    Raises:
+        KeyboardInterrupt, LlmError: see `require_whole`; not if `partly`.
     """
     report = IngestReport()
     settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
@@ -142,7 +147,28 @@ def ingest_corpus(
         planner = run.planner(max_bytes=1 << 30)
         documents = _incoming(evalset, planner.known, planner.done, titles=titles, without=without)
         report = run.run(documents)
+        if not partly:
+            require_whole(report)
+        elif report.stopped:
+            break
     return report
+
+
+def require_whole(report: IngestReport) -> None:
+    """Refuse to measure on a part of the documents.
+
+    Raises:
+        KeyboardInterrupt: the run was interrupted.
+        LlmError: the budget is used up.
+    """
+    if report.stopped == "interrupted":
+        raise KeyboardInterrupt
+    if report.stopped:
+        raise LlmError(
+            "the budget is used up: not all documents were read",
+            "budget",
+            hint="raise llm.budget_tokens or llm.budget_usd",
+        )
 
 
 def passage_iri(evalset: EvalSet, index: int) -> NamedNode:

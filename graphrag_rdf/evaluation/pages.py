@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.jsonlines import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.rdf.terms import text_of
@@ -99,6 +100,7 @@ def evaluate_pages(
     _require_files(folder, files, questions)
     start = time.perf_counter()
     report = engine.ingest(files, root=folder.resolve(), progress=reading)
+    require_whole(report)
     if engine.settings.relations.build:
         engine.refresh_relations()
     ingest_seconds = time.perf_counter() - start

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run
+from tests.support.commands import Run, environment, program
 from tests.support.pdf import lines, make_pdf
 
 EVALSET = {
@@ -160,6 +163,34 @@ def test_all_of_some_questions_and_one_measure(run: Run, evalset: Path, folder: 
     assert "answers" not in found["sets"][0]
     only = run("eval", "all", ".", "--only", "pages", "--format", "json").json
     assert (len(only["pages"]), only["sets"]) == (1, [])
+    (folder / "questions.jsonl").unlink()
+    nothing = run("eval", "all", ".", "--only", "pages")
+    assert nothing.code == 2
+    assert "holds nothing to measure pages on" in nothing.err
+
+
+@pytest.mark.slow
+def test_an_interruption_prints_what_was_measured(evalset: Path, folder: Path) -> None:
+    passages = [
+        {"title": f"Pier {n}", "text": f"Keeper {n} of Pier {n} built a gate. " * 20} for n in range(900)
+    ]
+    long = {"name": "long", "corpus": passages, "questions": [{"id": "1", "q": "Who?", "gold": [1]}]}
+    (folder / "zz_long.json").write_text(json.dumps(long))
+    command = program("eval", "all", ".", "--only", "retrieval", "--format", "json")
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=environment()
+    ) as process:
+        assert process.stderr is not None
+        assert process.stdout is not None
+        while "2 of 2" not in process.stderr.readline():
+            pass
+        time.sleep(0.5)  # it reads passages
+        process.send_signal(signal.SIGINT)
+        found = json.loads(process.stdout.read())
+        told = process.stderr.read()
+    assert process.returncode == 130
+    assert [run["name"] for run in found["sets"]] == ["tiny"]
+    assert "interrupted: 1 of 2 sets were measured" in told
 
 
 def test_facts(run: Run, folder: Path) -> None:

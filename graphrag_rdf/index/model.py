@@ -18,7 +18,8 @@ class Record:
         iri: what is found.
         kind: which index it belongs to; statistics are kept apart by kind.
         text: chunk text, sentence text, or the definitions of an entity.
-        labels: labels and aliases of an entity; the document's title for sentences and chunks.
+        labels: labels and aliases of an entity; for sentences and chunks the document's title, and words of
+            its file's name.
         language: BCP 47 tag of the text; None if unknown (then nothing is stemmed).
     """
 

@@ -8,12 +8,15 @@ hashes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.readers.gzipped import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.model import Record
 from graphrag_rdf.rdf import iris
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
 
+_WORD = re.compile(r"[^\W_]+")
 _BATCH = 50  # things in a query
 _AT_ONCE = 500  # records in memory
 # chunks: what engine and indexes hold back until then is memory; but each second time the engine merges much
@@ -84,14 +88,26 @@ class IndexFeed:
 
 
 def _chunk(row: Row) -> Record:
-    language = row.get("language")
+    language, title = row.get("language"), text_of(row["title"])
+    named = _file_words(text_of(row["identity"]), title) if "identity" in row else ""
     return Record(
         iri=text_of(row["chunk"]),
         kind="chunk",
         text=text_of(row["text"]),
-        labels=(text_of(row["title"]),),
+        labels=(title, named) if named else (title,),
         language=None if language is None else text_of(language),
     )
+
+
+def _file_words(identity: str, title: str) -> str:
+    """The words of a file's name that its title does not have: `ADOBE_2022_10K.pdf`, which is called Form
+    10-K, is found by "Adobe". A number alone names nothing.
+    """
+    stem = PurePath(inner_name(identity.rstrip("/"))).stem
+    if not any(map(str.isalpha, stem)):
+        return ""
+    known = {word.casefold() for word in _WORD.findall(title)}
+    return " ".join(word for word in _WORD.findall(stem) if word.casefold() not in known)
 
 
 def _sentence(iri: str, chunk: Record, offset: int, length: int) -> Record:

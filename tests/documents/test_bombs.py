@@ -92,6 +92,15 @@ def test_a_row_that_swallows_the_file_is_refused(quote: bytes) -> None:
         assert len(read_bytes(data, "a.csv").tables[0].rows) > 1000
 
 
+@pytest.mark.parametrize("macro", ["sqrt[", "frac{", "section[", "footnote[", "cite[", "usepackage["])
+def test_macros_that_never_close_are_refused(macro: str) -> None:
+    """Each doubles what the library does with the rest of the text."""
+    assert "do not close" in reason(f"Some text.\n\\{macro}".encode() * 40, "paper.tex")
+    closing = {"[": "]", "{": "}"}[macro[-1]]
+    nested = f"Some text \\{macro}" * 3 + f"a{closing}b" * 3
+    assert "Some text" in read_bytes(nested.encode(), "paper.tex").text
+
+
 def test_tables_of_too_many_columns_are_text() -> None:
     wide = b",".join(b"c%d" % n for n in range(MOST_COLUMNS + 1))
     assert read_bytes(wide + b"\n" + wide + b"\n", "a.csv").tables == ()

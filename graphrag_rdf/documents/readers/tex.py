@@ -14,6 +14,9 @@ from graphrag_rdf.documents.readers.grid import Grid, GridCell
 LONGEST = 5_000_000
 """Characters of a file: the library reads some hundred thousand a second."""
 
+_TOKENS, _TOKENS_MORE = 10, 1000
+"""Looks of the library at a token, for each character and more; two for each are many."""
+
 _BODY = re.compile(r"(?s)\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)")
 _AUTHORS = re.compile(r"\\author(?:\[[^\]]*\])?\{((?:[^{}]|\{[^{}]*\}){0,2000})\}")
 # what makes a title, marks a place, or refers to one
@@ -108,8 +111,32 @@ def _said(source: str) -> str:
         return ""
     if "\\" not in source and "$" not in source and "{" not in source and "~" not in source:
         return re.sub(r"[ \t]*\n[ \t]*", "\n", source.strip())
-    text = _converter().latex_to_text(source, tolerant_parsing=True)
+    nodes = _walker()(source, tolerant_parsing=True).get_latex_nodes()[0]
+    text = _converter().nodelist_to_text(nodes)
     return re.sub(r"[ \t]*\n\s*", "\n", text.replace("\xa0", " ").strip())
+
+
+@lru_cache(maxsize=1)
+def _walker() -> Any:
+    from pylatexenc.latexwalker import LatexWalker
+
+    class Walker(LatexWalker):  # type: ignore[misc]
+        """Gives up on macros whose brackets never close: the library reads what follows twice for each."""
+
+        def __init__(self, source: str, **flags: Any) -> None:
+            super().__init__(source, **flags)
+            self._left = _TOKENS * len(source) + _TOKENS_MORE
+
+        def get_token(self, *where: Any, **how: Any) -> Any:
+            self._left -= 1
+            if self._left < 0:
+                raise c.UnreadableError(
+                    "brackets of its macros do not close",
+                    "close them, or save it as .txt, to be read as text",
+                )
+            return super().get_token(*where, **how)
+
+    return Walker
 
 
 @lru_cache(maxsize=1)

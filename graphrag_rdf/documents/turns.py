@@ -26,7 +26,7 @@ _DAY = (
     r"|[^\W\d_]{3,9}\s\d{1,2},?(?:\s\d{4})?)"
 )
 _STAMP = rf"(?:(?:{_DAY})(?:[,T]?\s*(?:at\s)?|_)(?:{_CLOCK})|{_CLOCK}|{_DAY})"
-_MARKS = "[\u200e\u200f\u202a-\u202e\ufeff]*"
+_MARKS = "[\u200e\u200f\u202a-\u202e\ufeff]*+"  # possessive: nothing else begins with them
 _NAME = rf"[^:<>*\[\]{{}}\"|\r\n]{{0,{_LONGEST_NAME}}}?"
 _LINE = re.compile(
     rf"^{_MARKS}[ \t]*(?:[\[(]?{_STAMP}[\])]?[ \t]*(?:[-–—|][ \t]*)?(?P<stamp>))?{_MARKS}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
@@ -99,6 +100,13 @@ def test_macros_that_never_close_are_refused(macro: str) -> None:
     closing = {"[": "]", "{": "}"}[macro[-1]]
     nested = f"Some text \\{macro}" * 3 + f"a{closing}b" * 3
     assert "Some text" in read_bytes(nested.encode(), "paper.tex").text
+
+
+@pytest.mark.parametrize("piece", ["\ufeff", "\u200e ", "\u202a[", " \t", "\ufeff12:10 "])
+def test_marks_without_end_before_a_speaker(piece: str) -> None:
+    start = time.process_time()
+    read_bytes((piece * 4000 + "Ada: I saw you.\n").encode(), "chat.txt")
+    assert time.process_time() - start < 2
 
 
 def test_tables_of_too_many_columns_are_text() -> None:

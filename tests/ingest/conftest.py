@@ -13,6 +13,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, TG, Graphs
+from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.plain import plain_quads
 from tests.support.scripted_server import Request, ScriptedServer, extract_answer
 from tests.support.stores import open_engine
@@ -163,3 +164,19 @@ def index_matches_store(engine: Engine) -> bool:
     return (report.added, report.removed) == (0, 0) and (
         engine.text_index.commit_number == engine.store.content_commit()
     )
+
+
+class KilledError(BaseException):
+    """As a kill: nothing that comes after it is written."""
+
+
+def killed_after(number: int, commit: Callable[[Changes], int]) -> Callable[[Changes], int]:
+    """So many commits are made, and none after them."""
+    left = iter(range(number))
+
+    def dying(changes: Changes) -> int:
+        if next(left, None) is None:
+            raise KilledError
+        return commit(changes)
+
+    return dying

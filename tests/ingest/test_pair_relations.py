@@ -3,9 +3,13 @@ that nothing outlives what it rests on. The model is a server that answers over 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +24,7 @@ from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.ingest.relate import RelationReport
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from tests.ingest.conftest import MakeEngine, by_model, chunks, content
+from tests.ingest.conftest import KilledError, MakeEngine, by_model, chunks, content, killed_after
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 STORY = [
@@ -463,3 +467,35 @@ def test_what_is_refreshed_is_read_again_and_the_rest_is_not(
     assert asked(model) == 6
     engine.ingest([docs / "other.txt"], refresh=True)
     assert asked(model) == 7
+
+
+@pytest.mark.slow
+@pytest.mark.embedded
+@pytest.mark.parametrize("again", [False, True])
+def test_a_refresh_that_is_killed_leaves_a_sound_store(
+    story: Path,
+    tmp_path: Path,
+    engine_of: MakeEngine,
+    model: ScriptedServer,
+    monkeypatch: pytest.MonkeyPatch,
+    again: bool,
+) -> None:
+    """After each of its commits. The next refresh comes to what one comes to that nobody stops."""
+    with engine_with(lambda **given: engine_of("before", **given), model) as engine:
+        engine.ingest([story])
+        if again:
+            engine.refresh_relations()
+    for number in itertools.count(1):
+        shutil.copytree(tmp_path / "before", tmp_path / str(number))
+        make = partial(engine_of, str(number), extract__jobs=1)
+        with engine_with(make, model) as engine, monkeypatch.context() as patch:
+            patch.setattr(engine.store, "commit", killed_after(number, engine.store.commit))
+            with suppress(KilledError):
+                engine.refresh_relations(again=again)
+                break
+        with engine_with(make, model) as engine:
+            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            engine.refresh_relations(again=again)
+            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            assert plain(engine) >= {("causes", "0", "1"), ("follows", "2", "1"), ("follows", "2", "0")}
+    assert number > 3

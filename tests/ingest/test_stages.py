@@ -19,6 +19,7 @@ from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes
 from tests.ingest.conftest import (
+    KilledError,
     MakeEngine,
     assert_same,
     by_model,
@@ -26,6 +27,7 @@ from tests.ingest.conftest import (
     everything,
     facts,
     index_matches_store,
+    killed_after,
     settings,
 )
 from tests.support.scripted_server import ScriptedServer
@@ -161,22 +163,6 @@ def test_the_index_of_one_document(written: Path, engine_of: MakeEngine) -> None
     assert index_matches_store(engine)
     refresh_index(engine, [])
     assert index_matches_store(engine)
-
-
-class KilledError(BaseException):
-    """As a kill: nothing that comes after it is written."""
-
-
-def killed_after(number: int, commit: Callable[[Changes], int]) -> Callable[[Changes], int]:
-    """So many commits are made, and none after them."""
-    left = iter(range(number))
-
-    def dying(changes: Changes) -> int:
-        if next(left, None) is None:
-            raise KilledError
-        return commit(changes)
-
-    return dying
 
 
 def edit(engine: Engine, docs: Path) -> None:

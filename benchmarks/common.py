@@ -18,7 +18,6 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 """The checkout."""
 DATA_VARIABLE = "BENCH_DATA"
-MINILM_VARIABLE = "BENCH_MINILM"
 _DATA_BESIDE = ROOT / ".." / "shared" / "data"
 
 

@@ -24,7 +24,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "questions": (["--questions", "300"], []),
     "endpoint": (["--facts", "50000", "--seconds", "2"], []),
     "fuzz": (["--seconds", "60"], ["--seconds", "1200"]),
-    "evaluation": (["--questions", "25", "--extraction", "rules", "--titles", "yes", "--vectors", "no"], []),
+    "evaluation": (["--limit", "25", "--only", "retrieval"], []),
 }
 """Name → (arguments of a short run, arguments of a full run)."""
 

@@ -159,7 +159,7 @@ def show_pages(found: dict[str, Any]) -> None:
     cuts = list(found["found"])
     rows = [("graph", found), *found["baselines"].items()]
     output.table(
-        ["evidence page among", *(f"first {k}" for k in cuts), *(f"first {k}, document known" for k in cuts)],
+        ["an evidence page among", *(f"first {k}" for k in cuts), *(f"{k} of its document" for k in cuts)],
         [
             [
                 name.replace("_", " over "),

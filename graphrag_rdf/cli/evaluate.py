@@ -200,8 +200,9 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
                 [key, r["texts"], r["facts"], _share(r["precision"]), r["forbidden"], _share(r["recall"])]
                 for key, r in groups.items()
             ]
-            output.say()
-            output.table(columns, rows, numbers=columns[1:])
+            if rows:
+                output.say()
+                output.table(columns, rows, numbers=columns[1:])
         for fault in run["faults"] if faults else ():
             output.say(f"\n{output.one_line(fault['id'])}: {output.one_line(fault['text'])}")
             for why in ("forbidden", "unlisted", "missed"):

@@ -191,7 +191,7 @@ def _names(judged: Sequence[Judged], attribute: str) -> list[str]:
 
 # --- when two facts are the same ----------------------------------------------------------------------
 
-_WORD = re.compile(r"\w+")
+_WORD = re.compile(r"[^\W_]+")
 
 
 def _words(texts: Mapping[str, str]) -> dict[str, frozenset[str]]:

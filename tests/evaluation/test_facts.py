@@ -46,6 +46,7 @@ BUILT = ("Ada Venn", "built", "Orrin Bridge")
         ("Ada Venn", "has built", "the Orrin Bridge"),
         ("ada venn", "built", "Orrin bridge"),
         ("Orrin Bridge", "was built by", "Ada Venn"),
+        ("Orrin_Bridge", "BUILT_BY", "Ada Venn"),
     ],
 )
 def test_the_same_fact_in_other_words_is_right(fact: Fact) -> None:

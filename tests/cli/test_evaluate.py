@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.commands import Run, environment, program
 from tests.support.pdf import lines, make_pdf
+from tests.support.scripted_server import ScriptedServer
 
 EVALSET = {
     "name": "tiny",
@@ -42,6 +43,19 @@ def test_retrieval(run: Run, evalset: Path, folder: Path) -> None:
     assert {"perfect", "mrr", "ci95", "baselines", "seconds_per_question"} <= found.keys()
     assert "bm25" in run("eval", "retrieval", evalset).out
     assert list(folder.iterdir()) == [evalset]
+
+
+@pytest.mark.slow
+def test_dense_search_is_a_baseline_with_embeddings(
+    run: Run, evalset: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+    option = ("--embedding-model", "openai/scripted")
+    found = run("eval", "retrieval", evalset, *option, "--format", "json").json
+    assert found["baselines"].keys() == {"bm25", "dense"}
+    assert found["baselines"]["dense"]["recall"]["5"] == 1.0  # of three passages
+    assert "dense R@1" in run("eval", "all", ".", "--only", "retrieval", *option).out
 
 
 def test_answers(run: Run, evalset: Path) -> None:

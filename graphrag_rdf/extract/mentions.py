@@ -1,7 +1,7 @@
 """Where a text names things: capitalised spans, quoted titles, and the names of a dictionary.
 
 These spans are the mention layer that retrieval walks on, so they are made the same way for documents
-and for questions and need no tagger. Dates and bare numbers are no mentions.
+and for questions. Only Chinese needs a tagger. Dates and bare numbers are no mentions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from graphrag_rdf.documents.model import Sentence
 
+from .chinese import is_chinese, names_in
 from .gazetteer import Gazetteer
 from .lexicon import base_language, read_table, stopwords
 from .model import Mention
@@ -55,8 +56,8 @@ def find_mentions(
     Args:
         text: a chunk's text, or a question.
         sentences: its sentences; spans do not cross them.
-        language: BCP 47. Without capitals (CJK, lower-case text) only the dictionary, quoted titles
-            and Latin words name things.
+        language: BCP 47. Chinese has names of its own kind (`chinese`). Without capitals (Japanese, Korean,
+            lower-case text) only the dictionary, quoted titles and Latin words name things.
         names: known names; pass a `Gazetteer` when there are many and several texts.
         title: the document's title; its words are trusted as names at sentence starts.
     """
@@ -67,6 +68,8 @@ def find_mentions(
         lines = _lines(text, sentences, words)
         found += _capitalised(text, lines, base_language(language) or "en", title)
     found += gazetteer.find(text, words)
+    if is_chinese(text, language):
+        found += _chinese(text, sentences)
     if title:
         found += _titles(text, title)
     return _longest_apart(found)
@@ -134,6 +137,13 @@ def _latin_in_cjk(text: str) -> list[Mention]:
         for match in _LATIN_IN_CJK.finditer(text)
         if len(match.group()) > 1
     ]
+
+
+def _chinese(text: str, sentences: Sequence[Sentence]) -> Iterator[Mention]:
+    for sentence in sentences:
+        words = text[sentence.offset : sentence.offset + sentence.length]
+        for name in names_in(words):
+            yield Mention(sentence.offset + name.start, name.end - name.start, words[name.start : name.end])
 
 
 def _capitalised(

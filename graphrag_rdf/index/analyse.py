@@ -12,6 +12,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 
+from graphrag_rdf.han import simplified
+
 from .irregular import IRREGULAR
 from .stopwords import STOP_WORDS
 
@@ -90,11 +92,13 @@ def _unaccented(term: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Text without differences of case, width, composition and invisible characters (NFKC, case folding)."""
+    """Text without differences of case, width, composition, invisible characters (NFKC, case folding) and of
+    traditional and simplified Chinese.
+    """
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).translate(_INVISIBLE).casefold()
-    return unicodedata.normalize("NFKC", folded)
+    return simplified(unicodedata.normalize("NFKC", folded))
 
 
 def match_key(label: str) -> str:

@@ -28,7 +28,7 @@ from .analyse import analyse, has_base_forms, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
 from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, damaged_files, framed
 
-_FORMAT = 4
+_FORMAT = 5
 _BATCH = 1000
 _PURGE_ABOVE = 0.3  # share of dead documents at which a commit rewrites a kind
 _PURGE_FROM = 1000  # dead documents under which it never does

@@ -1,0 +1,237 @@
+"""Chinese words and names, by the segmentation and parts of speech of jieba (`rjieba`, MIT).
+
+The dictionary is loaded at first use, in about 0.2 s. It is of simplified characters, so that traditional
+ones are looked up as such; offsets stay. What jieba calls a name is one here only if its dictionary has it,
+if it is spelt as foreign names are, if it begins with a family name, or with a word after it that says what it
+names (潮东水利学院): jieba's guesses at unknown words are too often wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphrag_rdf.han import simplified
+
+from .lexicon import base_language, read_table
+from .words import mostly_cjk
+
+if TYPE_CHECKING:
+    from rjieba import Jieba
+
+_OTHER_SCRIPTS = re.compile("[\u3040-\u30ff\uac00-\ud7af]")  # of Japanese and Korean
+_DOTS = "·・‧•"
+_LONGEST = 16  # characters of a name of an organisation or a place
+_BETWEEN = 3  # words between the name that it begins with and what it is
+_INNER = ("n", "vn", "b", "j", "a", "m")
+_BINDING = re.compile("[的在是有和与及于以由从到被把为了上中下内外]")
+_NAMED = ("nr", "ns", "nt", "nz")
+_PARTS = (*_NAMED, "n", "ng", "j", "zg", "z", "g")  # of a foreign name that is cut into words
+_MANY = 50_000  # how frequent a word is made that jieba would part
+
+
+class Token(NamedTuple):
+    """A word: where it stands in the text, in simplified characters, with jieba's tag."""
+
+    start: int
+    end: int
+    text: str
+    tag: str
+
+
+class Name(NamedTuple):
+    """Where a name stands, and the type of what it names, where that is sure."""
+
+    start: int
+    end: int
+    type: str | None
+
+
+def is_chinese(text: str, language: str | None) -> bool:
+    """Whether a text is read as Chinese.
+
+    Args:
+        language: BCP 47; another language than Chinese is believed, unless it has no Chinese characters.
+    """
+    known = base_language(language) not in {"ja", "ko"}
+    return known and mostly_cjk(text) and not _OTHER_SCRIPTS.search(text)
+
+
+@lru_cache(maxsize=1)
+def table() -> Mapping[str, Mapping[str, frozenset[str]]]:
+    """The word lists of Chinese by section; those of characters have each of them."""
+    sections = read_table("zh")
+    return {
+        section: {name: frozenset(words.split()) for name, words in lists.items()}
+        for section, lists in sections.items()
+    }
+
+
+@lru_cache(maxsize=1)
+def _segmenter() -> Jieba:
+    import rjieba
+
+    segmenter = rjieba.Jieba()
+    for word in sorted(table()["clauses"]["verbs"]):
+        segmenter.add_word(word, _MANY, "v" if len(word) > 1 else None)
+    return segmenter
+
+
+@lru_cache(maxsize=256)
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The words and marks of a text, white space left out."""
+    found, start = [], 0
+    for word, tag in _segmenter().tag(simplified(text), True):
+        end = start + len(word)
+        if not word.isspace():
+            found.append(Token(start, end, word, tag))
+        start = end
+    return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def names_in(text: str) -> tuple[Name, ...]:
+    """The names of people, places, organisations and other things in a sentence, in text order."""
+    tokens = tokens_of(text)
+    whole = simplified(text)
+    taken: list[Name] = []
+    for start, end in _dotted(whole, tokens):
+        taken.append(Name(start, end, "Person"))
+    for name in _single(tokens):
+        if all(name.end <= other.start or name.start >= other.end for other in taken):
+            taken.append(name)
+    taken.sort()
+    found = [_lengthened(name, tokens, whole) for name in taken]
+    for token in tokens:  # a word that jieba takes for a name by its looks is one if it says of what
+        guessed = token.tag.startswith(_NAMED) and not _segmenter().has_word(token.text)
+        if (guessed or token.tag == "nr") and 2 <= len(token.text) <= 4 and not _BINDING.search(token.text):
+            guess = Name(token.start, token.end, None)
+            longer = _lengthened(guess, tokens, whole)
+            if longer is not guess and token.text not in table()["names"]["common"]:
+                found.append(longer)
+    apart: list[Name] = []
+    for name in sorted(found, key=lambda name: (name.start, -name.end)):
+        if not apart or name.start >= apart[-1].end:
+            apart.append(name)
+    return tuple(apart)
+
+
+def _foreign(text: str) -> bool:
+    return bool(text) and all(character in _characters("foreign") for character in text)
+
+
+@lru_cache(maxsize=3)
+def _characters(name: str) -> frozenset[str]:
+    """A list of names that is one of characters."""
+    return frozenset("".join(table()["names"][name]))
+
+
+def _dotted(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Names whose parts are joined by dots: as far as they are spelt as foreign names are."""
+    borders = {token.start: token for token in tokens}
+    inside = {place: token for token in tokens for place in range(token.start + 1, token.end)}
+    after = 0
+    for match in re.finditer(f"[{_DOTS}]", text):
+        if match.start() < after:
+            continue
+        start, end = match.start(), match.end()
+        while start > after and _foreign(text[start - 1]):
+            start -= 1
+        while end < len(text) and (
+            _foreign(text[end])
+            or (text[end] in _DOTS and text[end + 1 : end + 2] and _foreign(text[end + 1]))
+        ):
+            end += 1
+        # a word that is no name and reaches out of the run is none of it
+        if (first := inside.get(start)) and not first.tag.startswith(_NAMED) and first.end < match.start():
+            start = first.end
+        if (last := inside.get(end)) and not last.tag.startswith(_NAMED) and last.start > match.end():
+            end = last.start
+        while (
+            (last := borders.get(end - 1)) and last.tag in {"p", "c", "d", "f", "m"} and end - 2 > match.end()
+        ):
+            end -= 1
+        if start < match.start() and end > match.end():
+            yield start, end
+            after = end
+
+
+def _single(tokens: Sequence[Token]) -> Iterator[Name]:
+    """Words that are names by themselves, and runs of words that together spell a foreign name."""
+    index = 0
+    while index < len(tokens):
+        last = index
+        while last < len(tokens) and _may_be_part(tokens, last, index):
+            last += 1
+        if last - index > 1 and any(token.tag.startswith(_NAMED) for token in tokens[index:last]):
+            yield Name(tokens[index].start, tokens[last - 1].end, None)
+            index = last
+            continue
+        kind = _kind(tokens[index])
+        if kind is not None:
+            yield Name(tokens[index].start, tokens[index].end, kind or None)
+        index += 1
+
+
+def _may_be_part(tokens: Sequence[Token], index: int, first: int) -> bool:
+    """Whether a word can be a piece of a foreign name that begins with the word `first`."""
+    token = tokens[index]
+    if not _foreign(token.text) or (index > first and token.start != tokens[index - 1].end):
+        return False
+    return token.tag.startswith(_NAMED) or (len(token.text) == 1 and token.tag in _PARTS)
+
+
+def _kind(token: Token) -> str | None:
+    """The type of what a word names; "" where that is not sure, None for what is no name."""
+    text, tag = token.text, token.tag
+    names = table()["names"]
+    if len(text) < 2 or not tag.startswith(_NAMED) or text in names["common"]:
+        return None
+    known = _segmenter().has_word(text)
+    if tag.startswith("nr"):
+        if _foreign(text) and (known or len(text) > 2):
+            return ""
+        length = len(text) - (text[:2] in names["double_families"])
+        if length == 3 and (text[0] in _characters("families") or len(text) == 4):
+            return None if _BINDING.search(text) else "Person"
+        return "" if length == 2 and known and text[0] in _characters("families_of_two") else None
+    if not known:
+        return None
+    if tag == "ns":
+        return "Place"
+    kind = _kind_by_ending(text)
+    if tag == "nt":
+        return kind or ""
+    return kind or "" if text.endswith(tuple(names["endings"])) or _foreign(text) else None
+
+
+def _kind_by_ending(text: str) -> str:
+    """The type that the last word of a name tells; "" for none. The longest ending counts."""
+    names, best, found = table()["names"], 0, ""
+    for key in ("place", "organisation", "event", "work"):
+        for ending in names[key]:
+            if len(ending) > best and len(ending) < len(text) and text.endswith(ending):
+                best, found = len(ending), key.capitalize()
+    return found
+
+
+def _lengthened(name: Name, tokens: Sequence[Token], text: str) -> Name:
+    """A name with the words after it that say what it names: 潮东水利学院 for 潮东."""
+    names = table()["names"]
+    ends = names["place"] | names["organisation"] | names["event"] | names["work"]
+    after = next((i for i, token in enumerate(tokens) if token.start >= name.end), len(tokens))
+    best, previous = name, name.end
+    for count, token in enumerate(tokens[after : after + _BETWEEN + 1]):
+        if token.start != previous or not token.tag.startswith(_INNER) or token.end - name.start > _LONGEST:
+            break
+        if count == 0 and name.type == "Place" and token.text in names["general"]:
+            break
+        ends_it = token.text in ends or (len(token.text) > 2 and _kind_by_ending(token.text))
+        if ends_it:
+            best = Name(name.start, token.end, _kind_by_ending(text[name.start : token.end]) or None)
+        elif best is not name or token.tag.startswith(_NAMED):
+            break
+        previous = token.end
+    return best

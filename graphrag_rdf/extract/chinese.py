@@ -2,8 +2,8 @@
 
 The dictionary is loaded at first use, in about 0.2 s. It is of simplified characters, so that traditional
 ones are looked up as such; offsets stay. What jieba calls a name is one here only if its dictionary has it,
-if it is spelt as foreign names are, if it begins with a family name, or with a word after it that says what it
-names (潮东水利学院): jieba's guesses at unknown words are too often wrong.
+if it is spelt as foreign names are, if it begins with a family name, or if the word after it tells what it
+is (潮东水利学院): jieba's guesses at unknown words are too often wrong.
 """
 
 from __future__ import annotations

@@ -307,9 +307,11 @@ def _show_all(found: dict[str, list[dict[str, Any]]]) -> None:
             for name, baseline in ranked["baselines"].items():
                 row[f"{_SHOWN.get(name, name)} R@{k}"] = baseline["recall"][k]
         if answered:
-            row["contained"] = answered["contain_accuracy"] if answered["contain_n"] else None
+            quotes = {"contained": answered}
             for name, baseline in answered.get("baselines", {}).items():
-                row[f"{_SHOWN.get(name, name)} contained"] = baseline["contain_accuracy"]
+                quotes[f"{_SHOWN.get(name, name)} contained"] = baseline
+            for column, result in quotes.items():  # a set without answers has nothing to contain
+                row[column] = result["contain_accuracy"] if answered["contain_n"] else None
             row["honest"] = answered["abstention"]
         rows.append(row)
     columns = list(dict.fromkeys(name for row in rows for name in row))

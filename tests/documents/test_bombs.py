@@ -109,6 +109,13 @@ def test_marks_without_end_before_a_speaker(piece: str) -> None:
     assert time.process_time() - start < 2
 
 
+def test_code_in_one_long_line_has_no_comments() -> None:
+    start = time.process_time()
+    document = read_bytes(b"<" * 200_000 + b"\n# Ada wrote this.\n", "made.pl")
+    assert "Ada wrote this." in document.text
+    assert time.process_time() - start < 5
+
+
 def test_tables_of_too_many_columns_are_text() -> None:
     wide = b",".join(b"c%d" % n for n in range(MOST_COLUMNS + 1))
     assert read_bytes(wide + b"\n" + wide + b"\n", "a.csv").tables == ()

@@ -35,8 +35,9 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
 }
 """Name that Pygments knows → suffixes."""
 
-LONGEST = 2_000_000
-"""Characters of a file in which comments are looked for; what is longer was written by a program."""
+LONGEST, LONGEST_LINE = 2_000_000, 20_000
+"""Characters of a file, and of its lines, in which comments are looked for; what is longer was written by a
+program, and some lexers take time that grows with the square of a line."""
 
 # what begins a line of a comment, and what ends one
 _LEAD = re.compile(
@@ -57,7 +58,8 @@ def read_code(language: str, data: bytes) -> Content:
         UnreadableError: it is not text.
     """
     text, encoding = decode(data)
-    said = list(_sentences(text, language)) if len(text) <= LONGEST else []
+    written = len(text) <= LONGEST and all(len(line) <= LONGEST_LINE for line in text.split("\n"))
+    said = list(_sentences(text, language)) if written else []
     unsaid: list[Span] = []
     position = 0
     for start, end in [*said, (len(text), len(text))]:

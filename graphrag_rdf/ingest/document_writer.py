@@ -11,6 +11,7 @@ from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.columns import read_columns
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.metadata import write_metadata
 from graphrag_rdf.ingest.plan import PlacedChunk, place_chunks
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.retract import retract_chunks
@@ -90,7 +91,9 @@ class DocumentWriter:
             self._report.warn(kind, f"{plan.name}: {detail}")
         known = {"document": plan.iri, "forgotten": iris.forgotten(plan.iri)}
         if plan.stored is None and not self._store.ask("ingest/has-document", **known):
-            self._journal.commit(Changes(updates=self._failures.of_document(plan), add=wanted))
+            changes = Changes(updates=self._failures.of_document(plan), add=wanted)
+            self._write_metadata(plan.iri, parsed, changes)
+            self._journal.commit(changes)
             self._report.chunks.added += len(placed)
             return [Task(document, chunk, parsed, readings=readings) for chunk in placed]
         tasks = self._update_document(document, parsed, placed, wanted)
@@ -105,6 +108,7 @@ class DocumentWriter:
         changes = Changes(updates=self._failures.of_document(document.plan))
         old = self._document_quads(iri)
         changes.remove, changes.add = _document_changes(iri, old, wanted)
+        self._write_metadata(iri, parsed, changes)
         stands = self._places(iri)
         now_here = {chunk.iri.value for chunk in placed}
         gone = [_node(quads[0].subject) for key, quads in stands.items() if key not in now_here]
@@ -129,6 +133,13 @@ class DocumentWriter:
             *(Task(document, chunk, parsed, retired=chunk.iri.value in retired) for chunk in fresh),
             *self._unfinished(document, parsed, reused),
         ]
+
+    def _write_metadata(self, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> None:
+        written = write_metadata(self._store, self._settings.facts, document, parsed, changes)
+        self._report.facts += written.facts
+        self._report.entities += len(written.new_entities)
+        if self._indexer is not None:
+            self._indexer.changed(entities=written.entities)
 
     def _unfinished(
         self, document: Incoming, parsed: ParsedDocument, reused: list[PlacedChunk]

@@ -7,14 +7,14 @@ and what the extractor found. A name that the mention layer contains already is 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.model import EntityCandidate, Extraction, Mention, RelationCandidate
+from graphrag_rdf.extract.model import NOTHING, EntityCandidate, Extraction, Mention, RelationCandidate
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
@@ -170,6 +170,22 @@ class FactWriter:
             out.quads += prov.rejected(subgraph, index, reason, item)
         return out
 
+    def metadata(
+        self, subgraph: NamedNode, stated: Sequence[RelationCandidate], relations: Mapping[str, NamedNode]
+    ) -> Written:
+        """Facts that have no quote.
+
+        Args:
+            stated: what they are; those with unfit names are left out.
+            relations: the IRIs of their predicates.
+        """
+        fit = self._sieve.fit(replace(NOTHING, relations=tuple(stated)))
+        self._names.load([*self._named_by(fit), *relations.values()])
+        out = Written()
+        for relation in fit.relations:
+            self._state(out, subgraph, relations[relation.predicate], relation, out.named)
+        return out
+
     def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
         """The things of which names will be asserted or contained."""
         for candidate in fit.entities:
@@ -248,8 +264,27 @@ class FactWriter:
         relation: RelationCandidate,
         named: set[tuple[str, str]],
     ) -> None:
+        s, p, o = self._state(out, subgraph, self._mint.relation(relation.predicate), relation, named)
+        span = relation.span
+        if span is None and relation.quote:
+            if place := locate(relation.quote, passage.text):
+                span = (place.offset, place.length)
+            else:
+                out.quote(prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence))
+        if span is not None:
+            out.verified += 1
+            out.quote(passage.evidence(subgraph, (s, p, o), span, relation.confidence))
+
+    def _state(
+        self,
+        out: Written,
+        subgraph: NamedNode,
+        p: NamedNode,
+        relation: RelationCandidate,
+        named: set[tuple[str, str]],
+    ) -> tuple[NamedNode, NamedNode, NamedNode | Literal]:
+        """Contain a fact with the names of its parts, and assert it."""
         s = self._mint.entity(relation.subject)
-        p = self._mint.relation(relation.predicate)
         o: NamedNode | Literal
         self._name(out, subgraph, s, relation.subject, named)
         self._name(out, subgraph, p, relation.predicate, named, entity=False)
@@ -260,15 +295,7 @@ class FactWriter:
             self._name(out, subgraph, o, relation.object, named)
         out.quads += self._withheld.contained(subgraph, s, p, o)
         out.facts += 1
-        span = relation.span
-        if span is None and relation.quote:
-            if place := locate(relation.quote, passage.text):
-                span = (place.offset, place.length)
-            else:
-                out.quote(prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence))
-        if span is not None:
-            out.verified += 1
-            out.quote(passage.evidence(subgraph, (s, p, o), span, relation.confidence))
+        return s, p, o
 
 
 def literal_of(relation: RelationCandidate) -> Literal | None:

@@ -18,7 +18,7 @@ from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
-from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
+from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
@@ -202,8 +202,9 @@ def _take_out(
         asked = [text_of(row["question"]) for row in rows]
         objects += _objects_of(store, found.traces)
         changes.updates += _erasing(found.traces)
-    named = store.select("forget/named", chunks=found.chunks) if found.chunks else []
+    named = store.select("forget/named", sources=found.sources)
     retract_chunks(store, found.chunks, changes, erase=True)
+    retract_metadata(store, documents, changes)
     _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
@@ -276,8 +277,10 @@ def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: Stor
     """
     rows = store.select("forget/chunks", documents=documents)
     chunks = [_node(row["chunk"]) for row in rows]
-    update = ("ingest/retire-documents", {"documents": documents, "now": now()})
-    retire_chunks(store, chunks, indexer, Changes(updates=[update]))
+    changes = Changes()
+    retract_metadata(store, documents, changes)
+    changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
+    retire_chunks(store, chunks, indexer, changes)
     return len(chunks)
 
 
@@ -294,6 +297,7 @@ def retire_chunks(
     retract_chunks(store, chunks, changes)
     if more is not None:
         changes.updates += more.updates
+        changes.add += more.add
     store.commit(changes)
     indexer.removed([*chunks, *(_node(row["sentence"]) for row in sentences)])
     indexer.changed(entities=settle(store))
@@ -302,8 +306,13 @@ def retire_chunks(
 
 @dataclass(slots=True)
 class _Found:
-    """What there is of documents."""
+    """What there is of documents.
 
+    Attributes:
+        sources: what subgraphs derive from: the chunks, and the documents for their metadata.
+    """
+
+    sources: list[NamedNode]
     chunks: list[NamedNode]
     texts: list[str]
     traces: list[NamedNode]
@@ -314,20 +323,22 @@ class _Found:
 def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     rows = store.select("forget/chunks", documents=documents) if documents else []
     chunks = [_node(row["chunk"]) for row in rows]
-    found = _Found(chunks, [text_of(row["text"]) for row in rows], [], Forgotten(chunks=len(chunks)))
-    if not chunks:
+    sources = [*chunks, *documents]
+    texts = [text_of(row["text"]) for row in rows]
+    found = _Found(sources, chunks, texts, [], Forgotten(chunks=len(chunks)))
+    if not sources:
         return found
     lost = found.lost
-    for row in store.select("forget/facts", chunks=chunks):
+    for row in store.select("forget/facts", sources=sources):
         if bool(to_python(row["alone"])):
             lost.append((_node(row["s"]), _node(row["p"]), row["o"]))  # type: ignore[arg-type]
         else:
             found.counts.kept_facts += 1
-    traces = {_node(row["trace"]) for row in store.select("forget/traces", chunks=chunks)}
+    traces = {_node(row["trace"]) for row in store.select("forget/traces", sources=sources)}
     for start in range(0, len(lost), _BATCH):
         rows = store.select("forget/traces-of-facts", edges=lost[start : start + _BATCH])
         traces.update(_node(row["trace"]) for row in rows)
-    entities = [_node(row["entity"]) for row in store.select("forget/entities", chunks=chunks)]
+    entities = [_node(row["entity"]) for row in store.select("forget/entities", sources=sources)]
     for start in range(0, len(entities), _BATCH):
         rows = store.select("forget/traces-of-names", entities=entities[start : start + _BATCH])
         traces.update(_node(row["trace"]) for row in rows)

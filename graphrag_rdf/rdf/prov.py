@@ -220,6 +220,21 @@ def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extr
     yield source(subgraph, RAG.extractor, Literal(extractor))
 
 
+def metadata_subgraph(
+    subgraph: NamedNode, document_iri: NamedNode, component: str, when: datetime
+) -> Iterator[Quad]:
+    """The subgraph of what the metadata of a document say, and the activity that read them."""
+    activity = iris.activity(subgraph)
+    yield source(subgraph, RDF.type, TG.Subgraph)
+    yield source(subgraph, RDF.type, PROV.Entity)
+    yield source(subgraph, PROV.wasDerivedFrom, document_iri)
+    yield source(subgraph, PROV.wasGeneratedBy, activity)
+    yield source(activity, RDF.type, PROV.Activity)
+    yield source(activity, PROV.used, document_iri)
+    yield source(activity, PROV.wasAssociatedWith, iris.agent(component))
+    yield source(activity, PROV.startedAtTime, datetime_(when))
+
+
 def contained(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: NamedNode | Literal) -> Iterator[Quad]:
     """A fact, asserted plainly and contained in a subgraph."""
     yield fact(s, p, o)

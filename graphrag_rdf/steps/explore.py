@@ -18,6 +18,7 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
+from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
@@ -135,7 +136,7 @@ class _Exploration:
                     fresh[triple] = edge
         self.considered += len(fresh)
         for edge in fresh.values():
-            edge.lexical = 0.5 * self.search.words.coverage(edge.text)
+            edge.lexical = 0.5 * self.search.words.coverage(edge.text, edge.asked)
         candidates = sorted(fresh.values(), key=lambda edge: (-edge.lexical, str(edge.triple)))
         candidates = candidates[: self.parameters["max_reranker_input"]]
         self._evidence(candidates)
@@ -169,6 +170,7 @@ class _Exploration:
             direction=text_of(row["direction"]),
             origin=node_of(row["from"]),
             ends=tuple(node_of(names[end]["canonical"]) for end in (0, 2) if "canonical" in names[end]),
+            asked=asked_words(p, self.state.question),
         )
 
     def _evidence(self, edges: list[Edge]) -> None:

@@ -148,7 +148,7 @@ def _coverage(context: Context, state: State, selections: Sequence[Selection]) -
         texts += [source.quote for source in selection.sources]
         texts += [source.title for source in selection.sources[:1]]
         if selection.edge:
-            texts.append(selection.edge.text)
+            texts += [selection.edge.text, selection.edge.asked]
     return QuestionWords.of(state.question, state.language, context.text_index).coverage(*texts)
 
 

@@ -9,12 +9,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.labels import one_label
+from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
+from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
 
-_UNREAD_OF = 20  # entities whose imported facts are looked for
+_UNREAD_OF = 20  # entities whose imported facts, and whose metadata, are looked for
 _UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
 _PASSED_DOWN = 0.9  # of its passage's standing that a sentence has which mentions nothing that was reached
 
@@ -94,13 +96,18 @@ class Gathering:
     # --- facts -------------------------------------------------------------------------------------
 
     def _unread(self) -> list[Row]:
-        """Facts of the most active entities that no sentence says: imported, or given by hand."""
+        """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
         surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))
         entities = [active.entity for active in surest[:_UNREAD_OF]]
-        by_hand = self.search.rows("retrieval/facts-by-hand", entities=entities) if entities else []
+        if not entities:
+            return []
+        found = self.search.rows("retrieval/facts-by-hand", entities=entities)
+        found += self.search.rows(
+            "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
+        )
         if not self.search.rows("retrieval/imports"):
-            return by_hand
-        return by_hand + [
+            return found
+        return found + [
             row
             for inverse in (False, True)
             for row in self.search.rows(
@@ -146,11 +153,12 @@ class Gathering:
             direction="in" if nearest and ends and nearest.entity != ends[0] else "out",
             origin=nearest.entity if nearest else fact[0],
             ends=ends,
+            asked=asked_words(fact[1], self.state.question),
         )
 
     def _score(self, edge: Edge, said_by: Sequence[SentenceHit]) -> None:
         """The parts of an edge's score, from itself and the sentences that say it."""
-        own = self.search.words.coverage(edge.text)
+        own = self.search.words.coverage(edge.text, edge.asked)
         edge.lexical = 0.5 * max((hit.lexical for hit in said_by), default=own) + 0.5 * own
         if self.search.vector:
             edge.vector = max(((hit.vector or 0.0) for hit in said_by), default=0.0)

@@ -76,7 +76,7 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
             candidate.text = telling.text
             candidate.score *= telling.factor
         answered = answered_words(state.question, candidate.text)
-        said = telling.spoken if telling else words.spoken_of(candidate.text)
+        said = telling.spoken if telling else words.spoken_of(candidate.text, candidate.selection.asked)
         candidate.spoken = said | words.spoken_of(*answered)
         candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
         if _is_line(candidate):

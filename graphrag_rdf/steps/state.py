@@ -83,6 +83,7 @@ class Edge:
         origin: the canonical entity it was reached from.
         lexical, vector, graph: parts of the score, 0 to 1; vector is None without embeddings.
         reranked: what the reranker gave it; None where it was not asked.
+        asked: words by which the question may ask for it, beside its own.
         sentences: the sentences it was quoted from.
     """
 
@@ -94,6 +95,7 @@ class Edge:
     direction: str
     origin: NamedNode
     ends: tuple[NamedNode, ...] = ()
+    asked: str = ""
     sentences: tuple[NamedNode, ...] = ()
     lexical: float = 0.0
     vector: float | None = None
@@ -331,6 +333,11 @@ class Selection:
     sources: tuple[SourceQuote, ...] = ()
     node: NamedNode | None = None
     marker: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """Words by which the question may ask for its fact, beside its own; "" of a sentence."""
+        return self.edge.asked if self.edge else ""
 
 
 @dataclass(slots=True)

@@ -29,6 +29,7 @@ _INNER = ("n", "vn", "b", "j", "a", "m")
 _BINDING = re.compile("[的在是有和与及于以由从到被把为了上中下内外]")
 _NAMED = ("nr", "ns", "nt", "nz")
 _PARTS = (*_NAMED, "n", "ng", "j", "zg", "z", "g")  # of a foreign name that is cut into words
+_CUTS = frozenset("的是于由被在和与及以为从到把对将向说称")
 _MANY = 50_000  # how frequent a word is made that jieba would part
 
 
@@ -75,7 +76,7 @@ def _segmenter() -> Jieba:
 
     segmenter = rjieba.Jieba()
     for word in sorted(table()["clauses"]["verbs"]):
-        segmenter.add_word(word, _MANY, "v" if len(word) > 1 else None)
+        segmenter.add_word(word, _MANY, "v")
     return segmenter
 
 
@@ -83,12 +84,28 @@ def _segmenter() -> Jieba:
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, white space left out."""
     found, start = [], 0
-    for word, tag in _segmenter().tag(simplified(text), True):
-        end = start + len(word)
-        if not word.isspace():
-            found.append(Token(start, end, word, tag))
-        start = end
+    for piece in _pieces(simplified(text)):
+        for word, tag in _segmenter().tag(piece, True):
+            end = start + len(word)
+            if not word.isspace():
+                found.append(Token(start, end, word, tag))
+            start = end
     return tuple(found)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text, cut around words of one character that bind others.
+
+    The dictionary tells them from characters inside words; guesses at unknown words would swallow them.
+    """
+    piece = ""
+    for word in _segmenter().cut(text, False):
+        if word in _CUTS:
+            yield from filter(None, (piece, word))
+            piece = ""
+        else:
+            piece += word
+    yield piece
 
 
 @lru_cache(maxsize=256)
@@ -196,9 +213,13 @@ def _kind(token: Token) -> str | None:
         length = len(text) - (text[:2] in names["double_families"])
         if length == 3 and (text[0] in _characters("families") or len(text) == 4):
             return None if _BINDING.search(text) else "Person"
-        return "" if length == 2 and known and text[0] in _characters("families_of_two") else None
+        if length == 2 and text[0] in _characters("families_of_two"):
+            return ""
+        if known:
+            return None
     if not known:
-        return None
+        kind = _kind_by_ending(text) if 3 <= len(text) <= 5 and not _BINDING.search(text) else ""
+        return kind or None
     if tag == "ns":
         return "Place"
     kind = _kind_by_ending(text)

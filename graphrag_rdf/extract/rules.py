@@ -1,4 +1,4 @@
-"""Facts without a model: grammar over parts of speech, for English, German and Dutch.
+"""Facts without a model: grammar over parts of speech, for English, German, Dutch and Chinese.
 
 The extractor prefers to say nothing: a statement is kept if its subject is a name or resolved to one, or a
 plain noun that the text speaks about in general, and if its parts read well by themselves. Its evidence is
@@ -14,6 +14,8 @@ from dataclasses import replace
 
 from graphrag_rdf.documents.model import Sentence, Turn
 
+from .chinese import is_chinese
+from .chinese_prose import ChineseProse
 from .gazetteer import Gazetteer
 from .mentions import find_mentions
 from .model import EntityCandidate, Extraction, Mention
@@ -114,6 +116,8 @@ class RuleExtractor:
             found = named_speakers(found, turns)
         canonical = synonyms.canonical
         mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
+        if is_chinese(text, language):
+            return ChineseProse(text, sentences, mentions, self.settings).read()
         tagger = tagger_for(language)
         if tagger is None:
             why = f"no grammar for language '{language}'" if language else "a language was not recognised"

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.chinese import names_in, tokens_of
 from graphrag_rdf.extract.mentions import find_mentions
+from graphrag_rdf.extract.model import Extraction
+from graphrag_rdf.extract.rules import RuleExtractor
 from graphrag_rdf.han import simplified
 
 
@@ -76,3 +78,94 @@ def test_the_dictionary_is_loaded_for_chinese_only() -> None:
         "say('林玉华在北京。', 'zh'); assert 'rjieba' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def read(text: str) -> Extraction:
+    sentences = split_sentences(text, "zh")
+    return RuleExtractor().extract(text, sentences, language="zh", title=None, topic=None)
+
+
+def facts(text: str) -> list[tuple[str, str, str]]:
+    return [(one.subject, one.predicate, one.object) for one in read(text).relations]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("青林市是一座城市。", [("青林市", "是", "城市")]),
+        ("陈立文是青林市的市长。", [("陈立文", "是…的市长", "青林市")]),
+        ("青林市的人口是20万。", [("青林市", "人口", "20万")]),
+        ("《海峡的潮流》的作者是埃尔斯佩思·马威克。", [("海峡的潮流", "作者", "埃尔斯佩思·马威克")]),
+        ("石川大桥由工程师陈立文设计。", [("陈立文", "设计", "石川大桥")]),
+        ("马威克公司被清华大学收购。", [("清华大学", "收购", "马威克公司")]),
+        (
+            "石川大桥位于青林市北部，建成于1958年。",
+            [("石川大桥", "位于", "青林市"), ("石川大桥", "建成于", "1958")],
+        ),
+        ("石川大桥于1958年9月3日建成。", [("石川大桥", "建成于", "1958-09-03")]),
+        ("1949年，陈立文创办了青林日报。", [("陈立文", "创办", "青林日报")]),
+        ("法国和日本签署了合作协议。", [("法国", "签署", "合作协议"), ("日本", "签署", "合作协议")]),
+        ("波兰物理学家玛丽·居里访问了日本。", [("玛丽·居里", "访问", "日本")]),
+        ("石川大橋位於臺北市。", [("石川大橋", "位于", "臺北市")]),
+    ],
+)
+def test_plain_clauses_give_facts(text: str, expected: list[tuple[str, str, str]]) -> None:
+    assert facts(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("石川大桥不是青林市的大桥。", "negated"),
+        ("林玉华没有访问法国。", "negated"),
+        ("林玉华从未访问法国。", "negated"),
+        ("林玉华可能是青林市的市长。", "hedged"),
+        ("林玉华将访问法国。", "hedged"),
+        ("如果下雨，石川大桥由陈立文管理。", "conditional"),
+        ("據說石川大橋位於臺北市。", "reported"),
+        ("陈立文认为，石川大桥位于青林市。", "reported"),
+        ("石川大桥位于青林市，林玉华说。", "reported"),
+        ("石川大桥位于青林市吗？", "question"),
+        ("林玉华访问了谁", "question"),
+        ("他访问了法国。", "unresolved_pronoun"),
+    ],
+)
+def test_what_a_sentence_does_not_vouch_for_is_rejected_with_the_reason(text: str, reason: str) -> None:
+    extraction = read(text)
+    assert extraction.relations == ()
+    assert reason in {one.reason for one in extraction.rejected}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "当石川大桥由陈立文设计时。",
+        "石川大桥的设计由陈立文负责过很久。",
+        "林玉华帮助陈立文建造了石川大桥。",
+        "石川大桥，青林市，陈立文。",
+        "林玉华是在北京出生的。",
+    ],
+)
+def test_what_fits_no_pattern_gives_nothing(text: str) -> None:
+    assert facts(text) == []
+
+
+def test_the_evidence_is_the_sentence_and_values_have_datatypes() -> None:
+    text = "林玉华访问了法国。石川大桥建成于1958年。"
+    last = read(text).relations[-1]
+    assert last.span is not None
+    assert text[last.span[0] : sum(last.span)] == last.quote == "石川大桥建成于1958年。"
+    assert last.datatype == "http://www.w3.org/2001/XMLSchema#gYear"
+
+
+def test_a_latin_name_in_brackets_is_an_alias_and_there_is_no_warning() -> None:
+    extraction = read("林玉华（Lin Yuhua）访问了法国。")
+    assert extraction.language_warning is None
+    assert ("Person", ("Lin Yuhua",)) in [(one.type, one.aliases) for one in extraction.entities]
+
+
+@given(st.text(alphabet="林玉华在邓马罗学院·的《》（）,。1998年Ab臺是由不与位于法国\n", max_size=60))
+def test_any_text_is_read(text: str) -> None:
+    for relation in read(text).relations:
+        assert relation.span is not None
+        assert text[relation.span[0] : sum(relation.span)] == relation.quote

@@ -1,0 +1,417 @@
+"""Facts from Chinese sentences: X是Y, X的A是Y, X由Y建造, X位于Y, X创办了Y.
+
+A clause is read as a whole or not at all: its subject is a name (of a definition, also a noun), and every
+word of it has its place in one of the patterns. So what is denied, guessed, supposed, reported or asked gives
+nothing but a rejected candidate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from typing import NamedTuple
+
+from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.han import simplified
+
+from .chinese import names_in, table, tokens_of
+from .literals import typed_literal
+from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .normalise import fold
+from .prose import RuleSettings
+
+_CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
+_CARRIED = 0.85  # of a clause whose subject is that of the clause before
+_DATE = re.compile(r"(?<!\d)(\d{4})\s?年(?:\s?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?)?")
+_NUMBER = re.compile(r"\d[\d,.]*\s?(?:%|％|[百千万亿]+)?")
+_BRACKETS = re.compile(r"（[^（）]*）|\([^()]*\)")
+_LATIN_NAME = re.compile(r"[（(]\s*([A-Z][A-Za-z .'’-]+)\s*[）)]")
+_ENDS = re.compile("[，,；;：:。．！!？?…\n]|——")
+_LONGEST = 30  # characters of an object
+_NOUN = ("n", "j", "an", "eng", "vn")
+_WITHIN = (*_NOUN, "b", "a", "m", "q", "f", "s", "t", "u", "c", "k", "i", "l", "z")
+
+
+class Part(NamedTuple):
+    """A word of a clause, or a name, date or number in it.
+
+    Args:
+        kind: N for a name, D for a date, Q for a number, else jieba's tag.
+        text: in simplified characters.
+    """
+
+    kind: str
+    start: int
+    end: int
+    text: str
+
+
+class Fact(NamedTuple):
+    """What a clause states; subject and object as places in the sentence."""
+
+    subject: Part
+    predicate: str
+    object: tuple[int, int]
+    entity: bool
+    pattern: str
+
+
+class ChineseProse:
+    """The sentences of one chunk.
+
+    Args:
+        text: the chunk's.
+        mentions: the names in it.
+    """
+
+    def __init__(
+        self, text: str, sentences: Sequence[Sentence], mentions: Sequence[Mention], settings: RuleSettings
+    ) -> None:
+        self.text, self.sentences, self.mentions, self.settings = text, sentences, mentions, settings
+        self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
+        self.rejected: dict[Rejected, None] = {}
+        self.entities: dict[str, EntityCandidate] = {}
+
+    def read(self) -> Extraction:
+        """What the sentences state, and what they name."""
+        for sentence in self.sentences:
+            self._sentence(sentence)
+        kept = sorted(self.relations.values(), key=lambda one: -(one.confidence or 0))
+        chosen = set(map(id, kept[: self.settings.max_facts]))
+        return Extraction(
+            entities=tuple(self.entities.values()),
+            relations=tuple(one for one in self.relations.values() if id(one) in chosen),
+            rejected=tuple(self.rejected),
+            mentions=tuple(self.mentions),
+            language_warning=None,
+        )
+
+    def _sentence(self, sentence: Sentence) -> None:
+        start, end = sentence.offset, sentence.offset + sentence.length
+        words = self.text[start:end]
+        inside = [m for m in self.mentions if start <= m.offset < end]
+        names = {(m.offset - start, m.offset - start + m.length): m.name for m in inside}
+        types = {(name.start, name.end): name.type for name in names_in(words)}
+        for (first, last), name in names.items():
+            kind = "Work" if words[first - 1 : first] == "《" else types.get((first, last))
+            alias = _LATIN_NAME.match(words, last)
+            self._meet(name, kind, (start + first, last - first), alias.group(1).strip() if alias else "")
+        whole = _doubt_of_sentence(simplified(words))
+        clauses = list(_clauses(words, names))
+        reported = _reported_from(clauses)
+        subject: Part | None = None
+        for number, parts in enumerate(clauses):
+            said = words[parts[0].start : parts[-1].end]
+            if reason := whole or ("reported" if number >= reported else _doubt_of_clause(parts)):
+                if any(part.kind == "N" for part in parts) or subject:
+                    self.rejected.setdefault(Rejected(reason, said))
+                subject = None
+                continue
+            facts = list(_read(parts, subject))
+            for fact in facts:
+                self._state(fact, words, names, sentence, carried=fact.subject is subject)
+            plain = bool(facts) and facts[0].pattern in {"copula", "event"}
+            subject = facts[0].subject if plain else None
+            if not facts and parts[0].text in table()["clauses"]["pronouns"] and len(parts) > 2:
+                self.rejected.setdefault(Rejected("unresolved_pronoun", said))
+
+    def _meet(self, name: str, kind: str | None, span: tuple[int, int], alias: str = "") -> None:
+        if self.settings.reject(name) is not None:
+            return
+        if self.settings.entity_types:
+            kind = {fold(one): one for one in self.settings.entity_types}.get(fold(kind or ""))
+        known = self.entities.get(fold(name)) or EntityCandidate(name, kind, None, (), span)
+        aliases = dict.fromkeys((*known.aliases, *([alias] if alias else [])))
+        self.entities[fold(name)] = EntityCandidate(
+            known.name, known.type or kind, None, tuple(aliases), known.span
+        )
+
+    def _state(
+        self,
+        fact: Fact,
+        words: str,
+        names: Mapping[tuple[int, int], str],
+        sentence: Sentence,
+        *,
+        carried: bool,
+    ) -> None:
+        place = (fact.subject.start, fact.subject.end)
+        subject = names.get(place, words[slice(*place)])
+        target = names.get(fact.object, words[slice(*fact.object)]) if fact.entity else ""
+        lexical, datatype = (target, None) if fact.entity else _literal(words[slice(*fact.object)])
+        unfit = self.settings.reject(subject) or (fact.entity and self.settings.reject(target)) or ""
+        if len(lexical) > _LONGEST:
+            unfit = unfit or "too_long"
+        if fold(subject) == fold(lexical):
+            unfit = unfit or "same_subject_and_object"
+        confidence = round(_CERTAINTY[fact.pattern] * (_CARRIED if carried else 1), 3)
+        if confidence < self.settings.min_confidence:
+            unfit = unfit or "low_confidence"
+        if unfit:
+            self.rejected.setdefault(Rejected(unfit, " | ".join((subject, fact.predicate, lexical))))
+            return
+        self._meet(subject, None, (sentence.offset + place[0], place[1] - place[0]))
+        self.relations.setdefault(
+            (fold(subject), fact.predicate, fold(lexical)),
+            RelationCandidate(
+                subject=subject,
+                predicate=fact.predicate,
+                object=lexical,
+                object_is_entity=fact.entity,
+                datatype=datatype,
+                quote=words,
+                confidence=confidence,
+                span=(sentence.offset, sentence.length),
+            ),
+        )
+
+
+def _literal(text: str) -> tuple[str, str | None]:
+    """A date with its datatype; other text as it is."""
+    if date := _DATE.fullmatch(text):
+        year, month, day = date.groups()
+        lexical = year + (f"-{int(month):02d}" if month else "") + (f"-{int(day):02d}" if day else "")
+        value, datatype, fits = typed_literal(lexical, "date")
+        if fits:
+            return value, datatype
+    return text, None
+
+
+def _doubt_of_sentence(words: str) -> str:
+    """Why a whole sentence states nothing, or ""."""
+    if words.rstrip("”」』\"' ")[-1:] in {"?", "？"}:
+        return "question"
+    return _doubt([token.text for token in tokens_of(words)], ("question", "conditional"))
+
+
+def _reported_from(clauses: Sequence[Sequence[Part]]) -> int:
+    """The number of the first clause that somebody else vouches for: all, where it is said in the end."""
+    for number, parts in enumerate(clauses):
+        if _doubt([part.text for part in parts if part.kind != "N"], ("reported",)):
+            ends = number == len(clauses) - 1 and parts[-1].text in table()["doubts"]["reported"]
+            return 0 if ends else number
+    return len(clauses)
+
+
+def _doubt_of_clause(parts: Sequence[Part]) -> str:
+    words = [part.text for part in parts if part.kind != "N"]
+    plain, denying = table()["clauses"]["plain"], "".join(table()["clauses"]["denying"])
+    if any(word[0] in denying and word not in plain for word in words):
+        return "negated"
+    if any(mark in word for word in words for mark in '“”「」"'):
+        return "reported"
+    return _doubt(words, ("negated", "hedged"))
+
+
+def _doubt(words: Sequence[str], reasons: Sequence[str]) -> str:
+    together = "".join(words)
+    for reason in reasons:
+        marks = table()["doubts"][reason]
+        if not marks.isdisjoint(words) or any(len(mark) > 1 and mark in together for mark in marks):
+            return reason
+    return ""
+
+
+def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[Part]]:
+    """The parts of each clause of a sentence, without what is in brackets."""
+    whole = simplified(words)
+    spans = [("", *match.span()) for match in _BRACKETS.finditer(whole)]
+    found = [("N", *span) for span in names]
+    found += [("D", *match.span()) for match in _DATE.finditer(whole)]
+    found += [("Q", *match.span()) for match in _NUMBER.finditer(whole)]
+    for kind, start, end in found:
+        if all(end <= first or start >= last for _, first, last in spans):
+            spans.append((kind, start, end))
+    covered = {place for _, start, end in spans for place in range(start, end)}
+    parts = [Part(kind, start, end, whole[start:end]) for kind, start, end in spans if kind]
+    for token in tokens_of(words):
+        # what is left of a word that a name cuts
+        rest = [place for place in range(token.start, token.end) if place not in covered]
+        if rest and token.text not in "《》":
+            text = whole[rest[0] : rest[-1] + 1]
+            parts.append(Part(token.tag if text == token.text else "n", rest[0], rest[-1] + 1, text))
+    clause: list[Part] = []
+    for part in sorted(parts, key=lambda part: part.start):
+        if part.kind not in {"N", "D", "Q"} and _ENDS.fullmatch(part.text):
+            if clause:
+                yield clause
+            clause = []
+        else:
+            clause.append(part)
+    if clause:
+        yield clause
+
+
+def _read(parts: Sequence[Part], carried: Part | None) -> Iterator[Fact]:
+    """What a clause states, whose every part has its place in a pattern."""
+    lists = table()["clauses"]
+    if parts[0].text in lists["when"] or parts[-1].text in lists["when"]:
+        return
+    index, date = _skip(parts, 0)
+    subjects, index = _subjects(parts, index)
+    if not subjects:
+        nouns = _run(parts, index, ("n", "vn"))
+        if nouns > index and parts[nouns - 1].end - parts[index].start > 2:
+            subjects = [Part("n", parts[index].start, parts[nouns - 1].end, "")]
+            index = nouns
+        elif carried is not None:
+            subjects = [carried]
+        else:
+            return
+    common = subjects[0].kind != "N"
+    if parts[index : index + 1] and parts[index].text == "的" and not common:
+        end = _run(parts, index + 1, ("n", "vn", "a"))
+        if end > index + 1 and parts[end : end + 1] and parts[end].text in lists["copula"]:
+            predicate = "".join(part.text for part in parts[index + 1 : end])
+            for span, entity in _objects(parts[end + 1 :]):
+                yield Fact(subjects[0], predicate, span, entity, "attribute")
+        return
+    index, later = _skip(parts, index)
+    date = later or date
+    if index >= len(parts):
+        return
+    rest, verb = parts[index + 1 :], parts[index]
+    if verb.text in lists["copula"]:
+        yield from _copula(subjects, rest)
+    elif common:
+        return
+    elif verb.text in {"由", "被"}:
+        agents, after = _subjects(rest, 0)
+        if (
+            after < len(rest)
+            and _states(rest[after])
+            and all(part.kind == "ul" for part in rest[after + 1 :])
+        ):
+            for agent, subject in product(agents, subjects):
+                yield Fact(agent, rest[after].text, (subject.start, subject.end), True, "passive")
+    elif verb.text in lists["events"] and date is not None and all(part.kind == "ul" for part in rest):
+        for subject in subjects:
+            yield Fact(subject, f"{verb.text}于", (date.start, date.end), False, "event")
+    elif _states(verb) and rest:
+        predicate, taken = verb.text, 0
+        if rest[0].text in {"于", "自", "为"}:
+            predicate, taken = predicate + rest[0].text, 1
+        elif rest[0].kind in {"ul", "ug"}:
+            taken = 1
+        if predicate[-1] != "于" and len(rest) > taken and rest[taken].kind == "D":
+            return
+        pattern = "event" if predicate[-1] == "于" else "verb"
+        for span, entity in _objects(rest[taken:]):
+            for subject in subjects:
+                yield Fact(subject, predicate, span, entity, pattern)
+
+
+def _states(verb: Part) -> bool:
+    return verb.kind in {"v", "vn"} and len(verb.text) > 1 and verb.text not in table()["clauses"]["light"]
+
+
+def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
+    """Where adverbs and dates end, and the last of the dates."""
+    date = None
+    while index < len(parts):
+        part = parts[index]
+        following = parts[index + 1].kind if index + 1 < len(parts) else ""
+        if part.text in {"于", "在", "自"} and following == "D":
+            index += 1
+        elif part.kind == "D":
+            date = part
+            index += 1
+        elif part.text in table()["clauses"]["adverbs"] or part.kind == "t":
+            index += 1
+        elif part.text == "在" and following == "N":
+            index += 2
+        else:
+            break
+    return index, date
+
+
+def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
+    """The names that a clause begins with, with titles after them and what they are before them."""
+    found = []
+    nouns = _run(parts, index, ("n", "N", "b"))
+    while nouns > index and parts[nouns - 1].kind != "N":
+        nouns -= 1
+    if nouns - index > 1 and parts[nouns - 2].text[-1] in "家员师长者手王士":
+        index = nouns - 1  # the chemist James Dewar
+    while index < len(parts) and parts[index].kind == "N":
+        found.append(parts[index])
+        index += 1
+        if index < len(parts) and parts[index].text in table()["clauses"]["titles"]:
+            index += 1
+        elif (nouns := _run(parts, index, ("n",))) in {index + 1, index + 2} and _touch(
+            parts[index - 1 : nouns]
+        ):
+            found[-1] = Part("N", found[-1].start, parts[nouns - 1].end, "")  # the river's bridge
+            index = nouns
+        if index + 1 < len(parts) and parts[index].text in {"、", "和", "与", "及"}:
+            if parts[index + 1].kind != "N":
+                return [], index
+            index += 1
+        else:
+            break
+    return found, index
+
+
+def _touch(parts: Sequence[Part]) -> bool:
+    return all(one.end == other.start for one, other in pairwise(parts))
+
+
+def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
+    while index < len(parts) and parts[index].kind in tags:
+        index += 1
+    return index
+
+
+def _copula(subjects: Sequence[Part], rest: Sequence[Part]) -> Iterator[Fact]:
+    """X是Y的首都 links X and Y; else what X is."""
+    if len(rest) > 2 and rest[0].kind == "N" and rest[1].text == "的" and subjects[0].kind == "N":
+        end = _run(rest, 2, ("n", "vn", "b", "f", "m"))
+        if end == len(rest):
+            role = f"是…的{''.join(part.text for part in rest[2:])}"
+            for subject in subjects:
+                yield Fact(subject, role, (rest[0].start, rest[0].end), True, "copula")
+            return
+    for span, entity in _objects(rest, described=True):
+        for subject in subjects:
+            yield Fact(subject, "是", span, entity, "copula")
+
+
+def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple[tuple[int, int], bool]]:
+    """What a clause ends with, if that is a phrase of nouns: as places, and whether it is a name.
+
+    Args:
+        described: clauses with 的 before the noun may be in it.
+    """
+    if len(rest) == 2 and rest[0].kind == "N" and rest[1].text in table()["clauses"]["inside"]:
+        yield (rest[0].start, rest[0].end), True
+        return
+    ends = rest[-1] if rest else None
+    if ends is None or not (
+        ends.kind in "NDQ" or ends.kind.startswith((*_NOUN, "q", "s")) or ends.text == "之一"
+    ):
+        return
+    joined = {"、", "和", "与", "及", "以及"}
+    if all(part.kind == "N" or part.text in joined for part in rest):
+        yield from (((part.start, part.end), True) for part in rest if part.kind == "N")
+        return
+    last = max((i for i, part in enumerate(rest) if part.text == "的"), default=-1)
+    for index, part in enumerate(rest):
+        fits = (
+            part is ends
+            or part.kind in {"N", "D", "Q"}
+            or part.kind.startswith(_WITHIN)
+            or part.text in joined
+        )
+        if not (fits or (described and index < last and part.kind[0] in "vdprx" and part.kind != "x")):
+            return
+    if rest[0].text in table()["clauses"]["pronouns"] | {"的"} or (
+        last >= 0 and not described and last < len(rest) - 3
+    ):
+        return
+    plain = all(part.kind in {"N", "n", "b", "a"} for part in rest)
+    if plain and rest[-1].kind == "N" and all(part.kind != "N" for part in rest[:-1]):
+        yield (rest[-1].start, rest[-1].end), True  # the engineer Li Ming
+        return
+    first = 1 if rest[0].kind in {"m", "q"} and rest[0].text[0] == "一" and len(rest) > 1 else 0
+    yield (rest[first].start, rest[-1].end), False

@@ -107,15 +107,19 @@ class Arguments:
         self.spans.setdefault(fold(known.name), (start, end - start))
 
     def _units(self, units: Sequence[Unit]) -> Argument | str:
-        inner = [unit for unit in units if unit.kind not in "DS"] or list(units)
+        if units[0].kind == "S":
+            return "unresolved_owner"
+        inner = units[1:] if units[0].kind == "D" and len(units) > 1 else units
         if len(units) == 1 and units[0].literal is not None:
             return Argument(units[0].text, literal=units[0].literal)
-        if any(unit.kind == "P" for unit in inner):
+        if inner[-1].kind == "P":
             return self._name(inner)
         return Argument(surface(inner)) if inner[-1].lower not in self._words.light else "light_noun"
 
     def _name(self, units: Sequence[Unit]) -> Argument | str:
-        units = named_part(units)
+        units = self._named_part(units)
+        if self._words.keeps_case and any(unit.kind == "N" for unit in units):
+            return "unnamed_subject"  # "Planung Henry Cole": two phrases side by side
         reason = self._reject(surface(units))
         if reason:
             return reason
@@ -123,10 +127,10 @@ class Arguments:
         return Argument(known.name, known)
 
     def _name_phrase(self, noun: NounPhrase) -> Argument | str:
-        """A name; `its Impact Factor` is named by its owner, `his wife Mary` by herself."""
+        """A name; `his wife Mary` is named by herself, `its Impact Factor` only by its owner."""
         units = noun.units[noun.core[0] :]
-        if noun.possessive and named_part(units) is units and len(noun.owned) == len(units):
-            return self._owned(noun)
+        if noun.possessive and self._named_part(units) is units and len(noun.owned) == len(units):
+            return "unresolved_owner"
         return self._name(units)
 
     def _resolved(self, known: Known) -> Argument:
@@ -143,21 +147,19 @@ class Arguments:
         if noun.possessive or noun.owner:
             return self._owned(noun)
         definite = bool(noun.determiner) and noun.determiner not in self._words.indefinite
-        if definite and not noun.of and noun.determiner not in self._words.quantifiers:
+        if definite and not noun.of and noun.determiner in self._words.definite:
             known = self._references.described(noun.head.lower)
-            if known is not None:
-                return self._resolved(known)
+            return self._resolved(known) if known is not None else "unresolved_description"
         return self._unfit(noun, definite=definite, general=general) or self._kind_of_thing(noun)
 
     def _unfit(self, noun: NounPhrase, *, definite: bool, general: bool) -> str | None:
         """Why a common noun speaks of nothing by itself, or None."""
         head = noun.head.lower
-        typed = head in self._words.head_types
         reasons = {
+            "negated": noun.determiner in self._words.negative,
             "light_noun": head in self._words.light or noun.determiner in self._words.quantifiers,
-            "unresolved_description": definite and typed and not noun.of,
-            "indefinite_subject": noun.determiner in self._words.indefinite and typed and not general,
             "counted_subject": any(unit.kind == "M" for unit in noun.units[slice(*noun.core)]),
+            "unnamed_subject": definite or not general or self._references.spoken,
         }
         return next((reason for reason, holds in reasons.items() if holds), None)
 
@@ -179,40 +181,30 @@ class Arguments:
         return Argument(known.name, known, factor=_GENERIC)
 
     def _owned(self, noun: NounPhrase) -> Argument | str:
-        """`Orrin's bridge`, `his wife`: a thing named by its owner."""
-        if noun.head.lower in self._words.light:
-            return "light_noun"
-        owner: Argument | str = "unresolved_owner"
-        if noun.possessive:
-            owner = self._pronoun(noun.units[0].lower)
-        elif any(unit.kind == "P" for unit in noun.owner):
-            owner = self._name(noun.owner)
+        """`Ada Venn's sister`: somebody or something called by a part that one has by another."""
+        head = noun.head.lower
+        if noun.possessive or head not in self._words.roles or not any(u.kind == "P" for u in noun.owner):
+            return "unnamed_subject"
+        owner = self._name(noun.owner)
         if isinstance(owner, str):
             return owner
-        if owner.known is not None and owner.known.owned:  # "its dam's dam" is a chain of guesses
-            return "nested_owner"
-        rest = surface(noun.owned if noun.owner else noun.units[noun.core[0] :])
-        known = self._references.meet(f"{owner.text}'s {rest}", short=False)
-        known.owned = True
-        known.head = known.head or noun.head.lower
+        known = self._references.meet(f"{owner.text}'s {surface(noun.owned)}", short=False)
+        known.head = known.head or head
         self._place(known, noun.start, noun.end)
         return Argument(known.name, known, factor=owner.factor)
 
     def _common_object(self, noun: NounPhrase) -> Argument | str:
-        if noun.possessive or noun.owner:
-            owned = self._owned(noun)
-            return owned if isinstance(owned, str) else Argument(owned.text, factor=owned.factor)
         if noun.determiner in self._words.quantifiers:
             return Argument(surface(noun.units))
-        if noun.head.lower in self._words.light and not noun.of:
-            return "light_noun"
         text = surface(noun.units[noun.core[0] :])
+        if noun.head.lower in self._words.light and (noun.head.lower == text.lower() or not noun.of):
+            return "light_noun"
         return Argument(text, factor=1.0 if " " in text else _BARE_NOUN)
 
-
-def named_part(units: Sequence[Unit]) -> Sequence[Unit]:
-    """`engineer Ada Venn` -> `Ada Venn`; other phrases with names stay whole."""
-    kinds = {unit.kind for unit in units}
-    if len(units) < 2 or units[-1].kind != "P" or kinds - set("NJMP'"):
-        return units
-    return units[-1:] if "'" not in kinds or units[-2].kind == "N" else units
+    def _named_part(self, units: Sequence[Unit]) -> Sequence[Unit]:
+        """`engineer Ada Venn` -> `Ada Venn`; other phrases with names stay whole (`the name oxygen`)."""
+        kinds = {unit.kind for unit in units}
+        if len(units) < 2 or units[-1].kind != "P" or kinds - set("NJMPY'"):
+            return units
+        said = units[-2].lower
+        return units if said in self._words.naming else units[-1:]

@@ -1,28 +1,32 @@
 """From the phrases of a sentence to statements: who did what to whom, where and when.
 
-One pass from left to right. A statement with several complements becomes several: `Ada was born in Kelm in
-1871` gives `was born in | Kelm` and `was born in | 1871`. What the grammar of this module does not cover
-gives nothing rather than something wrong: conditions, questions, clauses whose subject is not plain.
+A clause is read from its subject on and only while its order is plain: subject, verb, object, phrases with
+prepositions. Where anything else follows, the rest of it gives nothing: no fact is better than a false one. A statement with several complements becomes several: `Ada was born in Kelm in 1871` gives `was born in |
+Kelm` and `was born in | 1871`. What is denied, guessed, supposed or reported is read too, with that reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .doubt import doubt_of_object, doubt_of_verb
 from .lexicon import Lexicon
 from .phrases import Item, NounPhrase, VerbGroup, surface
-from .statements import Clause, Description, Reading, Statements, role_of, without_determiner
-from .units import Unit
+from .statements import Clause, Description, Reading, Statements
+
+_LONGEST_TEXT = 10  # words of an object that is no name
+_ENDS = frozenset(".,cuw")  # what may follow an object, beside a preposition or a participle
 
 
-def read_clauses(items: Sequence[Item], words: Lexicon) -> Reading:
+def read_clauses(items: Sequence[Item], words: Lexicon, doubt: str = "") -> Reading:
     """Reads the statements of a sentence.
 
     Args:
         items: its phrases.
         words: lexicon of its language.
+        doubt: why the sentence as a whole asserts nothing, or "".
     """
-    return _Reader(_without_brackets(items), words).read()
+    return _Reader(_without_brackets(items), words, doubt).read()
 
 
 def _without_brackets(items: Sequence[Item]) -> list[Item]:
@@ -39,449 +43,462 @@ def _without_brackets(items: Sequence[Item]) -> list[Item]:
 
 
 class _Reader:
-    """One pass over the phrases of a sentence."""
+    """One pass over the phrases of a sentence, clause by clause."""
 
-    def __init__(self, items: list[Item], words: Lexicon) -> None:
+    def __init__(self, items: list[Item], words: Lexicon, doubt: str) -> None:
         self.items = items
         self.words = words
+        self.doubt = doubt
         self.says = Statements(words)
-        self.position = 0
-        self.subjects: list[NounPhrase] = []
-        self.main: list[NounPhrase] = []
-        self.clause: Clause | None = None
         self.fronted: list[tuple[str, NounPhrase]] = []
-        self.aside = False  # inside a relative or subordinate clause
-        self.skipping = False  # inside a clause that is not asserted
-
-    # ---- walking
+        self.opening: VerbGroup | None = None
+        self.carried = ""  # doubt of a subordinate clause, which "and" goes on with
+        self.whole = bool(items) and items[-1].unit.text == "."
 
     def read(self) -> Reading:
-        step = {
-            "n": self._noun,
-            "v": self._verb,
-            "e": self._participle,
-            "g": self._gerund,
-            "i": self._infinitive,
-            "w": self._relative,
-            "u": self._subordinate,
-            "j": self._adjective,
-            ",": self._comma,
-            "c": self._coordinator,
-            ".": self._stop,
-            "x": self._stop,
-            "z": self._unknown,
-        }
-        while self.position < len(self.items):
-            item = self.items[self.position]
-            action = step.get(item.kind)
-            if action:
-                action(item)
-            self.position += 1
+        """All that the sentence says."""
+        for item in self.items:
+            if item.noun is not None:
+                self._inside(item.noun)
+        at = 0
+        while at < len(self.items):
+            at = max(self._clause(at), at + 1)
         return self.says.reading
 
-    def _kind(self, offset: int) -> str:
-        index = self.position + offset
+    def _at(self, index: int) -> str:
         return self.items[index].kind if 0 <= index < len(self.items) else "."
 
     def _phrase(self, index: int) -> NounPhrase | None:
         return self.items[index].noun if 0 <= index < len(self.items) else None
 
-    # ---- noun phrases
+    # ---- clauses
 
-    def _noun(self, item: Item) -> None:
-        noun = item.noun
-        if noun is None:
-            return
-        self._inside(noun)
-        if self._kind(-1) == "a":
-            self._complement(self.items[self.position - 1].unit, noun)
-            return
-        clause = self.clause
-        follows_verb = clause is not None and clause.open_object and not clause.closed
-        if follows_verb and self._kind(1) not in {"v"} and clause is not None:
-            self._object(clause, noun)
-            return
-        members, reach = self._members(self.position)
-        self.position = reach
-        if clause is not None and self._kind(-1) == "c" and self._kind(1) != "v":
-            return  # a leftover of a list
-        self.subjects, self.clause = members, None
-        if self._apposition(noun):
-            return
+    def _clause(self, at: int) -> int:
+        """Reads the clause that begins here, and finds where the next may begin."""
+        self.fronted, self.opening = [], None
+        doubt = self.doubt or self.carried
+        self.says.opens = at == 0 and self.whole
+        if self._at(at) == "u":
+            doubt = doubt or self.words.doubtful.get(self.items[at].unit.lower, "")
+            at += 1
+        self.says.doubt = self.carried = doubt
+        at = self._skip_opening(at)
+        subjects, after = self._subjects(at)
+        if not subjects:
+            return self._next(at, after_clause=False)
+        subjects, after = self._beside(subjects, after)
+        if self._at(after) not in {"v", "e"}:
+            return self._next(after, after_clause=False)
+        return self._next(self._predicates(subjects, after, ""), after_clause=True)
 
-    def _members(self, index: int) -> tuple[list[NounPhrase], int]:
-        """The noun phrases of a list (A, B and C) that begins at `index`, and where it ends."""
+    def _next(self, at: int, *, after_clause: bool) -> int:
+        """Where another clause may begin: after a stop, at a subordinator, after a comma or "and"."""
+        for index in range(at, len(self.items)):
+            kind = self._at(index)
+            if kind == "." and self.items[index].unit.text != "-":
+                self.carried = ""
+                return index + 1
+            if kind == "u":
+                self.carried = ""
+                return index
+            joined = kind == "c" or (kind == "," and self._at(index + 1) != "c")
+            listed = self._at(index - 2) == "," and self._at(index - 1) == "n"
+            if (
+                after_clause
+                and joined
+                and not listed
+                and self._at(index + 1) == "n"
+                and self._at(index + 2) == "v"
+            ):
+                self.carried = self.carried if kind == "c" and self._at(index - 1) != "," else ""
+                return index + 1
+        return len(self.items)
+
+    def _skip_opening(self, at: int) -> int:
+        """What stands before the subject: `In 1902`, `Founded in 1879 in Kelm,`."""
+        if self.words.verb_second:
+            return at + 1 if self._at(at) == "c" else at
+        if self._at(at) == "e":
+            self.opening = self.items[at].verb
+            at += 1
+        while True:
+            kind = self._at(at)
+            noun = self._phrase(at + 1) if kind == "a" else self._phrase(at)
+            if kind in {",", "c"}:
+                at += 1
+            elif kind == "a" and noun is not None:
+                self.fronted.append((self.items[at].unit.lower, noun))
+                _, reach = self._members(at + 1)
+                at = (reach if self._at(reach + 1) == "," else at + 1) + 1
+            elif noun is not None and noun.kind == "literal" and self._at(at + 1) in {",", "n"}:
+                at += 1
+            else:
+                return at
+
+    def _subjects(self, at: int) -> tuple[list[NounPhrase], int]:
+        """The subjects that stand here and the place after them; none if it is not plain what they are."""
+        members, reach = self._members(at, subjects=True)
+        plain = len(members) == 1 or all(noun.kind == "name" for noun in members)
+        plain = plain and not any(noun.determiner in self.words.oblique for noun in members)
+        return (members if plain else []), reach + 1
+
+    def _members(self, index: int, *, subjects: bool = False) -> tuple[list[NounPhrase], int]:
+        """The noun phrases of a list (A, B and C) that begins at `index`, and where it ends.
+
+        Args:
+            subjects: whether a verb may follow; else the last of them would be the subject of that verb.
+        """
         members = [noun for noun in [self._phrase(index)] if noun]
         reach, position = index, index
-        while True:
+        while members:
             kind = self._at(position + 1)
-            if kind == "," and self._at(position + 2) == "c":
-                step = 3
-            elif kind in {",", "c"}:
-                step = 2
-            else:
+            last = kind == "c" or (kind == "," and self._at(position + 2) == "c")
+            step = 3 if kind == "," and last else 2
+            noun = self._phrase(position + step) if kind in {",", "c"} else None
+            if noun is None or (kind == "," and self._describes(members[0], noun)):
                 break
-            noun = self._phrase(position + step)
-            if kind == "," and noun is not None and self._describes(members[0], noun):
-                break
-            if noun is None or (
-                self._at(position + step + 1) == "v" and not self._closes_list(position, step)
-            ):
+            if last and not subjects and self._at(self._past_complements(position + step + 1)) in {"v", "w"}:
                 break
             position += step
             members.append(noun)
-            if kind == "c" or step == 3:
-                reach = position
-                break
+            if last:
+                return members, position
         # commas without a final "and" are appositions or places within places, not lists
-        return (members, reach) if reach == position and reach > index else (members[:1], index)
+        return members[:1], reach
 
     def _describes(self, first: NounPhrase, second: NounPhrase) -> bool:
         """Whether `A, the founder of B` says what A is rather than going on with a list."""
         role = second.kind == "common" and bool(second.determiner) and self.says.is_role(second.head.lower)
         return first.kind == "name" and role
 
-    def _closes_list(self, position: int, step: int) -> bool:
-        """Whether "A and B" before a verb are its subjects: nothing before A has claimed A."""
-        return self.clause is None and (self._at(position + 1) == "c" or step == 3)
+    # ---- beside a name
 
-    def _at(self, index: int) -> str:
-        return self.items[index].kind if 0 <= index < len(self.items) else "."
+    def _beside(self, subjects: list[NounPhrase], at: int) -> tuple[list[NounPhrase], int]:
+        """Reads what stands between the subject and its verb; the subjects and the place of the verb."""
+        while True:
+            kind, inner = self._at(at), self._at(at + 1)
+            if kind == "," and inner == "n" and len(subjects) == 1:
+                named, end = self._apposition(subjects[0], at + 1)
+                if named is None:
+                    return subjects, at
+                subjects, at = [named], end
+            elif kind == "," and inner == "w":
+                at = self._closed(self._relative(subjects, at + 1))
+            elif kind == "," and inner == "e":
+                at = self._closed(self._participle(subjects, at + 1))
+            elif kind == "w":
+                at = self._relative(subjects, at)
+            elif kind == "," and inner == "a":
+                at = self._closed(self._past_complements(at + 1))
+            elif kind == "a" and subjects[0].kind == "name" and (end := self._past_complements(at)) > at:
+                at = end
+            else:
+                return subjects, at
 
-    def _apposition(self, noun: NounPhrase) -> bool:
-        """`Ada Venn, the chief engineer of Orrin,` and `the chief engineer, Ada Venn,`."""
-        if self._kind(1) != ",":
-            return False
-        other = self._phrase(self.position + 2)
-        closing = self._at(self.position + 3)
-        if other is None or closing in {"c", "v"} or {noun.kind, other.kind} != {"name", "common"}:
-            return False
+    def _closed(self, at: int) -> int:
+        """The place after the comma that closes what stands beside a name; without one the end."""
+        return at + 1 if self._at(at) == "," else len(self.items)
+
+    def _past_complements(self, at: int) -> int:
+        while (
+            self._at(at) == "a"
+            and (noun := self._phrase(at + 1)) is not None
+            and noun.kind != "pronoun"
+            and self.items[at].unit.lower not in self.words.prepositional
+        ):
+            at += 2
+        return at
+
+    def _apposition(self, noun: NounPhrase, at: int) -> tuple[NounPhrase | None, int]:
+        """Who is named in `Ada Venn, the chief engineer of Orrin,`, if it is one, and the place after it."""
+        other = self._phrase(at)
+        if other is None or {noun.kind, other.kind} != {"name", "common"}:
+            return None, at
         named, role = (noun, other) if noun.kind == "name" else (other, noun)
-        if not self.says.is_role(role.head.lower) and not (role.of and role.determiner):
-            return False
-        if role is noun and not (role.determiner or role.possessive):
-            return False
-        if self._is_list(self.position):
-            return False
+        is_role = self.says.is_role(role.head.lower) or (role.of and role.determiner)
+        end = self._past_complements(at + 1)
+        second = self._phrase(end + 1) if self._at(end) == "c" and role is other and role.of else None
+        end = end if second is None or second.kind != "name" else end + 2
+        if (
+            not is_role
+            or not (role.determiner or role.possessive or role.of)
+            or self._at(end) not in {",", "."}
+        ):
+            return None, at
         self.says.describe(named, role, stated=True, pattern="apposition")
-        self._inside(other)
-        if named is other:
-            self.subjects = [other]
-        # go on behind the apposition; prepositions in it belong to the role
-        self.position += 2
-        if self._kind(1) == "a":
-            after = self._phrase(self.position + 2)
-            if after is not None and not role.of and role is other:
-                preposition = self.items[self.position + 1].unit.lower
-                self.says.state(
-                    named, f"{self.says.low(without_determiner(role))} {preposition}", after, "apposition"
-                )
-                self.position += 2
-        return True
-
-    def _is_list(self, index: int) -> bool:
-        """Whether commas from `index` on lead to an "and" before a verb comes."""
-        position = index
-        while self._at(position + 1) == "," and self._at(position + 2) == "n":
-            position += 2
-        return self._at(position + 1) == "c" or (
-            self._at(position + 1) == "," and self._at(position + 2) == "c"
-        )
+        if second is not None:
+            self.says.role(named, role, self.words.of, second, "apposition")
+        after = self._phrase(at + 2) if second is None and end > at + 1 else None
+        if after is not None and role is other and not role.of:
+            self.says.role(named, role, self.items[at + 1].unit.lower, after, "apposition")
+        return named, end + 1 if self._at(end) == "," else end
 
     def _inside(self, noun: NounPhrase) -> None:
         """What a noun phrase says within itself: `the engineer Ada Venn`, `Orrin's director Ada Venn`."""
         core = noun.units[slice(*noun.core)]
         owned = noun.owned
-        if owned and owned[-1].kind == "P" and len(owned) > 1 and owned[-2].kind == "N":
-            name = (owned[-1],)
-            role = owned[:-1]
-            text = surface(role)
-            self.says.reading.descriptions.append(Description(name, text, role[-1].lower, stated=False))
-            if noun.owner:
-                self.says.state(name, f"{self.says.low(role)} {self.words.of}", noun.owner, "owner")
-            elif noun.possessive:
-                owner = NounPhrase((noun.units[0],), "pronoun", "", True, (0, 1))
-                self.says.state(name, f"{self.says.low(role)} {self.words.of}", owner, "owner")
-            elif len(owned) == len(core) and self.says.is_role(role[-1].lower):
-                self.says.state(name, self.words.is_, role, "title")
+        if self.doubt or not (owned and owned[-1].kind == "P" and len(owned) > 1 and owned[-2].kind == "N"):
+            return
+        name, role = (owned[-1],), owned[:-1]
+        self.says.reading.descriptions.append(Description(name, surface(role), role[-1].lower, stated=False))
+        if not self.says.is_role(role[-1].lower):
+            return
+        roles = role[-1].lower in self.words.roles
+        if roles and noun.owner and noun.owner[-1].kind == "P":
+            self.says.state(name, self.says.role_predicate(role, self.words.of), noun.owner, "owner")
+        elif roles and noun.possessive:
+            self.says.state(
+                name, self.says.role_predicate(role, self.words.of), self.says.owner_of(noun), "owner"
+            )
+        elif len(owned) == len(core):
+            self.says.state(name, self.words.is_, role, "title")
+
+    def _relative(self, anchor: list[NounPhrase], at: int) -> int:
+        """`who built it`: what follows is about the anchor."""
+        if self.items[at].unit.lower == "whose" or self._at(at + 1) not in {"v", "e"}:
+            return len(self.items)
+        return self._predicates(anchor, at + 1, "relative")
+
+    def _participle(self, anchor: list[NounPhrase], at: int) -> int:
+        """`built by X in 1902`: the anchor is what the verb is about."""
+        verb = self.items[at].verb
+        if verb is None or self._at(at + 1) != "a":
+            return at + 1
+        return self._complements(Clause(anchor, verb.words, True, False, False, "participle"), at + 1)
 
     # ---- verbs
 
-    def _verb(self, item: Item) -> None:
-        verb = item.verb
-        if verb is None or self._ends_in_question():
-            return
-        if self.skipping:
-            self.clause = None
-            return
-        if verb.words in self.words.speech and self._kind(1) == "n":
-            self._said()
-            return
-        if self._kind(-1) == "," and self.aside:
-            self.subjects, self.aside = self.main, False
-        elif self._kind(-1) == "n" and self.clause is not None and self.aside and self.main:
-            self.subjects, self.aside = self.main, False  # "the man who built it died"
-        if not self.subjects:
-            self.clause = None
-            return
-        self._open(self.subjects, verb, "relative" if self.aside else "")
-
-    def _said(self) -> None:
-        """`..., said Ada Venn`: the speaker is who the text is about next; what is said is not read."""
-        speaker = self._phrase(self.position + 1)
-        if speaker is not None:
-            self.says.reading.subjects.append(speaker)
-            self.subjects, self.main, self.clause = [speaker], [speaker], None
-            self.position += 1
-
-    def _open(self, subjects: list[NounPhrase], verb: VerbGroup, pattern: str) -> None:
-        self.clause = Clause(subjects, verb.words, verb.passive, verb.copula, verb.have, pattern)
-        if not self.aside:
-            self.main = subjects
-        if not self.aside:
-            self.says.reading.subjects.extend(
-                subject for subject in subjects if subject not in self.says.reading.subjects
-            )
-        for preposition, noun in self.fronted:
-            if noun.kind == "literal" and not verb.copula:
-                for subject in subjects:
-                    self.says.state(subject, f"{verb.words} {preposition}", noun, "later_complement")
-        self.fronted = []
-
-    def _participle(self, item: Item) -> None:
-        verb = item.verb
-        if verb is None or self.skipping:
-            return
-        clause = self.clause
-        before = self._kind(-1)
-        lower = verb.units[0].lower
-        if before in {"c", ","} and clause is not None and not (before == "," and clause.object is not None):
-            if clause.passive and lower not in self.words.intransitive and self._kind(1) != "n":
-                auxiliary = " ".join(clause.words.split()[:-1]) or "was"
-                again = VerbGroup(verb.units, f"{auxiliary} {verb.words}", True, False, False)
-                self._open(clause.subjects, again, clause.pattern)
+    def _predicates(self, subjects: list[NounPhrase], at: int, pattern: str) -> int:
+        """Reads verbs that share subjects, with their objects; the place after them."""
+        doubt = self.says.doubt
+        auxiliary = ""
+        while True:
+            verb = self.items[at].verb
+            if verb is None or (self._at(at) == "e" and not auxiliary and not self._finite(at)):
+                return at
+            passive = verb.passive or bool(auxiliary)
+            words = f"{auxiliary} {verb.words}".lstrip()
+            self.says.doubt = doubt or doubt_of_verb(verb, self.words)
+            capital = at > 0 and verb.units[-1].text[:1].isupper() and not self.words.keeps_case
+            if self.says.agree(subjects, verb) and not capital:
+                at = self._verb(Clause(subjects, words, passive, verb.copula, verb.have, pattern), at + 1)
             else:
-                self._open(clause.subjects, verb, clause.pattern)
-        elif before == "n" or (before == "," and self._at(self.position - 2) == "n"):
-            anchor = self._anchor(self.position - (1 if before == "n" else 2))
-            if before == "," and clause is not None and clause.copula and clause.object is not None:
-                anchor = clause.subjects  # "X is a band from Y, formed in 1991"
-            if anchor is None:
-                self.clause = None
-            elif clause is None and self._finite(lower):
-                self._open(self.subjects or anchor, verb, "")
-            else:
-                self._reduced(anchor, verb)
-        elif all(item.kind == "j" for item in self.items[: self.position]):
-            subject = self._next_subject()
-            self.clause = None
-            if subject is not None:
-                self._reduced([subject], verb)
-        else:
-            self.clause = None
+                return at + 1
+            if self.says.doubt not in {"reported", "question", "request"}:
+                self.says.reading.subjects.extend(s for s in subjects if s not in self.says.reading.subjects)
+            step = 2 if self._at(at) == "," and self._at(at + 1) == "c" else 1
+            joined = self._at(at + step - 1) == "c" and not pattern
+            if not joined or self._at(at + step) not in {"v", "e"}:
+                return at
+            auxiliary = " ".join(words.split()[:-1]) if passive and self._at(at + step) == "e" else ""
+            at += step
 
-    def _reduced(self, anchor: list[NounPhrase], verb: VerbGroup) -> None:
-        """`a bridge built by X`: the bridge is what the verb is about."""
-        if self.clause is None and self.subjects:
-            self.main, self.aside = self.subjects, True
-        self.clause = Clause(anchor, verb.words, True, False, False, "participle", open_object=False)
-
-    def _finite(self, word: str) -> bool:
-        """Whether a form that could be a participle is the sentence's finite verb."""
-        if self._kind(1) == "a" and self.items[self.position + 1].unit.lower == "by":
+    def _finite(self, at: int) -> bool:
+        """Whether a form that could be a participle is the verb of its clause."""
+        if self._at(at + 1) == "a" and self.items[at + 1].unit.lower == "by":
             return False
-        for kind in (item.kind for item in self.items[self.position + 1 :]):
+        word = self.items[at].unit.lower
+        for kind in (item.kind for item in self.items[at + 1 :]):
             if kind == "v":
                 return word in self.words.intransitive
             if kind in {".", "w", "u"}:
                 break
         return True
 
-    def _next_subject(self) -> NounPhrase | None:
-        """The subject that an opening participle waits for: `Founded in 1879, the school ...`."""
-        for index in range(self.position + 1, len(self.items) - 2):
-            if self.items[index].kind == ",":
-                noun = self._phrase(index + 1)
-                return noun if noun is not None and self._at(index + 2) in {"v", ","} else None
-            if self.items[index].kind == "v":
-                return None
-        return None
-
-    def _anchor(self, index: int) -> list[NounPhrase] | None:
-        """Whom a participle or relative clause is about: the phrase before it, or what that describes."""
-        noun = self._phrase(index)
-        clause = self.clause
-        described = clause is not None and clause.copula and noun in clause.objects
-        if described and clause is not None and noun is not None and noun.kind == "common":
-            return clause.subjects  # "X is a film directed by Y": X is
-        if noun is None or noun.kind in {"literal", "pronoun"}:
-            return None
-        if noun.of and noun.kind == "common":
-            return None
-        return [noun]
-
-    def _gerund(self, item: Item) -> None:
-        verb, clause = item.verb, self.clause
-        before = self._kind(-1)
-        if verb is None or self.skipping or before == "a":
-            self.clause = None
-            return
-        if before == "n":
-            anchor = self._anchor(self.position - 1)
-        elif clause is not None and before in {"c", ","} and clause.pattern == "participle":
-            anchor = clause.subjects
+    def _verb(self, clause: Clause, at: int) -> int:
+        """Reads what follows a verb; the place after it."""
+        if self.opening is not None and not clause.pattern:
+            opened = Clause(clause.subjects, self.opening.words, True, False, False, "participle")
+            for preposition, noun in self.fronted[:2]:
+                if noun.kind in {"name", "literal"}:
+                    self._complement(opened, preposition, [noun])
+            self.fronted = []
+        if self._at(at) == "n":
+            at = self._object(clause, at)
+        elif self._at(at) == "j" and clause.copula:
+            if self._at(at + 1) == "a":
+                clause.words = f"{clause.words} {self.items[at].unit.lower}"
+                clause.pattern = clause.pattern or "adjective"
+                clause.copula = False
+            at += 1
         else:
-            anchor = None
-        if anchor and self._kind(1) in {"n", "a"}:
-            if clause is None and self.subjects:
-                self.main, self.aside = self.subjects, True
-            self.clause = Clause(anchor, verb.words, False, False, False, "participle")
-        else:
-            self.clause = None
+            for preposition, noun in self.fronted[:1]:
+                dated = noun.literal is not None and (clause.passive or self._at(at) == ".")
+                if dated and not clause.copula and not clause.pattern:
+                    self._complement(clause, preposition, [noun])
+        self.fronted, self.opening = [], None
+        return self._complements(clause, at)
 
-    def _infinitive(self, item: Item) -> None:
-        clause = self.clause
-        if clause is None or item.verb is None or clause.copula or clause.closed or clause.object is not None:
-            self.clause = None
+    def _complements(self, clause: Clause, at: int) -> int:
+        """Reads the phrases with prepositions that follow a verb or its object; the place after them."""
+        first = True
+        while self._at(at) == "a" and self._at(at + 1) == "n":
+            preposition = self.items[at].unit.lower
+            members, reach = self._members(at + 1)
+            if self._at(reach + 1) in {"n", "v"}:  # "in Kelm Bob opened"
+                return reach + 1
+            reads = first or (members[0].kind in {"name", "literal"} and preposition in self.words.verbal)
+            if reads and clause.object is None:
+                at = self._longer(clause, preposition, members, at + 1, reach)
+            else:
+                at = reach + 1
+            first = False
+        return at
+
+    def _longer(
+        self, clause: Clause, preposition: str, members: list[NounPhrase], at: int, reach: int
+    ) -> int:
+        """States a complement; one that is no name is told with what follows it."""
+        placed = not clause.copula or preposition in self.words.placing or members[0].kind == "literal"
+        counted = members[0].literal is not None and members[0].literal.kind == "number"
+        if members[0].kind != "common":
+            if placed and not counted:
+                self._complement(clause, preposition, members)
+            return self._after(members[-1], reach + 1)
+        whole, end = self._whole(at, reach)
+        plain = not clause.copula and preposition not in self.words.prepositional
+        if self.words.keeps_case and not clause.passive and self._at(end) not in {".", ","}:
+            plain = False  # in German the object may follow
+        if plain and self._told(members, end):
+            self._complement(clause, preposition, [whole])
+        return end
+
+    def _complement(self, clause: Clause, preposition: str, members: Sequence[NounPhrase]) -> None:
+        pattern = clause.pattern or ("passive" if clause.passive else "complement")
+        if preposition == self.words.of and pattern != "adjective":
             return
-        self.clause = Clause(
-            clause.subjects, f"{clause.words} {item.verb.words}", False, False, False, "infinitive"
+        for subject in clause.subjects:
+            for member in members:
+                self.says.state(subject, f"{clause.words} {preposition}", member, pattern)
+
+    def _told(self, members: Sequence[NounPhrase], end: int) -> bool:
+        """Whether an object ends here, rather than being told by what follows ("the risk that …")."""
+        kind, noun = self._at(end), members[0]
+        bare = len(noun.units) - noun.core[0] == 1 and len(members) == 1
+        return kind not in {"n", "v"} and not (bare and kind in {"w", "u", "g", "i", "a", "e"})
+
+    def _whole(self, at: int, reach: int) -> tuple[NounPhrase, int]:
+        """A phrase that is no name, with the list that it begins and the phrases that say more of it."""
+        noun = self.items[at].noun
+        assert noun is not None  # noqa: S101
+        end = self._past_complements(reach + 1)
+        while True:
+            units = [
+                unit
+                for item in self.items[at:end]
+                for unit in (item.noun.units if item.noun else (item.unit,))
+            ]
+            if end <= reach + 1 or len(surface(units).split()) <= _LONGEST_TEXT:
+                break
+            end -= 2
+        return NounPhrase(tuple(units), "common", noun.determiner, noun.possessive, noun.core), max(
+            end, self._past_complements(reach + 1)
         )
 
-    def _adjective(self, item: Item) -> None:
-        clause = self.clause
-        if clause is not None and clause.copula and clause.object is None and self._kind(1) == "a":
-            clause.adjective = item.unit.lower
-        elif clause is not None and clause.object is None and self._kind(1) != "c":
-            clause.open_object = False
+    # ---- objects
 
-    # ---- marks and small words
-
-    def _relative(self, item: Item) -> None:
-        if item.unit.lower == "whose" or self._kind(-1) == "a" or self._kind(1) not in {"v", "e"}:
-            self.main = self.main or self.subjects
-            self.subjects, self.clause, self.aside = [], None, True
-            return
-        index = self.position - 1
-        if self._at(index) == ",":
-            index -= 1
-        anchor = self._anchor(index) if self._at(index) == "n" else None
-        if not self.aside:
-            self.main = self.subjects or self.main
-        self.subjects, self.clause, self.aside = anchor or [], None, True
-
-    def _subordinate(self, item: Item) -> None:
-        if not self.aside:
-            self.main = self.subjects or self.main
-        self.aside, self.subjects, self.clause = True, [], None
-        self.skipping = item.unit.lower in self.words.hypothetical
-
-    def _comma(self, _: Item) -> None:
-        if self.skipping:
-            self.skipping = False
-            self.subjects, self.aside = self.main, False
-        if self.clause is not None:
-            self.clause.closed = True
-
-    def _coordinator(self, _: Item) -> None:
-        if self.clause is not None and self._kind(1) not in {"a"}:
-            self.clause.closed = True
-
-    def _stop(self, _: Item) -> None:
-        self.subjects, self.main, self.clause = [], [], None
-        self.fronted, self.aside, self.skipping = [], False, False
-
-    def _unknown(self, _: Item) -> None:
-        self.clause = None
-
-    def _ends_in_question(self) -> bool:
-        return bool(self.items) and self.items[-1].unit.text == "?"
-
-    # ---- statements
-
-    def _object(self, clause: Clause, noun: NounPhrase) -> None:
-        members, reach = self._members(self.position)
+    def _object(self, clause: Clause, at: int) -> int:
+        """States what the verb does to what; the place after the object."""
+        members, reach = self._members(at)
+        noun, after = members[0], self._at(reach + 1)
+        dated = self._phrase(reach + 1)
+        if after not in _ENDS | {"a", "e"} and not (dated is not None and dated.kind == "literal"):
+            return reach + 1
         if noun.literal is not None and noun.literal.kind in {"date", "month", "year"} and not clause.copula:
             link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
-            for subject in clause.subjects:
-                self.says.state(subject, f"{clause.words} {link}", noun, clause.pattern or "complement")
-            return
-        clause.object, clause.objects, clause.open_object = noun, members, False
+            self._complement(clause, link, [noun])
+            return reach + 1
+        number = noun.units[noun.core[0]].literal
+        bare = (
+            number is not None and number.kind in {"number", "year"} and (noun.of or noun.literal is not None)
+        )
+        if bare and not clause.copula:
+            return reach + 1
+        clause.object = noun
+        doubt, self.says.doubt = self.says.doubt, self.says.doubt or doubt_of_object(noun, self.words)
         if clause.copula:
-            self.says.copula(clause, noun)
-            for member in members[1:]:
-                self.says.copula_member(clause, noun, member)
-        elif clause.have and noun.of and noun.kind == "common":
-            head = noun.units[slice(*noun.core)]
-            for subject in clause.subjects:
-                self.says.state(
-                    subject, f"{clause.words} {self.says.low(head)} {self.words.of}", noun.of, "have"
-                )
+            end = self._description(clause, members, reach)
+        elif noun.kind == "common":
+            whole, end = self._whole(at, reach)
+            for subject in clause.subjects if self._told(members, end) else ():
+                self.says.have_or_do(clause, subject, whole)
+            self._reached(clause, reach)
         else:
             for subject in clause.subjects:
                 for member in members:
                     self.says.state(subject, clause.words, member, clause.pattern or "active")
-        for member in members[1:]:
-            self._inside(member)
-        self.position = reach
-        self._role_of_object(noun if reach == self.position else members[-1])
+            self._dated(clause, at, reach)
+            end = self._after(members[-1], reach + 1)
+        self.says.doubt = doubt
+        return end
 
-    def _role_of_object(self, noun: NounPhrase) -> None:
-        """`works for Orrin, a firm in Kelm`: the apposition is about the object."""
-        other = self._phrase(self.position + 2)
+    def _dated(self, clause: Clause, at: int, reach: int) -> None:
+        """`founded Orrin in 1902`: beside the name also the name with its date, as a text."""
+        date = self._phrase(reach + 2) if self._at(reach + 1) == "a" else None
         if (
-            self._kind(1) == ","
-            and other is not None
-            and noun.kind == "name"
-            and other.kind == "common"
-            and other.determiner
-            and not other.possessive
-            and self._at(self.position + 3) not in {"v"}
-            and (self._at(self.position + 3) != "c" or (other.of and self.says.is_role(other.head.lower)))
+            at == reach
+            and date is not None
+            and date.literal is not None
+            and date.literal.datatype is not None
         ):
-            self.says.describe(noun, other, stated=True, pattern="apposition")
-            self.position += 2
-            self.clause = None
-            second = self._phrase(self.position + 2)
-            if self._kind(1) == "c" and second is not None and second.kind == "name" and self._kind(3) != "v":
-                self.says.state(
-                    noun, f"{self.says.low(role_of(other))} {self.words.of}", second, "apposition"
-                )
-                self.position += 2
-
-    def _complement(self, preposition: Unit, noun: NounPhrase) -> None:
-        clause = self.clause
-        word = preposition.lower
-        if clause is None:
-            if not self.subjects:
-                self.fronted.append((word, noun))
-            elif word != "of":
-                self.position = self._members(self.position)[1]
-            return
-        if clause.closed and noun.kind != "literal":
-            return
-        if clause.complements and word not in self.words.verbal:
-            return  # it says more about the phrase before it than about the verb
-        members, reach = self._members(self.position)
-        if reach > self.position and self._at(reach + 1) == "v":
-            members, reach = [noun], self.position
-        predicate, pattern = self.says.complement_predicate(clause, word, noun)
-        if predicate is not None:
+            noun = self.items[at].noun
+            assert noun is not None  # noqa: S101
+            units = (*noun.units, self.items[reach + 1].unit, *date.units)
+            text = NounPhrase(units, "common", noun.determiner, noun.possessive, noun.core)
             for subject in clause.subjects:
-                for member in members:
-                    self.says.state(subject, predicate, member, pattern)
-        for member in members[1:]:
-            self._inside(member)
-        clause.complements += 1
-        clause.open_object = False
-        self.position = reach
-        self._skip_wider_place(members[-1])
-        self._role_of_object(members[-1])
+                self.says.state(subject, clause.words, text, clause.pattern or "active")
 
-    def _skip_wider_place(self, noun: NounPhrase) -> None:
+    def _reached(self, clause: Clause, reach: int) -> None:
+        """`filed a suit against Orrin`: the name that a verb with a common object leads to."""
+        named = self._phrase(reach + 2)
+        preposition = self.items[reach + 1].unit.lower if self._at(reach + 1) == "a" else ""
+        plain = not clause.have and not clause.pattern and preposition in self.words.leading
+        if plain and named is not None and named.kind == "name":
+            for subject in clause.subjects:
+                for member in self._members(reach + 2)[0]:
+                    self.says.state(subject, f"{clause.words} {preposition}", member, "object_complement")
+
+    def _description(self, clause: Clause, members: list[NounPhrase], reach: int) -> int:
+        """`is a village in Kent`, `is a film directed by X`; the place after it."""
+        self.says.copula(clause, members[0])
+        for member in members[1:]:
+            self.says.copula_member(clause, members[0], member)
+        at, last = reach + 1, members[-1]
+        if last.kind != "common":
+            return self._after(last, at)
+        if self._at(at) == "a" and self._at(at + 1) == "n" and not last.of and len(members) == 1:
+            preposition = self.items[at].unit.lower
+            places, reach = self._members(at + 1)
+            for subject in clause.subjects:
+                for place in places if places[0].kind == "name" else ():
+                    self.says.role(subject, last, preposition, place, "role")
+            at = self._past_wider(places[-1], self._past_complements(reach + 1))
+        if self._at(at) == "," and self._at(at + 1) == "e":
+            at += 1
+        if self._at(at) == "e":
+            return self._participle(clause.subjects, at)
+        if self._at(at) == "w":
+            return self._relative(clause.subjects, at)
+        return at
+
+    def _after(self, noun: NounPhrase, at: int) -> int:
+        """Reads what follows a name at the end of a clause: `, a firm in Kelm`, `, who built Y`."""
+        if noun.kind != "name":
+            return at
+        at = self._past_wider(noun, at)
+        kind, inner = self._at(at), self._at(at + 1)
+        wider = self._phrase(at + 1)
+        if kind == "," and inner == "w":
+            return self._relative([noun], at + 1)
+        if kind == "," and inner == "n" and wider is not None and wider.determiner and not wider.possessive:
+            named, end = self._apposition(noun, at + 1)
+            return end if named is not None else at
+        if kind == "e" and inner == "a":
+            return self._participle([noun], at)
+        return at
+
+    def _past_wider(self, noun: NounPhrase, at: int) -> int:
         """`in Berkeley, California,`: the second name only says which Berkeley."""
-        wider = self._phrase(self.position + 2)
-        if self._kind(1) == "," and wider is not None and noun.kind == wider.kind == "name":
-            after = self._at(self.position + 3)
-            if after in {",", ".", "e"} or (after == "c" and self._at(self.position + 4) in {"v", "e", "a"}):
-                self.position += 3 if after == "," and self._at(self.position + 4) != "e" else 2
+        wider = self._phrase(at + 1) if self._at(at) == "," else None
+        both = wider is not None and noun.kind == wider.kind == "name"
+        return at + 2 if both and self._at(at + 2) in {",", "."} else at

@@ -65,19 +65,31 @@ class Lexicon:
         name_types: last word of a name (Ltd, River) -> entity type.
         titles: honorific before a name -> entity type.
         pronouns: pronoun -> `he`, `she`, `it`, `they` or `other`.
+        oblique: articles that no subject has.
         indefinite: articles that introduce something new.
         definite: articles; names of people stand without one.
         prepositional: subordinators that are prepositions before a phrase.
-        hypothetical: subordinators of clauses that are not asserted.
-        speech: verbs of saying, past tense.
         compounds: several words that work as one preposition, as tuples.
         verbal: prepositions whose second phrase still belongs to the verb.
+        placing: prepositions before places rather than people.
+        leading: prepositions that lead from a verb and its object to a name ("filed a suit against Orrin").
+        naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
+        negative: those of them that speak of none or hardly any.
+        shifting: adjectives without which a role would be another one (former, acting).
+        auxiliaries: forms of "do", which leave a statement what it is.
+        doubtful: subordinator -> why its clause is not asserted (see `doubt`).
+        sentence_doubts: word -> why a sentence with it is not asserted.
+        verb_doubts: verb or adverb beside one -> why its clause is not asserted.
+        imperative: start of the tag of verbs that begin a request.
+        present, singular, plural: tags of finite verbs; empty where tags do not tell.
         of: links a role to what it belongs to.
         is_: links a thing to its description.
+        has: links a thing to an amount that it has.
         date_links: "year" and "day" -> the preposition of a date that stands without one.
         life: "born" and "died" -> the verb for it.
-        known_name: a name that the tagger knows.
+        known_name: a name that the tagger knows; "" where names of several words are tagged as they are.
+        verb_second: whether the subject stands before its verb only if nothing else does.
         owner: pronoun that "the director" without "of" belongs to.
         keeps_case: whether nouns keep their capital inside predicates.
     """
@@ -91,19 +103,33 @@ class Lexicon:
     name_types: dict[str, str]
     titles: dict[str, str]
     pronouns: dict[str, str]
+    oblique: frozenset[str]
     indefinite: frozenset[str]
     definite: frozenset[str]
     prepositional: frozenset[str]
-    hypothetical: frozenset[str]
-    speech: frozenset[str]
     compounds: frozenset[tuple[str, ...]]
     verbal: frozenset[str]
+    placing: frozenset[str]
+    leading: frozenset[str]
+    naming: frozenset[str]
     quantifiers: frozenset[str]
+    negative: frozenset[str]
+    shifting: frozenset[str]
+    auxiliaries: frozenset[str]
+    doubtful: dict[str, str]
+    sentence_doubts: dict[str, str]
+    verb_doubts: dict[str, str]
+    imperative: str
+    present: frozenset[str]
+    singular: frozenset[str]
+    plural: frozenset[str]
     of: str
     is_: str
+    has: str
     date_links: dict[str, str]
     life: dict[str, str]
     known_name: str
+    verb_second: bool
     owner: str
     keeps_case: bool
 
@@ -127,18 +153,32 @@ def lexicon(language: str) -> Lexicon:
         name_types=_inverted(table["name_types"]),
         titles=_inverted(table["titles"]),
         pronouns=_inverted(table["pronouns"]),
+        oblique=lists["oblique"],
         indefinite=lists["indefinite"],
         definite=lists["definite"],
         prepositional=lists["prepositional"],
-        hypothetical=lists["hypothetical"],
-        speech=lists["speech"],
         compounds=frozenset(tuple(phrase.split("_")) for phrase in lists["compound_prepositions"]),
         verbal=lists["verbal_prepositions"],
+        placing=lists["placing"],
+        leading=lists["leading"],
+        naming=lists["naming"],
         quantifiers=lists["quantifiers"],
+        negative=lists["negative"],
+        shifting=lists["shifting"],
+        auxiliaries=lists["auxiliaries"],
+        doubtful=_inverted(table["doubts"]["subordinators"]),
+        sentence_doubts=_inverted(table["doubts"]["sentences"]),
+        verb_doubts=_inverted(table["doubts"]["verbs"]),
+        imperative=table["spelling"]["imperative"],
+        present=lists["present"],
+        singular=lists["singular"],
+        plural=lists["plural"],
         of=table["spelling"]["of"],
         is_=table["spelling"]["is"],
+        has=table["spelling"]["has"],
         date_links={name: table["spelling"][name] for name in ("year", "day")},
         life={name: table["spelling"][name] for name in ("born", "died")},
+        verb_second=bool(table["spelling"]["verb_second"]),
         known_name=table["spelling"]["known_name"],
         owner=table["spelling"]["owner"],
         keeps_case=bool(table["spelling"]["keeps_case"]),

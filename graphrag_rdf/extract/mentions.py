@@ -164,9 +164,9 @@ def _capitalised(
         shouting = sum(word.text.isupper() for word in capitals) * 2 > len(words) > 3
         for first, last in _runs(words, text, table):
             first_, last_ = _trim(words, first, last, stop, table)
-            if first_ > last_ or (shouting and first_ == last_):
-                continue
             span = words[first_ : last_ + 1]
+            if not span or (shouting and all(word.text.isupper() for word in span)):
+                continue
             if len(span) == 1 and not _names_something(
                 span[0], words, first_, language, trusted | inner, lower, table
             ):
@@ -232,7 +232,8 @@ def _next_in_run(
     if not steps:
         return None
     after = here + 1
-    if after < len(words) and words[after].lower in table["second"] and not words[after].capital:
+    article = after < len(words) and words[after].lower in table["second"]
+    if article and word.lower not in table["joining"] and not words[after].capital:
         after += 1
     if (
         after < len(words)

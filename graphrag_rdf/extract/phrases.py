@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from .lexicon import Lexicon
 from .numbers import LiteralSpan
 from .units import Unit, kinds
 
@@ -142,15 +141,14 @@ _SINGLE = {
     "L": "l",
     "I": "z",
 }
-_SILENT = frozenset("RQn")
+_SILENT = frozenset("RQ")
 
 
-def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
+def read_items(units: Sequence[Unit]) -> list[Item]:
     """The phrases of a sentence, left to right; adverbs and quotation marks are left out.
 
     Args:
         units: of one sentence.
-        words: lexicon of its language.
     """
     row = kinds(units)
     items: list[Item] = []
@@ -165,7 +163,7 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
             continue
         noun = _NOUN_PHRASE.match(row, position)
         if noun:
-            phrase = _noun_phrase(tuple(units[position : noun.end()]), words)
+            phrase = _noun_phrase(tuple(units[position : noun.end()]))
             items.append(Item("n", units[position], noun=phrase))
             position = noun.end()
             continue
@@ -217,7 +215,7 @@ def _spelt(unit: Unit, units: Sequence[Unit], index: int) -> str:
     return _CLITICS.get(word, word)
 
 
-def _noun_phrase(units: tuple[Unit, ...], words: Lexicon) -> NounPhrase:
+def _noun_phrase(units: tuple[Unit, ...]) -> NounPhrase:
     row = kinds(units)
     if row == "O":
         return NounPhrase(units, "pronoun", "", False, (0, 1))
@@ -232,7 +230,7 @@ def _noun_phrase(units: tuple[Unit, ...], words: Lexicon) -> NounPhrase:
     kind: NounKind
     if "F" not in row and not possessive and not set(content) - set("MYRJ") and head in "MY":
         kind = "literal"
-    elif head == "P" or ("P" in content.split("'")[-1] and determiner not in words.indefinite):
+    elif head == "P":
         kind = "name"
     else:
         kind = "common"

@@ -11,6 +11,7 @@ from graphrag_rdf.documents.model import Sentence, Turn
 from .arguments import Argument, Arguments
 from .asides import life_dates, other_names
 from .clauses import read_clauses
+from .doubt import doubt_of_sentence
 from .lexicon import Lexicon, lexicon
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .noise import DEFAULT_SHORT_NAMES, reject_reason
@@ -18,7 +19,7 @@ from .normalise import fold, match_key
 from .numbers import LiteralSpan, find_literals
 from .phrases import NounPhrase, read_items, surface
 from .reference import Known, References
-from .speakers import CERTAINTY, in_third_person, may_claim, meant, turn_at
+from .speakers import CERTAINTY, doubt_of_claim, in_speech, in_third_person, meant, speech_in, turn_at
 from .statements import CONFIDENCE, Description, Reading, Statement
 from .tagging import Tagger
 from .units import Unit, build_units
@@ -26,6 +27,8 @@ from .verbsecond import verb_second_order
 
 _VERB_SECOND = frozenset({"de", "nl"})
 _FILE_NAME = re.compile(r"\.\w{2,5}$")
+_UNTITLED = "untitled"
+_LONGEST_QUOTED = 8  # words and marks
 _BRACKETED = re.compile(r"(.*?)\s*(?:\(([^()]*)\))?\s*", re.DOTALL)
 
 
@@ -88,6 +91,7 @@ class Prose:
         self.tagger = tagger
         self.mentions = mentions
         self.canonical = canonical
+        self.given = frozenset(canonical.values())
         self.settings = settings
         self.words: Lexicon = lexicon(tagger.language)
         self.places: dict[str, int] = {}
@@ -97,11 +101,12 @@ class Prose:
         self.arguments = Arguments(self.words, self.references, self._canonical, settings.reject)
         self.relations: dict[tuple[str, str, str], RelationCandidate] = {}
         self.rejected: dict[Rejected, None] = {}
-        self.definitions: dict[str, str] = {}
         for mention in mentions:  # before "I" is met
             if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
+        self.judged: list[tuple[int, int]] = []  # sentences with parts of speech
+        self.sure: dict[int, Unit] = {}  # the names in them by their places
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
 
     def _articled(self) -> frozenset[str]:
@@ -114,7 +119,10 @@ class Prose:
     def read(self, title: str | None, topic: str | None) -> Extraction:
         """What the sentences say; title and topic are as of `RuleExtractor.extract`."""
         self._set_topic(topic or title, given=topic is not None)
+        spoken = {word for word in ("he", "she") if re.search(rf"\b{word}\b", self.text, re.IGNORECASE)}
+        self.references.mixed = len(spoken) == 2
         literals = find_literals(self.text, self.tagger.language)
+        speech = speech_in(self.text)
         known = frozenset(
             word for m in self.mentions if " " in m.name for word in m.name.lower().split()
         ) | frozenset((title or "").lower().split())
@@ -122,32 +130,34 @@ class Prose:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
             turn = turn_at(self.turns, sentence.offset)
+            doubt = "reported" if in_speech(speech, sentence.offset) else ""
             if turn is not None:
                 span = (max(span[0], turn.words), max(span[1], turn.words))
-                if not may_claim(self.text[slice(*span)]):
-                    continue
+                doubt = doubt_of_claim(self.text[slice(*span)])
             self.certainty = CERTAINTY if turn else 1.0
             self.references.spoken = turn is not None
-            units = _without_speech(
-                build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
-            )
+            units = build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
+            if units:
+                self.judged.append(span)
+                self.sure.update({unit.start: unit for unit in units if unit.kind == "P"})
             if turn is not None:
                 units = in_third_person(units, turn)
             if not units:
                 continue
+            doubt = doubt or doubt_of_sentence(units, self.words) or ("reported" if _quotes(units) else "")
             for unit, other in other_names(units, self.text):
                 self.references.alias(self.arguments.meet((unit,)), other)
             for unit, event, date in life_dates(units, literals, self.text):
                 self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
-            items = read_items(units, self.words)
+            items = read_items(units)
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
-            self._take(read_clauses(items, self.words), sentence)
+            self._take(read_clauses(items, self.words, doubt), sentence, units)
         return self._extraction()
 
     def _set_topic(self, topic: str | None, *, given: bool) -> None:
         """What the text is about; `Freeloaders (film)` also says what kind of thing that is."""
-        if not topic or _FILE_NAME.search(topic):
+        if not topic or fold(topic) == _UNTITLED or _FILE_NAME.search(topic):
             return
         plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
         in_text = fold(plain) in fold(self.text)
@@ -169,19 +179,26 @@ class Prose:
         if " " in line and fold(line) in self.places:
             self.references.subject(self.references.meet(self._canonical(line)))
 
-    def _take(self, reading: Reading, sentence: Sentence) -> None:
+    def _take(self, reading: Reading, sentence: Sentence, units: Sequence[Unit]) -> None:
+        names = [
+            (unit.start, fold(unit.text))
+            for before, unit in zip([None, *units], units, strict=False)
+            if unit.kind == "P" and (before is None or before.lower not in self.words.placing)
+        ]
+        before = self.references.near
         for description in reading.descriptions:
             self._describe(description)
         turn = 0
         for statement in reading.statements:
-            self._state(statement, sentence)
-            while turn < len(reading.subjects) and _start(reading.subjects[turn]) <= _start(
-                statement.subject
-            ):
+            start = _start(statement.subject)
+            while turn < len(reading.subjects) and reading.subjects[turn].end <= start:
                 self._follow(reading.subjects[turn])
                 turn += 1
+            self.references.near = [*before, *(name for place, name in names if place < start)]
+            self._state(statement, sentence)
         for noun in reading.subjects[turn:]:
             self._follow(noun)
+        self.references.near = [name for _, name in names]
         self.references.introduced = any(map(self._introduces, reading.statements))
 
     def _introduces(self, statement: Statement) -> bool:
@@ -210,18 +227,19 @@ class Prose:
             known.type = kind
         if not known.head:
             known.head = description.head
-        if description.stated and len(description.text) > 2:
-            self.definitions.setdefault(fold(known.name), description.text)
 
     def _state(self, statement: Statement, sentence: Sentence) -> None:
-        subject = self.arguments.subject(statement.subject, general=statement.pattern == "definition")
+        if statement.doubt:
+            self._reject(statement.doubt, statement)
+            return
+        subject = self.arguments.subject(statement.subject, general=statement.general)
         if isinstance(subject, str):
             self._reject(subject, statement)
             return
-        object_ = self.arguments.object(statement.object)
-        if self._disagree(statement, subject):
-            self._reject("number_mismatch", statement)
+        if subject.known is None:
+            self._reject("unnamed_subject", statement)
             return
+        object_ = self.arguments.object(statement.object)
         if isinstance(object_, str):
             self._reject(object_, statement)
             return
@@ -251,18 +269,6 @@ class Prose:
         )
         self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
 
-    def _disagree(self, statement: Statement, subject: Argument) -> bool:
-        """Whether one named thing is said to be several: a list was misread."""
-        if statement.predicate not in {self.words.is_, "was"} or not isinstance(statement.object, tuple):
-            return False
-        plural = statement.object[-1].tag.startswith("NN2")
-        return (
-            plural
-            and subject.known is not None
-            and not subject.text.endswith("s")
-            and subject.text[0].isupper()
-        )
-
     def _reject(self, reason: str, statement: Statement) -> None:
         parts = (_text(statement.subject), statement.predicate, _text(statement.object))
         self.rejected.setdefault(Rejected(reason, " | ".join(parts)))
@@ -287,7 +293,19 @@ class Prose:
             )
             self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
 
+    def _is_sure(self, mention: Mention) -> bool:
+        """Whether a mention is a name by the parts of speech too, unlike in "Staying warm helps"."""
+        judged = in_speech(self.judged, mention.offset)
+        if not judged or mention.offset in self.sure or mention.name in self.given:
+            return True
+        return any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns)
+
     def _extraction(self) -> Extraction:
+        known = {mention.offset for mention in self.mentions}
+        parts = self.sure.values() if self.words.keeps_case else ()
+        more = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in known]
+        sure = [*filter(self._is_sure, self.mentions), *more]
+        self.mentions = tuple(sorted(sure, key=lambda mention: mention.offset))
         self._add_lives()
         subjects = {fold(relation.subject) for relation in self.relations.values()}
         kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]
@@ -323,7 +341,7 @@ class Prose:
                 yield EntityCandidate(
                     name=known.name,
                     type=self._type(known),
-                    definition=self.definitions.get(key),
+                    definition=None,  # "X is a Y" is a fact already
                     aliases=tuple(known.aliases),
                     span=self.arguments.spans.get(key),
                 )
@@ -348,18 +366,12 @@ class Prose:
         return tuple(sorted([*named, *more], key=lambda m: m.offset))
 
 
-def _without_speech(units: list[Unit]) -> list[Unit]:
-    """A sentence without what is said in it: spoken words state nothing that the text vouches for."""
-    opens = units[0].kind == "Q" if units else False
-    if opens and not (len(units) > 2 and units[1].kind == "P" and units[2].kind == "Q"):
-        return []
+def _quotes(units: Sequence[Unit]) -> bool:
+    """Whether a sentence quotes more than a name or a few words."""
     marks = [index for index, unit in enumerate(units) if unit.kind == "Q" and unit.text not in "'’‘`"]
-    if len(marks) == 1:
-        return []
-    for first, last in zip(marks[::2], marks[1::2], strict=False):
-        if last - first > 8:
-            return []
-    return units
+    return len(marks) % 2 == 1 or any(
+        last - first > _LONGEST_QUOTED for first, last in zip(marks[::2], marks[1::2], strict=True)
+    )
 
 
 def _start(part: NounPhrase | Sequence[Unit]) -> int:

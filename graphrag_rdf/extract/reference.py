@@ -62,7 +62,6 @@ class Known:
         gender: `he`, `she`, `it`, `they` or "".
         aliases: other forms, in the order met.
         assumed: whether it is a topic that the text itself does not name.
-        owned: whether it is named by its owner.
     """
 
     name: str
@@ -71,7 +70,6 @@ class Known:
     gender: str = ""
     aliases: list[str] = field(default_factory=list)
     assumed: bool = False
-    owned: bool = False
 
 
 class References:
@@ -82,6 +80,8 @@ class References:
             that, of which nothing is known.
         spoken: whether the sentence is somebody's in a chat. There others, or a picture, may have brought up
             what "it", "she" and "the team" mean, so they mean nothing.
+        mixed: whether the chunk speaks of men and women: then a name alone does not tell who "she" is.
+        near: folded names in the sentence before and in this one, up to the pronoun: who else may be meant.
 
     Args:
         words: lexicon of the chunk's language.
@@ -92,6 +92,8 @@ class References:
     def __init__(self, words: Lexicon, places: Mapping[str, int], articled: Set[str] = frozenset()) -> None:
         self.introduced = False
         self.spoken = False
+        self.near: list[str] = []
+        self.mixed = False
         self._words = words
         self._places = places
         self._articled = articled
@@ -155,34 +157,54 @@ class References:
         self._recent.append(known)
 
     def pronoun(self, word: str) -> Known | None:
-        """Whom a third-person pronoun means.
+        """Whom a third-person pronoun means, if that is certain: the last subject or, for people, the topic.
 
         Args:
             word: the pronoun, possessive or not, lower case.
         """
         gender = self._words.pronouns.get(word, "other")
-        if gender == "other" or self.spoken or (gender == "it" and self.introduced):
+        if gender not in {"he", "she", "it"} or self.spoken or (gender == "it" and self.introduced):
             return None
-        nearest = [*reversed(self._recent), *([self.topic] if self.topic else [])]
-        if gender == "she" and nearest and self._is_vessel(nearest[0]):
-            return nearest[0]
-        for known in nearest:
-            if gender in {"he", "she"} and fold(known.name) in self._articled:
-                continue
-            if _fits(known, gender, self._words):
-                if gender in {"he", "she"}:
-                    known.gender = known.gender or gender
-                    known.type = known.type or "Person"
-                return known
-        return None
+        last = self._recent[-1] if self._recent else None
+        if gender == "it":
+            topic = self.topic if self.topic is not None and self.topic.type not in {None, "Person"} else None
+            meant = last or topic
+            return meant if meant is not None and self._is_thing(meant) else None
+        people = (known for known in reversed(self._recent[-2:]) if self._may_be(known, gender))
+        meant = next(people, self.topic)
+        if (
+            meant is None
+            or not self._may_be(meant, gender)
+            or (meant is not self.topic and self._rivals(meant))
+        ):
+            return None
+        if last is not None and last is not meant and last.type == "Person":
+            return None
+        if (self.mixed and meant is not self.topic and not meant.gender) or (
+            meant is self.topic and meant.type is None and " " not in meant.name
+        ):
+            return None
+        meant.gender = meant.gender or gender
+        meant.type = meant.type or "Person"
+        return meant
 
-    def _is_vessel(self, known: Known) -> bool:
-        """Whether "she" may be said of a thing with a name, as of ships: "the Petrel"."""
-        return (
-            fold(known.name) in self._articled
-            and known.name[0].isupper()
-            and known.type in {None, "Product"}
-            and " " not in known.name
+    def _is_thing(self, known: Known) -> bool:
+        """Whether a thing is known to be no person: by its type, by what it was called, or by its article."""
+        named = known.type is not None or bool(known.head) or fold(known.name) in self._articled
+        return (named or known.gender == "it") and _fits(known, "it", self._words)
+
+    def _may_be(self, known: Known, gender: str) -> bool:
+        """Whether a thing may be a person of this gender."""
+        return fold(known.name) not in self._articled and _fits(known, gender, self._words)
+
+    def _rivals(self, meant: Known) -> bool:
+        """Whether other names nearby may be those of people."""
+        others = (self._known.get(key) or Known(key.title()) for key in self.near)
+        return any(
+            other is not meant
+            and not fold(meant.name).endswith(fold(other.name))
+            and self._may_be(other, "he")
+            for other in others
         )
 
     def described(self, head: str) -> Known | None:
@@ -193,13 +215,12 @@ class References:
         """
         if self.spoken:
             return None
-        for known in [*reversed(self._recent), *([self.topic] if self.topic else [])]:
-            if known.head == head or head in fold(known.name).split():
-                return known
-        wanted = self._words.head_types.get(head)
-        if wanted and self.topic is not None and self.topic.type == wanted and not self.topic.head:
-            return self.topic
-        return None
+        found = {
+            id(known): known
+            for known in [*self._recent[-1:], *([self.topic] if self.topic else [])]
+            if known.head == head or head in fold(known.name).split()
+        }
+        return next(iter(found.values())) if len(found) == 1 else None
 
     def _full_name(self, key: str) -> Known | None:
         """The one longer name of a person that ends with, or begins with, this word."""

@@ -38,6 +38,11 @@ _NO_CLAIM = re.compile(
     r"|(?:'ll|’ll|'d|’d)\b",
     re.IGNORECASE,
 )
+# from an opening mark to the closing one after a comma or stop, or to the end of the paragraph
+_SPEECH = re.compile(
+    r"(?<![^\s(—–-])(?:“(?:[^”\n]|\n(?!\s*\n))*|\"(?:[^\"\n]|\n(?!\s*\n))*|„(?:[^“”\n]|\n(?!\s*\n))*"
+    r"|['‘](?:[^'’\n]|(?<![.,!?—-])['’]|\n(?!\s*\n))*[.,!?—-](?:['’]|(?=\n\s*\n)))"
+)
 _ASKS = re.compile(
     r"\W*(?:(?:and|but|so|hey|oh|well|ok|okay)\b\W*)*"
     r"(?:do|does|did|are|is|was|were|am|have|has|had|isn|aren|don|didn|doesn|haven|what|who|whom|whose|where|when|why"
@@ -75,9 +80,22 @@ def turn_at(turns: Sequence[Turn], offset: int) -> Turn | None:
     return turns[number] if number >= 0 and offset < turns[number].end else None
 
 
-def may_claim(words: str) -> bool:
-    """Whether a sentence of a chat may state something: it neither asks, wishes, offers nor guesses."""
-    return not _NO_CLAIM.search(words) and not _ASKS.match(words)
+def doubt_of_claim(words: str) -> str:
+    """Why a sentence of a chat states nothing (see `doubt`): it asks, wishes, offers or guesses; else ""."""
+    if "?" in words or _ASKS.match(words):
+        return "question"
+    return "hedged" if _NO_CLAIM.search(words) else ""
+
+
+def speech_in(text: str) -> tuple[tuple[int, int], ...]:
+    """The spans of what is said in a story, in text order."""
+    return tuple(match.span() for match in _SPEECH.finditer(text))
+
+
+def in_speech(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether a sentence begins within what somebody says."""
+    number = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return number >= 0 and offset < spans[number][1]
 
 
 def named_speakers(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:

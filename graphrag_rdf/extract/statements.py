@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from .lexicon import Lexicon
-from .phrases import NounPhrase, surface
+from .phrases import NounPhrase, VerbGroup, surface
 from .units import Unit
 
 CONFIDENCE = {
@@ -20,16 +20,12 @@ CONFIDENCE = {
     "owner": 0.75,  # X's director Y
     "adjective": 0.7,  # X is famous for Y
     "relative": 0.7,  # X, who built Y
-    "object_complement": 0.65,  # X built Y in 1902
+    "object_complement": 0.65,  # X filed a suit against Y
     "life": 0.8,  # X (1871-1930)
     "title": 0.6,  # the engineer X
-    "later_complement": 0.6,  # X works for Y in Z: is it X or Y that is in Z?
     "have": 0.75,  # X has a population of 12
-    "infinitive": 0.55,  # X was held to elect Y
 }
 """How sure each pattern is, before references are resolved."""
-
-_MAX_PREDICATE_OBJECT = 4  # words of an object that may stand inside a predicate
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +37,16 @@ class Statement:
         predicate: in lower case.
         object: as `subject`.
         pattern: key of `CONFIDENCE`.
+        doubt: why it is not asserted (see `doubt`), or "".
+        general: whether it is in the present tense, so that its subject may be a kind of thing.
     """
 
     subject: NounPhrase | tuple[Unit, ...]
     predicate: str
     object: NounPhrase | tuple[Unit, ...]
     pattern: str
+    doubt: str = ""
+    general: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Reading:
 
 @dataclass(slots=True)
 class Clause:
-    """A verb with what has been read of its clause."""
+    """A verb with its subjects, and its object once that has been read."""
 
     subjects: list[NounPhrase]
     words: str
@@ -92,20 +92,6 @@ class Clause:
     have: bool
     pattern: str
     object: NounPhrase | None = None
-    objects: list[NounPhrase] = field(default_factory=list)
-    adjective: str = ""
-    complements: int = 0
-    closed: bool = False  # after a comma: no more objects
-    open_object: bool = True
-
-    def with_object(self) -> str | None:
-        """The predicate with its object inside, if that is short enough to read well."""
-        if self.object is None:
-            return self.words
-        words = lowered(without_determiner(self.object))
-        if len(words.split()) > _MAX_PREDICATE_OBJECT or self.object.kind == "pronoun":
-            return None
-        return f"{self.words} {words}"
 
 
 def role_of(noun: NounPhrase) -> tuple[Unit, ...]:
@@ -131,11 +117,17 @@ class Statements:
 
     Attributes:
         reading: what was said so far.
+        doubt: why what is said now is not asserted, or "".
+        opens: whether the clause opens its sentence, which ends with a full stop.
+        general: whether it is in the present tense too, and so may speak of a kind of thing.
     """
 
     def __init__(self, words: Lexicon) -> None:
         self.words = words
         self.reading = Reading()
+        self.doubt = ""
+        self.opens = False
+        self.general = False
 
     def state(
         self,
@@ -145,53 +137,101 @@ class Statements:
         pattern: str,
     ) -> None:
         """Note a statement; see `Statement`."""
-        self.reading.statements.append(Statement(subject, predicate, object_, pattern))
+        general = self.general and pattern in {"active", "passive", "definition", "have"}
+        statement = Statement(subject, predicate, object_, pattern, self.doubt, general)
+        self.reading.statements.append(statement)
+
+    def agree(self, subjects: Sequence[NounPhrase], verb: VerbGroup) -> bool:
+        """Whether subjects and verb agree in number, as far as the tags tell; notes the tense of the verb."""
+        finite = next((unit for unit in verb.units if unit.kind in "BHXV"), verb.units[0])
+        word = finite.lower
+        self.general = self.opens and finite.tag in self.words.present and (verb.have or finite.kind != "H")
+        one = finite.tag in self.words.singular or word == "was"
+        several = (
+            finite.tag in self.words.plural and (not word.endswith("s") or word.endswith("ss"))
+        ) or word == "were"
+        head = subjects[0].head
+        plural = len(subjects) > 1 or self._several(subjects[0])
+        singular = len(subjects) == 1 and not plural and not head.lower.endswith("s")
+        return not (one and plural) and not (several and singular and subjects[0].kind != "pronoun")
+
+    @staticmethod
+    def _several(noun: NounPhrase) -> bool:
+        return noun.head.tag.startswith("NN2") or noun.units[0].lower in {"they", "these"}
 
     def describe(self, subject: NounPhrase, role: NounPhrase, *, stated: bool, pattern: str) -> None:
         """Note that a subject is what a noun phrase names: `the mayor of Orrin`, `a village`."""
         head = role.head.lower
-        if role.of:
-            self.state(
-                subject, f"{self.low(role.units[slice(*role.core)])} {self.words.of}", role.of, pattern
-            )
+        doubt = self.doubt
+        if role.head.tag.startswith("NN2") and not self._several(subject):  # of one of several
+            self.doubt = doubt or "number_mismatch"
+        self._describe(subject, role, head, pattern)
+        self.doubt = doubt
+        if not doubt and head not in self.words.light and role.determiner not in self.words.quantifiers:
+            text = surface(without_determiner(role))
+            self.reading.descriptions.append(Description(subject, text, head, stated))
+
+    def _describe(self, subject: NounPhrase, role: NounPhrase, head: str, pattern: str) -> None:
+        if role.of and head not in self.words.light:
+            self.role(subject, role, self.words.of, role.of, pattern)
         elif role.owner:
-            self.state(subject, f"{self.low(role.owned)} {self.words.of}", role.owner, pattern)
+            self.state(subject, self.role_predicate(role.owned, self.words.of), role.owner, pattern)
         elif role.possessive:
-            owner = NounPhrase((role.units[0],), "pronoun", "", True, (0, 1))
-            self.state(subject, f"{self.low(without_determiner(role))} {self.words.of}", owner, pattern)
-        elif head not in self.words.light:
-            self.state(subject, self.words.is_, without_determiner(role), "definition")
-        if head not in self.words.light and role.determiner not in self.words.quantifiers:
-            self.reading.descriptions.append(
-                Description(subject, surface(without_determiner(role)), head, stated)
+            self.state(
+                subject, self.role_predicate(role_of(role), self.words.of), self.owner_of(role), pattern
             )
+        elif not role.of and head not in self.words.light:
+            self.state(subject, self.words.is_, without_determiner(role), "definition")
+
+    def role(
+        self,
+        subject: NounPhrase,
+        role: NounPhrase,
+        preposition: str,
+        other: NounPhrase | tuple[Unit, ...],
+        pattern: str,
+    ) -> None:
+        """Note `village in | Kent` of `a small village in Kent`; of a part of no name what it is."""
+        named = other.kind == "name" if isinstance(other, NounPhrase) else other[-1].kind == "P"
+        if named:
+            self.state(subject, self.role_predicate(role_of(role), preposition), other, pattern)
+        elif preposition == self.words.of:
+            self.state(subject, self.words.is_, without_determiner(role), "definition")
+
+    def role_predicate(self, role: Sequence[Unit], preposition: str) -> str:
+        """`mayor of` for `popular first mayor`: adjectives go, but for those that change it (former)."""
+        kept = [unit for unit in role if unit.kind not in "JREGM" or unit.lower in self.words.shifting]
+        return f"{self.low(kept or role)} {preposition}"
+
+    def role_of(self, role: Sequence[Unit]) -> str:
+        """`mayor of`."""
+        return self.role_predicate(role, self.words.of)
+
+    @staticmethod
+    def owner_of(noun: NounPhrase) -> NounPhrase:
+        """The possessive pronoun of a phrase as a phrase of its own."""
+        return NounPhrase((noun.units[0],), "pronoun", "", True, (0, 1))
 
     def copula(self, clause: Clause, noun: NounPhrase) -> None:
         """Note what the subjects of `is` are."""
         for subject in clause.subjects:
-            if noun.kind == "name" and subject.kind == "common" and subject.of:
-                role = subject.units[slice(*subject.core)]
-                self.state(noun, f"{self.low(role)} {self.words.of}", subject.of, "role")
-            elif noun.kind == "name" and subject.owner:
-                self.state(noun, f"{self.low(subject.owned)} {self.words.of}", subject.owner, "role")
-            elif noun.kind == "name" and subject.possessive:
-                owner = NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
-                self.state(noun, f"{self.low(without_determiner(subject))} {self.words.of}", owner, "role")
-            elif subject.possessive or subject.owner:
-                owner_units = (
-                    NounPhrase((subject.units[0],), "pronoun", "", True, (0, 1))
-                    if subject.possessive
-                    else subject.owner
-                )
-                named = subject.units[subject.core[0] :] if subject.possessive else subject.owned
-                self.state(owner_units, f"{self.low(named)} {clause.words}", noun, "owner")
+            plural = subject.head.tag.startswith("NN2")
+            role = role_of(subject)
+            if subject.kind == "common" and subject.of and noun.kind == "name" and not plural:
+                self.state(noun, self.role_of(role), subject.of, "role")
+            elif subject.kind == "common" and subject.of and noun.literal is not None:
+                self.state(subject.of, f"{self.words.has} {self.low(role)} {self.words.of}", noun, "have")
+            elif noun.kind == "name" and subject.owner and not plural:
+                self.state(noun, self.role_of(subject.owned), subject.owner, "role")
+            elif noun.kind == "name" and subject.possessive and not plural:
+                self.state(noun, self.role_of(role), self.owner_of(subject), "role")
             elif noun.kind == "name" and self._bare_role(subject):
                 unit = Unit(subject.start, subject.start, "O", self.words.owner)
                 owner = NounPhrase((unit,), "pronoun", "", True, (0, 1))
-                self.state(noun, f"{self.low(without_determiner(subject))} {self.words.of}", owner, "owner")
-            elif noun.kind == "common":
+                self.state(noun, self.role_of(role), owner, "owner")
+            elif noun.kind == "common" and not (subject.of or subject.owner or subject.possessive):
                 self.describe(subject, noun, stated=True, pattern="role" if noun.of else "definition")
-            else:
+            elif noun.kind == subject.kind == "name":
                 self.state(subject, clause.words, noun, clause.pattern or "active")
 
     def copula_member(self, clause: Clause, first: NounPhrase, member: NounPhrase) -> None:
@@ -201,9 +241,17 @@ class Statements:
             return
         for subject in clause.subjects:
             if member.kind == "name" and first.of:
-                self.state(subject, f"{self.low(role_of(first))} {self.words.of}", member, "role")
+                self.role(subject, first, self.words.of, member, "role")
             elif member.kind == "common":
                 self.describe(subject, member, stated=True, pattern="definition")
+
+    def have_or_do(self, clause: Clause, subject: NounPhrase, noun: NounPhrase) -> None:
+        """Note `has population of | 12`, or what else a verb has as its object."""
+        if clause.have and len(noun.of) == 1 and noun.of[0].literal is not None:
+            predicate = f"{clause.words} {self.low(role_of(noun))} {self.words.of}"
+            self.state(subject, predicate, noun.of, "have")
+        else:
+            self.state(subject, clause.words, noun, clause.pattern or "active")
 
     def _bare_role(self, noun: NounPhrase) -> bool:
         """`The editor-in-chief` without saying of what."""
@@ -216,21 +264,6 @@ class Statements:
         """Whether a head noun is one that people or things have a part by: mayor, engineer, capital."""
         head = head.split("-", maxsplit=1)[0] if head not in self.words.roles else head
         return head in self.words.roles or head in self.words.head_types
-
-    def complement_predicate(self, clause: Clause, word: str, noun: NounPhrase) -> tuple[str | None, str]:
-        """The predicate that leads to a complement, None if none reads well, and its pattern."""
-        if clause.copula and clause.object is not None:
-            plain = clause.object.kind == "common" and not clause.object.of and not clause.complements
-            return (f"{self.low(without_determiner(clause.object))} {word}" if plain else None), "role"
-        if clause.copula and clause.adjective:
-            return f"{clause.words} {clause.adjective} {word}", "adjective"
-        pattern = "object_complement" if clause.object is not None else clause.pattern or "complement"
-        if clause.passive and not clause.complements and not clause.pattern:
-            pattern = "passive"
-        elif clause.complements and pattern != "participle" and noun.kind != "literal":
-            pattern = "later_complement"
-        predicate = clause.with_object()
-        return (f"{predicate} {word}" if predicate else None), pattern
 
     def low(self, units: Sequence[Unit]) -> str:
         """Units as part of a predicate: lower case, but names as they are."""

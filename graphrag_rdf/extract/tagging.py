@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     r"|\d+(?:[.,:]\d+)*(?:st|nd|rd|th|s)?(?![^\W\d_])"
     r"|[^\W\d_]+(?=n['’]t\b)|n['’]t\b|['’](?:s|re|ve|ll|d|m)\b"
     r"|[ODLodl]['’][^\W\d_]{3,}"  # O'Brien, d'Artagnan, o'clock
-    r"|[^\W_]+(?:[-‐‑&./][^\W_]+)*"
+    r"|[^\W_]+(?:[-‐‑&./_][^\W_]+)*"
     r"|--+|\.{3}|[^\w\s]|_"
 )
 _QUOTE_MARKS = str.maketrans("’‘“”„«»–", '\'\'"""""-')

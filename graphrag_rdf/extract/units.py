@@ -113,6 +113,14 @@ def build_units(
         start, end = tokens[position]
         kind = _kind(text[start:end], tags[position], words)
         literal, name = dates.get(start), names.get(start)
+        described = name is not None and kind == "N" and words.keeps_case and end < start + name.length
+        ends = {text[start:end].lower(), name.name.split()[-1].lower()} if name is not None else set()
+        if described and name is not None and ends.isdisjoint(words.name_types):
+            # "Stadt Kelm" is Kelm, "Universität Kelm" and "Kelm GmbH" are all of it
+            rest = text[starts[position + 1] : start + name.length]
+            if rest[:1].isupper():
+                names[starts[position + 1]] = Mention(starts[position + 1], len(rest), rest)
+            name = None
         if literal is not None:
             reach = bisect_left(starts, start + literal.length, position + 1)
             stop = max(tokens[reach - 1][1], start + literal.length)
@@ -153,8 +161,11 @@ def _with_stand_ins(
 ) -> list[str]:
     """The words, those of names of several words replaced by a name that the tagger knows.
 
-    Unknown words are what tagging spends its time on, and a known name leads it astray less often.
+    Unknown words are what tagging spends its time on, and a known name leads it astray less often. Not in
+    German, where tags have to tell names from other nouns.
     """
+    if not known_name:
+        return [text[slice(*token)] for token in tokens]
     words: list[str] = []
     inside = 0
     for start, end in tokens:
@@ -201,14 +212,24 @@ def _is_name(
 ) -> bool:
     """Whether a mention is a name in its sentence: the tagger has a say on single words."""
     start, end = name.offset, name.offset + name.length
+    opens = position == 0 or (position == 1 and not text[tokens[0][0]].isalnum())
+    reach = bisect_left(tokens, (end,), position + 1)
+    if words.keeps_case and reach > position + 1:  # where all nouns have capitals
+        inner = "".join(_kind(text[slice(*tokens[at])], tags[at], words) for at in range(position, reach))
+        company = text[tokens[reach - 1][0] : end].lower() in words.name_types
+        if opens or company:
+            return company or kind == "P"
+        return ("P" in inner and inner[:2] not in {"NF", "NA"}) or kind == "J"  # no "Entstehung von Blasen"
     if any(mark in text[start:end] for mark in " .&") or name.name != text[start:end]:
-        return True
+        return not (opens and kind in "VI" and tags[position].startswith(words.imperative))
+    if opens:
+        return kind == "P" or (kind in "NJ" and name.name.lower() in known) or text[start:end].isupper()
     if kind == "J" and position + 1 < len(tags):
         following = tokens[position + 1]
         after = _kind(text[following[0] : following[1]], tags[position + 1], words)
         return after not in {"N", "J"}  # "Dutch engineer" names no Dutch
-    if position == 0 or (position == 1 and not text[tokens[0][0]].isalnum()):
-        return kind == "P" or (kind in "NJ" and name.name.lower() in known) or text[start:end].isupper()
+    if words.keeps_case:
+        return kind == "P" or text[start:end].isupper()
     return kind not in "BbHhXDOSCUATR" or text[start:end].isupper()
 
 

@@ -1,8 +1,7 @@
-"""German and Dutch main clauses brought into the order that `clauses` reads: subject, whole verb, rest.
+"""German and Dutch verbs brought together: a participle or infinitive at the end joins its auxiliary.
 
-Two habits of verb-second languages are undone: a participle or infinitive at the end of the clause joins
-its auxiliary (`wurde 1871 in Kelm geboren` -> `wurde geboren 1871 in Kelm`), and a subject behind the
-verb moves before it (`1871 gründete Ada Venn` -> `Ada Venn gründete 1871`).
+`wurde 1871 in Kelm geboren` becomes `wurde geboren 1871 in Kelm`. Subjects behind their verbs stay there, and
+such clauses are not read: without cases it is not plain what they are.
 """
 
 from __future__ import annotations
@@ -25,28 +24,11 @@ def verb_second_order(items: Sequence[Item]) -> list[Item]:
     clause: list[Item] = []
     for item in items:
         if item.kind in _CLAUSE_ENDS:
-            ordered += [*_settle(clause), item]
+            ordered += [*_joined(clause), item]
             clause = []
         else:
             clause.append(item)
-    return ordered + _settle(clause)
-
-
-def _settle(clause: list[Item]) -> list[Item]:
-    clause = _joined(clause)
-    verb = next((index for index, item in enumerate(clause) if item.kind == "v"), None)
-    if verb is None or verb + 1 >= len(clause) or clause[verb + 1].kind != "n":
-        return clause
-    before = [item for index, item in enumerate(clause[:verb]) if _may_be_subject(clause, index)]
-    noun = clause[verb + 1].noun
-    if before or noun is None or noun.kind == "literal":
-        return clause
-    return [clause[verb + 1], clause[verb], *clause[verb + 2 :], *clause[:verb]]
-
-
-def _may_be_subject(clause: Sequence[Item], index: int) -> bool:
-    noun = clause[index].noun
-    return noun is not None and noun.kind != "literal" and (index == 0 or clause[index - 1].kind != "a")
+    return ordered + _joined(clause)
 
 
 def _joined(clause: list[Item]) -> list[Item]:

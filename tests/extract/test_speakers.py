@@ -8,7 +8,7 @@ from graphrag_rdf.documents import chunk_text, read_bytes
 from graphrag_rdf.documents.tables import sentences_in
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.rules import RuleExtractor
-from graphrag_rdf.extract.speakers import may_claim, turns_in
+from graphrag_rdf.extract.speakers import doubt_of_claim, turns_in
 
 CHAT = "Lena Moor: {}\nAda Venn: Do you like your new house?\nLena Moor: Yes, thanks.\n"
 
@@ -46,11 +46,10 @@ def facts(said: str) -> set[tuple[str, str, str]]:
         ("I carry the lamp.", ("Lena Moor", "carries", "lamp")),
         ("I really miss Oslo.", ("Lena Moor", "misses", "Oslo")),
         ("I was born in Oslo.", ("Lena Moor", "was born in", "Oslo")),
-        ("I don't like tea.", ("Lena Moor", "does not like", "tea")),
         ("My sister lives in Oslo.", ("Lena Moor's sister", "lives in", "Oslo")),
         ("You work at Orrin Bank.", ("Ada Venn", "works at", "Orrin Bank")),
         ("I met you in Paris.", ("Lena Moor", "met", "Ada Venn")),
-        ("You are my best friend.", ("Ada Venn", "best friend of", "Lena Moor")),
+        ("You are my best friend.", ("Ada Venn", "friend of", "Lena Moor")),
         ("Mona Ferrer built the weir.", ("Mona Ferrer", "built", "weir")),
     ],
 )
@@ -68,7 +67,7 @@ def test_what_people_say_of_themselves_and_to_each_other(said: str, fact: tuple[
         "If I have a dog, I feed it.", "Let's build a weir.", "We met in Oslo.", "She lives in Oslo.",
         "It has a garden.",
         "They love jazz.", "I wish I had a dog.", "I might buy a dog.", "I'm going to buy a dog.",
-        "I plan to visit Oslo.",
+        "I plan to visit Oslo.", "I don't like tea.",
     ],
 )  # fmt: skip
 def test_questions_wishes_offers_and_guesses_are_no_facts(said: str) -> None:
@@ -101,5 +100,5 @@ def test_a_turn_that_is_cut_is_its_speakers_all_the_same() -> None:
 
 
 def test_claims() -> None:
-    assert may_claim("Yes, I live in Kelm!")
-    assert not may_claim("and how about you")
+    assert doubt_of_claim("Yes, I live in Kelm!") == ""
+    assert doubt_of_claim("and how about you") == "question"

@@ -1,8 +1,9 @@
 """From the phrases of a sentence to statements: who did what to whom, where and when.
 
 A clause is read from its subject on and only while its order is plain: subject, verb, object, phrases with
-prepositions. Where anything else follows, the rest of it gives nothing: no fact is better than a false one. A statement with several complements becomes several: `Ada was born in Kelm in 1871` gives `was born in |
-Kelm` and `was born in | 1871`. What is denied, guessed, supposed or reported is read too, with that reason.
+prepositions. Where anything else follows, the rest of it gives nothing: no fact is better than a false one. A
+statement with several complements becomes several: `Ada was born in Kelm in 1871` gives `was born in | Kelm`
+and `was born in | 1871`. What is denied, guessed, supposed or reported is read too, with that reason.
 """
 
 from __future__ import annotations

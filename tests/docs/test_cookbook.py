@@ -99,8 +99,8 @@ def test_the_opening_is_found_in_three_documents(engine: Engine) -> None:
     }
 
 
-def test_the_patent_has_one_source(engine: Engine) -> None:
-    titles = {row["title"] for row in rows(engine, "single-source") if row["subject"] == "patent"}
+def test_the_invention_has_one_source(engine: Engine) -> None:
+    titles = {row["title"] for row in rows(engine, "single-source") if row["relation"] == "invented"}
     assert titles == {"The Tarnay Chronicle, 5 May 1936: The sea at work"}
 
 

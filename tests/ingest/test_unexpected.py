@@ -26,7 +26,7 @@ from tests.ingest.conftest import (
 from tests.support.scripted_server import ScriptedServer
 
 NEWS = "\n\n".join(
-    f"The mayor of {town} met Queen Anne of Windsor. They opened the new bridge of {town} on a cold day."
+    f"The {town} Society met Queen Anne of Windsor. They opened the new bridge of {town} on a cold day."
     for town in ("Aldgate", "Barrow", "Corby")
 )
 

@@ -82,6 +82,9 @@ class _Reader:
         if self._at(at) == "u":
             doubt = doubt or self.words.doubtful.get(self.items[at].unit.lower, "")
             at += 1
+        elif self._at(at) == "a" and self._at(at + 2) == "v":  # "Before Rook could answer"
+            doubt = doubt or self.words.doubtful.get(self.items[at].unit.lower, "")
+            at += self.items[at].unit.lower in self.words.prepositional
         self.says.doubt = self.carried = doubt
         at = self._skip_opening(at)
         subjects, after = self._subjects(at)
@@ -158,6 +161,8 @@ class _Reader:
             noun = self._phrase(position + step) if kind in {",", "c"} else None
             if noun is None or (kind == "," and self._describes(members[0], noun)):
                 break
+            if (noun.kind == "literal") != (members[0].kind == "literal"):
+                break
             if last and not subjects and self._at(self._past_complements(position + step + 1)) in {"v", "w"}:
                 break
             position += step
@@ -180,6 +185,8 @@ class _Reader:
             kind, inner = self._at(at), self._at(at + 1)
             if kind == "," and inner == "n" and len(subjects) == 1:
                 named, end = self._apposition(subjects[0], at + 1)
+                if named is None and self._at(at + 2) == "," and self._at(at + 3) == "v":  # ", age 54,"
+                    named, end = subjects[0], at + 3
                 if named is None:
                     return subjects, at
                 subjects, at = [named], end
@@ -357,7 +364,7 @@ class _Reader:
                 self._complement(clause, preposition, members)
             return self._after(members[-1], reach + 1)
         whole, end = self._whole(at, reach)
-        plain = not clause.copula and preposition not in self.words.prepositional
+        plain = not clause.copula and preposition not in self.words.prepositional - {"as"}
         if self.words.keeps_case and not clause.passive and self._at(end) not in {".", ","}:
             plain = False  # in German the object may follow
         if plain and self._told(members, end):
@@ -366,7 +373,7 @@ class _Reader:
 
     def _complement(self, clause: Clause, preposition: str, members: Sequence[NounPhrase]) -> None:
         pattern = clause.pattern or ("passive" if clause.passive else "complement")
-        if preposition == self.words.of and pattern != "adjective":
+        if preposition == self.words.of and clause.copula:
             return
         for subject in clause.subjects:
             for member in members:
@@ -402,10 +409,13 @@ class _Reader:
         """States what the verb does to what; the place after the object."""
         members, reach = self._members(at)
         noun, after = members[0], self._at(reach + 1)
-        dated = self._phrase(reach + 1)
-        if after not in _ENDS | {"a", "e"} and not (dated is not None and dated.kind == "literal"):
+        dated = noun.literal is not None and noun.literal.kind in {"date", "month", "year"}
+        if dated and after == "n":  # "gründete 1904 die Zeitung"
+            return self._object(clause, reach + 1)
+        date = self._phrase(reach + 1)
+        if after not in _ENDS | {"a", "e"} and (date is None or date.kind != "literal"):
             return reach + 1
-        if noun.literal is not None and noun.literal.kind in {"date", "month", "year"} and not clause.copula:
+        if dated and noun.literal is not None and not clause.copula:
             link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
             self._complement(clause, link, [noun])
             return reach + 1
@@ -436,14 +446,10 @@ class _Reader:
     def _dated(self, clause: Clause, at: int, reach: int) -> None:
         """`founded Orrin in 1902`: beside the name also the name with its date, as a text."""
         date = self._phrase(reach + 2) if self._at(reach + 1) == "a" else None
-        if (
-            at == reach
-            and date is not None
-            and date.literal is not None
-            and date.literal.datatype is not None
-        ):
-            noun = self.items[at].noun
-            assert noun is not None  # noqa: S101
+        noun = self.items[at].noun
+        literal = date.literal if date is not None else None
+        plain = at == reach and noun is not None and noun.kind == "name"
+        if plain and noun is not None and date is not None and literal is not None and literal.datatype:
             units = (*noun.units, self.items[reach + 1].unit, *date.units)
             text = NounPhrase(units, "common", noun.determiner, noun.possessive, noun.core)
             for subject in clause.subjects:

@@ -59,6 +59,7 @@ class Lexicon:
         tags: start of a tagger's tag -> unit class (see `units`), longest start wins.
         words: word -> unit class, whatever the tagger says.
         intransitive: past forms that are finite verbs although they look like participles.
+        verbs_too: forms that the tagger takes for nouns and that are verbs between names ("stars").
         roles: nouns that tie their bearer to something else (mayor, capital, wife).
         light: nouns too empty to be a subject by themselves.
         head_types: head noun -> entity type.
@@ -97,6 +98,7 @@ class Lexicon:
     tags: dict[str, str]
     words: dict[str, str]
     intransitive: frozenset[str]
+    verbs_too: frozenset[str]
     roles: frozenset[str]
     light: frozenset[str]
     head_types: dict[str, str]
@@ -147,6 +149,7 @@ def lexicon(language: str) -> Lexicon:
         tags=table["tags"],
         words=_inverted(table["words"]),
         intransitive=lists["intransitive"],
+        verbs_too=lists["verbs_too"],
         roles=lists["roles"],
         light=lists["light"],
         head_types=_inverted(table["head_types"]),

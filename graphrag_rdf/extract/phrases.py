@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from .lexicon import Lexicon
 from .numbers import LiteralSpan
 from .units import Unit, kinds
 
@@ -144,11 +145,12 @@ _SINGLE = {
 _SILENT = frozenset("RQ")
 
 
-def read_items(units: Sequence[Unit]) -> list[Item]:
+def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
     """The phrases of a sentence, left to right; adverbs and quotation marks are left out.
 
     Args:
         units: of one sentence.
+        words: lexicon of its language.
     """
     row = kinds(units)
     items: list[Item] = []
@@ -163,7 +165,7 @@ def read_items(units: Sequence[Unit]) -> list[Item]:
             continue
         noun = _NOUN_PHRASE.match(row, position)
         if noun:
-            phrase = _noun_phrase(tuple(units[position : noun.end()]))
+            phrase = _noun_phrase(tuple(units[position : noun.end()]), words)
             items.append(Item("n", units[position], noun=phrase))
             position = noun.end()
             continue
@@ -215,7 +217,7 @@ def _spelt(unit: Unit, units: Sequence[Unit], index: int) -> str:
     return _CLITICS.get(word, word)
 
 
-def _noun_phrase(units: tuple[Unit, ...]) -> NounPhrase:
+def _noun_phrase(units: tuple[Unit, ...], words: Lexicon) -> NounPhrase:
     row = kinds(units)
     if row == "O":
         return NounPhrase(units, "pronoun", "", False, (0, 1))
@@ -230,7 +232,10 @@ def _noun_phrase(units: tuple[Unit, ...]) -> NounPhrase:
     kind: NounKind
     if "F" not in row and not possessive and not set(content) - set("MYRJ") and head in "MY":
         kind = "literal"
-    elif head == "P":
+    elif head == "P" or (
+        # "the TX-40 controller" is one thing with a name, "the DECnet protocols" are several
+        determiner in words.definite and content in {"PN", "PNN"} and units[stop - 1].tag.startswith("NN1")
+    ):
         kind = "name"
     else:
         kind = "common"

@@ -123,9 +123,9 @@ class Prose:
         self.references.mixed = len(spoken) == 2
         literals = find_literals(self.text, self.tagger.language)
         speech = speech_in(self.text)
-        known = frozenset(
-            word for m in self.mentions if " " in m.name for word in m.name.lower().split()
-        ) | frozenset((title or "").lower().split())
+        starts = {sentence.offset for sentence in self.sentences} | {turn.words for turn in self.turns}
+        inner = (m.name for m in self.mentions if " " in m.name or m.offset not in starts)
+        known = frozenset(word for name in (*inner, title or "") for word in name.lower().split())
         for sentence in self.sentences:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
@@ -149,7 +149,7 @@ class Prose:
                 self.references.alias(self.arguments.meet((unit,)), other)
             for unit, event, date in life_dates(units, literals, self.text):
                 self.lives.append((self.arguments.meet((unit,)), event, date, sentence))
-            items = read_items(units)
+            items = read_items(units, self.words)
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
             self._take(read_clauses(items, self.words, doubt), sentence, units)

@@ -262,12 +262,18 @@ def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
         kind = unit.kind
         following = units[position + 1].kind if position + 1 < len(units) else "."
         before = refined[-1].kind if refined else "."
+        if unit.text == "." and refined and refined[-1].end == unit.start and position + 1 < len(units):
+            continue  # of an abbreviation: another full stop would have ended the sentence
         if kind == "U" and unit.lower in words.prepositional and following in "DSJMNPY":
             kind = "A"
         elif kind == "U" and unit.lower == "that" and before in "NP" and following in "BHXV":
             kind = "W"
         elif language == "de" and kind in "Df" and unit.lower in {"der", "des", "eines", "einer"}:
             kind = "F" if before in "NP" and following in "DSJMNP" else "D"
+        elif language == "de" and kind == "F" and before in "MY":
+            kind = "A"  # "1722 von Ada Venn erbaut"
+        elif kind == "N" and unit.lower in words.verbs_too and before == "P" and following in "PD":
+            kind = "V"
         elif kind == "T" and following in "DSJMNPYO":
             kind = "A"
         elif (kind == "Q" and unit.text in "'’" and before in "NP" and following in "NJP") or (

@@ -34,7 +34,7 @@ def _rules(never: str, often: str, numbered: str, starters: str, *, ordinals: bo
 _COMMON = _rules(
     "dr prof mr mrs ms st vs cf viz ibid ca approx circ",
     "inc ltd corp co jr sr etc al bros ph.d b.sc m.sc",
-    "no nr fig p pp vol ch sec art c b d fl",
+    "no nr fig p pp vol ch sec art c b d fl aft bef abt",
     "",
 )
 

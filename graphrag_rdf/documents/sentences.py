@@ -214,8 +214,9 @@ def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rul
         return starts or not (rules.ordinals and len(token) <= 2)
     if lower in rules.never:
         return False
-    if lower in rules.numbered:
+    initial = len(token) == 1 and token.isupper()
+    if lower in rules.numbered and not initial:
         return not following[:1].isdigit()
-    if (len(token) == 1 and token.isupper()) or lower in rules.often or _ACRONYM.fullmatch(token):
+    if initial or lower in rules.often or _ACRONYM.fullmatch(token):
         return starts
     return True

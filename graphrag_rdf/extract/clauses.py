@@ -258,7 +258,7 @@ class _Reader:
             self.says.state(
                 name, self.says.role_predicate(role, self.words.of), self.says.owner_of(noun), "owner"
             )
-        elif len(owned) == len(core):
+        elif len(owned) == len(core) and len(owned[-1].text) > 1:  # no "port B"
             self.says.state(name, self.words.is_, role, "title")
 
     def _relative(self, anchor: list[NounPhrase], at: int) -> int:

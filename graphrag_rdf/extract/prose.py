@@ -21,6 +21,7 @@ from .phrases import NounPhrase, read_items, surface
 from .reference import Known, References
 from .speakers import CERTAINTY, doubt_of_claim, in_speech, in_third_person, meant, speech_in, turn_at
 from .statements import CONFIDENCE, Description, Reading, Statement
+from .sure import SureNames, known_words, sentence_starts
 from .tagging import Tagger
 from .units import Unit, build_units
 from .verbsecond import verb_second_order
@@ -91,7 +92,6 @@ class Prose:
         self.tagger = tagger
         self.mentions = mentions
         self.canonical = canonical
-        self.given = frozenset(canonical.values())
         self.settings = settings
         self.words: Lexicon = lexicon(tagger.language)
         self.places: dict[str, int] = {}
@@ -105,8 +105,7 @@ class Prose:
             if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
-        self.judged: list[tuple[int, int]] = []  # sentences with parts of speech
-        self.sure: dict[int, Unit] = {}  # the names in them by their places
+        self.names = SureNames(frozenset(canonical.values()), turns, whole=self.words.keeps_case)
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
 
     def _articled(self) -> frozenset[str]:
@@ -123,9 +122,8 @@ class Prose:
         self.references.mixed = len(spoken) == 2
         literals = find_literals(self.text, self.tagger.language)
         speech = speech_in(self.text)
-        starts = {sentence.offset for sentence in self.sentences} | {turn.words for turn in self.turns}
-        inner = (m.name for m in self.mentions if " " in m.name or m.offset not in starts)
-        known = frozenset(word for name in (*inner, title or "") for word in name.lower().split())
+        starts = sentence_starts(self.sentences, self.turns)
+        known = known_words(self.mentions, starts, title)
         for sentence in self.sentences:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
@@ -137,9 +135,7 @@ class Prose:
             self.certainty = CERTAINTY if turn else 1.0
             self.references.spoken = turn is not None
             units = build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
-            if units:
-                self.judged.append(span)
-                self.sure.update({unit.start: unit for unit in units if unit.kind == "P"})
+            self.names.take(span, units)
             if turn is not None:
                 units = in_third_person(units, turn)
             if not units:
@@ -293,19 +289,8 @@ class Prose:
             )
             self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
 
-    def _is_sure(self, mention: Mention) -> bool:
-        """Whether a mention is a name by the parts of speech too, unlike in "Staying warm helps"."""
-        judged = in_speech(self.judged, mention.offset)
-        if not judged or mention.offset in self.sure or mention.name in self.given:
-            return True
-        return any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns)
-
     def _extraction(self) -> Extraction:
-        known = {mention.offset for mention in self.mentions}
-        parts = self.sure.values() if self.words.keeps_case else ()
-        more = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in known]
-        sure = [*filter(self._is_sure, self.mentions), *more]
-        self.mentions = tuple(sorted(sure, key=lambda mention: mention.offset))
+        self.mentions = self.names.filter(self.mentions)
         self._add_lives()
         subjects = {fold(relation.subject) for relation in self.relations.values()}
         kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]

@@ -11,8 +11,9 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.rows import find_names, parted
+from graphrag_rdf.extract.rows import find_names, in_spans, parted
 from graphrag_rdf.extract.speakers import with_speakers
+from graphrag_rdf.extract.sure import sure_mentions
 from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.decisions import read_groups
@@ -213,6 +214,16 @@ class ChunkWriter:
                 language=parsed.language,
                 names=sorted(known),
                 title=parsed.title,
+            )
+            spans = [row.part.span for row in in_tables]
+            found = sure_mentions(
+                found,
+                text,
+                [sentence for sentence in task.sentences if not in_spans(spans, sentence.offset)],
+                language=parsed.language,
+                title=parsed.title,
+                given=known,
+                turns=task.marked.turns,
             )
             found = with_speakers(found, text, task.marked.turns, parsed.language)
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)

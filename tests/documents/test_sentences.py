@@ -32,7 +32,7 @@ def split(text: str, language: str | None = "en") -> list[str]:
         ("en", "George W. Bush et al. Smith agreed.| **Note.**| The _end._"),
         ("en", "Ph.D. students and Prof. A. Einstein.| In 1990.| In 1991 too."),
         ("en", "He earned $5 million.| 2020 was better."),
-        ("en", "Ada (born c. 1100, d. 1160) and her son (fl. 1150) lived.| Plan C.| Plan c.| It began."),
+        ("en", "Ada (born c. 1100, d. 1160) and her son (fl. 1150) lived.| Plan c.| It began."),
         ("en", "Smith vs. Jones, Fig. 3, pp. 12, Jan. 5, St. Paul's.| Done."),
         ("de", "Am 3. Mai 2020 kam Dr. Müller z. B. nach Köln.| Er blieb bis zum 19. Jahrhundert."),
         ("de", "Das ist z.B. ein Test, d.h. ein Versuch.| Die Fa. Meier kam.".replace("Fa. ", "Firma ")),

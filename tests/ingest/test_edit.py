@@ -74,7 +74,7 @@ def test_edit_in_the_middle(docs: Path, engine_of: MakeEngine, scripted_server: 
 
 def test_facts_that_another_document_supports_stay(docs: Path, engine_of: MakeEngine) -> None:
     (docs / "a.txt").write_text("Ada Lovelace met Charles Babbage. Ada Lovelace taught Grace Hopper.")
-    (docs / "b.txt").write_text("Ada Lovelace met Charles Babbage.")
+    (docs / "b.txt").write_text("There was a house in London. Ada Lovelace met Charles Babbage.")
     engine = engine_of()
     engine.ingest([docs])
     assert ("ada-lovelace", "taught", "grace-hopper") in facts(engine)

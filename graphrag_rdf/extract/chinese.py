@@ -28,7 +28,18 @@ _BETWEEN = 3  # words between the name that it begins with and what it is
 _INNER = ("n", "vn", "b", "j", "a", "m")
 _BINDING = re.compile("[的在是有和与及于以由从到被把为了上中下内外]")
 _NAMED = ("nr", "ns", "nt", "nz")
-_PARTS = (*_NAMED, "n", "ng", "j", "zg", "z", "g")  # of a foreign name that is cut into words
+_PARTS = (
+    *_NAMED,
+    "n",
+    "ng",
+    "j",
+    "zg",
+    "z",
+    "g",
+    "a",
+    "ag",
+    "vg",
+)  # of a foreign name that is cut into words
 _CUTS = frozenset("的是于由被在和与及以为从到把对将向说称")
 _MANY = 50_000  # how frequent a word is made that jieba would part
 
@@ -51,13 +62,12 @@ class Name(NamedTuple):
 
 
 def is_chinese(text: str, language: str | None) -> bool:
-    """Whether a text is read as Chinese.
-
-    Args:
-        language: BCP 47; another language than Chinese is believed, unless it has no Chinese characters.
+    """Whether a text is read as Chinese: one of that language, or one in its characters whose language is
+    neither Japanese nor Korean.
     """
-    known = base_language(language) not in {"ja", "ko"}
-    return known and mostly_cjk(text) and not _OTHER_SCRIPTS.search(text)
+    base = base_language(language)
+    in_characters = base not in {"ja", "ko"} and mostly_cjk(text) and not _OTHER_SCRIPTS.search(text)
+    return base == "zh" or in_characters
 
 
 @lru_cache(maxsize=1)
@@ -84,11 +94,12 @@ def _segmenter() -> Jieba:
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, white space left out."""
     found, start = [], 0
+    nouns = table()["clauses"]["nouns"]
     for piece in _pieces(simplified(text)):
         for word, tag in _segmenter().tag(piece, True):
             end = start + len(word)
             if not word.isspace():
-                found.append(Token(start, end, word, tag))
+                found.append(Token(start, end, word, "n" if word in nouns else tag))
             start = end
     return tuple(found)
 

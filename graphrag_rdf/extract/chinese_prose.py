@@ -100,6 +100,7 @@ class ChineseProse:
         whole = _doubt_of_sentence(simplified(words))
         clauses = list(_clauses(words, names))
         reported = _reported_from(clauses)
+        past, ago = table()["clauses"]["past"], False
         subject: Part | None = None
         for number, parts in enumerate(clauses):
             said = words[parts[0].start : parts[-1].end]
@@ -108,7 +109,10 @@ class ChineseProse:
                     self.rejected.setdefault(Rejected(reason, said))
                 subject = None
                 continue
-            facts = list(_read(parts, subject))
+            if "".join(part.text for part in parts) in past or all(part.kind == "D" for part in parts):
+                ago = True
+                continue
+            facts = list(_read(parts, subject, ago=ago))
             for fact in facts:
                 self._state(fact, words, names, sentence, carried=fact.subject is subject)
             plain = bool(facts) and facts[0].pattern in {"copula", "event"}
@@ -243,8 +247,13 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
         yield clause
 
 
-def _read(parts: Sequence[Part], carried: Part | None) -> Iterator[Fact]:
-    """What a clause states, whose every part has its place in a pattern."""
+def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator[Fact]:
+    """What a clause states, whose every part has its place in a pattern.
+
+    Args:
+        carried: the subject of the clause before, where this one goes on with it.
+        ago: whether the sentence began with a time that has passed.
+    """
     lists = table()["clauses"]
     if parts[0].text in lists["when"] or parts[-1].text in lists["when"]:
         return
@@ -273,7 +282,8 @@ def _read(parts: Sequence[Part], carried: Part | None) -> Iterator[Fact]:
         return
     rest, verb = parts[index + 1 :], parts[index]
     if verb.text in lists["copula"]:
-        yield from _copula(subjects, rest)
+        ago = ago or date is not None or any(part.text in lists["past"] for part in parts[:index])
+        yield from _copula(subjects, rest, "曾是" if ago else "是")
     elif common:
         return
     elif verb.text in {"由", "被"}:
@@ -363,18 +373,18 @@ def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
     return index
 
 
-def _copula(subjects: Sequence[Part], rest: Sequence[Part]) -> Iterator[Fact]:
+def _copula(subjects: Sequence[Part], rest: Sequence[Part], is_: str) -> Iterator[Fact]:
     """X是Y的首都 links X and Y; else what X is."""
     if len(rest) > 2 and rest[0].kind == "N" and rest[1].text == "的" and subjects[0].kind == "N":
         end = _run(rest, 2, ("n", "vn", "b", "f", "m"))
         if end == len(rest):
-            role = f"是…的{''.join(part.text for part in rest[2:])}"
+            role = f"{is_}…的{''.join(part.text for part in rest[2:])}"
             for subject in subjects:
                 yield Fact(subject, role, (rest[0].start, rest[0].end), True, "copula")
             return
     for span, entity in _objects(rest, described=True):
         for subject in subjects:
-            yield Fact(subject, "是", span, entity, "copula")
+            yield Fact(subject, is_, span, entity, "copula")
 
 
 def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple[tuple[int, int], bool]]:

@@ -25,7 +25,7 @@ _QUOTED = re.compile(r"“([^“”\n]{2,80})”|\"([^\"\n]{2,80})\"|„([^„�
 _CJK_QUOTED = re.compile(
     r"《([^《》\n]{1,60})》|「([^「」\n]{1,60})」|『([^『』\n]{1,60})』|【([^【】\n]{1,60})】"
 )
-_LATIN_IN_CJK = re.compile(r"[A-Za-z][A-Za-z0-9]*(?:[ .&'’+-][A-Za-z0-9]+)*[+#]*")
+_LATIN_IN_CJK = re.compile(r"[A-Za-zÀ-ɏ][0-9A-Za-zÀ-ɏ]*(?:[ .&'’+-][0-9A-Za-zÀ-ɏ]+)*[+#]*")
 _YEAR = re.compile(r"(?:1\d|20|21)\d\d$")
 _JOINERS = re.compile(r"[ \u00a0]|[ \t]*\r?\n[ \t]*")  # one space, or one line end
 _CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
@@ -135,7 +135,7 @@ def _latin_in_cjk(text: str) -> list[Mention]:
     return [
         Mention(match.start(), len(match.group()), match.group())
         for match in _LATIN_IN_CJK.finditer(text)
-        if len(match.group()) > 1
+        if len(match.group()) > 1 and not match.group().islower()
     ]
 
 

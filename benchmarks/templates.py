@@ -75,6 +75,7 @@ FOLDER_BOUNDS: Mapping[str, float] = {
 
 _DRAWN: Mapping[str, tuple[str, int]] = {
     "chunks": ("SELECT ?x { GRAPH <urn:graph:source> { ?x a tg:Chunk } }", 25),
+    "sources": ("SELECT ?x { GRAPH <urn:graph:source> { ?x a tg:Chunk } }", 25),
     "chunk": ("SELECT ?x { GRAPH <urn:graph:source> { ?x a tg:Chunk } }", 1),
     "documents": ("SELECT ?x { GRAPH <urn:graph:source> { ?x a tg:Document } }", 2),
     "document": ("SELECT ?x { GRAPH <urn:graph:source> { ?x a tg:Document } }", 1),

@@ -197,7 +197,8 @@ class Arguments:
         if noun.determiner in self._words.quantifiers:
             return Argument(surface(noun.units))
         text = surface(noun.units[noun.core[0] :])
-        if noun.head.lower in self._words.light and (noun.head.lower == text.lower() or not noun.of):
+        owns = noun.core[1] < len(noun.units) and noun.units[noun.core[1]].kind == "F"
+        if noun.head.lower in self._words.light and (noun.head.lower == text.lower() or not owns):
             return "light_noun"
         return Argument(text, factor=1.0 if " " in text else _BARE_NOUN)
 
@@ -207,4 +208,6 @@ class Arguments:
         if len(units) < 2 or units[-1].kind != "P" or kinds - set("NJMPY'"):
             return units
         said = units[-2].lower
-        return units if said in self._words.naming else units[-1:]
+        owner = self._words.keeps_case and units[-1].text.endswith("s")  # "Heimstadion Polonias"
+        whole = said in self._words.naming or (owner and said not in self._words.head_types)
+        return units if whole else units[-1:]

@@ -258,7 +258,8 @@ class _Reader:
             self.says.state(
                 name, self.says.role_predicate(role, self.words.of), self.says.owner_of(noun), "owner"
             )
-        elif len(owned) == len(core) and len(owned[-1].text) > 1:  # no "port B"
+        elif len(owned) == len(core) and 1 < len(owned[-1].text) == owned[-1].end - owned[-1].start:
+            # no "port B", and no "you" that stands for a name
             self.says.state(name, self.words.is_, role, "title")
 
     def _relative(self, anchor: list[NounPhrase], at: int) -> int:
@@ -339,19 +340,28 @@ class _Reader:
 
     def _complements(self, clause: Clause, at: int) -> int:
         """Reads the phrases with prepositions that follow a verb or its object; the place after them."""
-        first = True
+        first, named = True, True
         while self._at(at) == "a" and self._at(at + 1) == "n":
             preposition = self.items[at].unit.lower
             members, reach = self._members(at + 1)
             if self._at(reach + 1) in {"n", "v"}:  # "in Kelm Bob opened"
                 return reach + 1
-            reads = first or (members[0].kind in {"name", "literal"} and preposition in self.words.verbal)
-            if reads and clause.object is None:
+            dated = members[0].kind == "literal"
+            verbal = preposition in self.words.verbal and (dated or (named and members[0].kind == "name"))
+            gap = self.items[at].unit.start - self._end_of(at - 1)
+            plain = preposition != self.words.of or gap <= 1  # no "ravaged much of Kelm"
+            named = members[0].kind != "common"
+            if (first or verbal) and plain and clause.object is None:
                 at = self._longer(clause, preposition, members, at + 1, reach)
             else:
                 at = reach + 1
             first = False
         return at
+
+    def _end_of(self, index: int) -> int:
+        item = self.items[index]
+        units = item.noun.units if item.noun else item.verb.units if item.verb else (item.unit,)
+        return units[-1].end
 
     def _longer(
         self, clause: Clause, preposition: str, members: list[NounPhrase], at: int, reach: int
@@ -409,6 +419,7 @@ class _Reader:
         """States what the verb does to what; the place after the object."""
         members, reach = self._members(at)
         noun, after = members[0], self._at(reach + 1)
+        clause.object = noun  # also where nothing is stated: what follows is about it
         dated = noun.literal is not None and noun.literal.kind in {"date", "month", "year"}
         if dated and after == "n":  # "gründete 1904 die Zeitung"
             return self._object(clause, reach + 1)
@@ -418,6 +429,7 @@ class _Reader:
         if dated and noun.literal is not None and not clause.copula:
             link = self.words.date_links["day" if noun.literal.kind == "date" else "year"]
             self._complement(clause, link, [noun])
+            clause.object = None
             return reach + 1
         number = noun.units[noun.core[0]].literal
         bare = (
@@ -425,7 +437,6 @@ class _Reader:
         )
         if bare and not clause.copula:
             return reach + 1
-        clause.object = noun
         doubt, self.says.doubt = self.says.doubt, self.says.doubt or doubt_of_object(noun, self.words)
         if clause.copula:
             end = self._description(clause, members, reach)

@@ -54,7 +54,9 @@ class SureNames:
     def take(self, span: tuple[int, int], units: Sequence[Unit]) -> None:
         """Note the units of a sentence; none if it could not be tagged."""
         if units:
-            self._judged.append(span)
+            first = next((unit.start for unit in units if unit.kind not in "Q(."), span[0])
+            # a name in the middle of an English sentence stays, also that of "a Dutch engineer"
+            self._judged.append(span if self._whole else (span[0], first + 1))
             self._names.update({unit.start: unit for unit in units if unit.kind == "P"})
 
     def filter(self, mentions: Sequence[Mention]) -> tuple[Mention, ...]:

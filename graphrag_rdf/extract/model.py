@@ -57,7 +57,7 @@ class Rejected:
     """A candidate that was left out.
 
     Args:
-        reason: a short code, such as `too_short` or `unresolved_pronoun`.
+        reason: a short code, such as `too_short`, `unresolved_pronoun` or one of `extract.doubt`.
         item: the candidate as text.
     """
 

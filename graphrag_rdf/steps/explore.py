@@ -18,7 +18,6 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
-from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
@@ -161,16 +160,17 @@ class _Exploration:
     def _edge(self, row: Row, hop: int) -> Edge:
         s, p, o = node_of(row["s"]), node_of(row["p"]), row["o"]
         names = [self.names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in (s, p, o)]
+        s_label, o_label = label_of(names[0].get("label"), s), label_of(names[2].get("label"), o)
         return Edge(
             triple=(s, p, o),  # type: ignore[arg-type]
-            s_label=label_of(names[0].get("label"), s),
+            s_label=s_label,
             p_label=label_of(names[1].get("label"), p),
-            o_label=label_of(names[2].get("label"), o),
+            o_label=o_label,
             hop=hop,
             direction=text_of(row["direction"]),
             origin=node_of(row["from"]),
             ends=tuple(node_of(names[end]["canonical"]) for end in (0, 2) if "canonical" in names[end]),
-            asked=asked_words(p, self.state.question),
+            asked=self.search.asked(p, s_label, o_label),
         )
 
     def _evidence(self, edges: list[Edge]) -> None:

@@ -11,7 +11,6 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
-from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
@@ -144,16 +143,17 @@ class Gathering:
         ends = tuple(node_of(end["canonical"]) for end in (s, o) if "canonical" in end)
         reached = [self.active[end.value] for end in ends if end.value in self.active]
         nearest = min(reached, key=lambda a: (a.round, -a.value, a.entity.value), default=None)
+        s_label, o_label = label_of(s.get("label"), fact[0]), label_of(o.get("label"), fact[2])
         return Edge(
             triple=fact,
-            s_label=label_of(s.get("label"), fact[0]),
+            s_label=s_label,
             p_label=label_of(p.get("label"), fact[1]),
-            o_label=label_of(o.get("label"), fact[2]),
+            o_label=o_label,
             hop=(nearest.round if nearest else self.parameters["rounds"]) + 1,
             direction="in" if nearest and ends and nearest.entity != ends[0] else "out",
             origin=nearest.entity if nearest else fact[0],
             ends=ends,
-            asked=asked_words(fact[1], self.state.question),
+            asked=self.search.asked(fact[1], s_label, o_label),
         )
 
     def _score(self, edge: Edge, said_by: Sequence[SentenceHit]) -> None:

@@ -18,6 +18,7 @@ from graphrag_rdf.index.model import Kind
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
 from graphrag_rdf.steps.words import QuestionWords
@@ -82,6 +83,12 @@ class QuestionSearch:
 
     def _counts(self, row: Row) -> bool:
         return "sentence" not in row or text_of(row["sentence"]) not in self.state.set_aside
+
+    def asked(self, predicate: NamedNode, *names: str) -> str:
+        """Words by which the question may ask for a fact, beside those of the fact itself; "" unless it has a
+        word of one of the names in it.
+        """
+        return asked_words(predicate, self.state.question) if self.words.coverage(*names) else ""
 
     # --- sentences ---------------------------------------------------------------------------------
 

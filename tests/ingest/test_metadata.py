@@ -86,16 +86,13 @@ def test_questions_find_them_and_cite_the_document(
     assert all(check.ok for check in engine.traces.verify("last"))
 
 
-@pytest.mark.parametrize(
-    "question", ["Who wrote The Tern Survey?", "Who painted The Heron Survey?", "When was the mill written?"]
-)
-def test_what_they_do_not_say_is_not_answered_by_them(
-    heron: Path, engine_of: MakeEngine, question: str
-) -> None:
+def test_what_the_question_does_not_name_is_not_asked_for(heron: Path, engine_of: MakeEngine) -> None:
+    """That something else was written is no answer."""
     engine = engine_of()
     engine.ingest([heron])
-    assert "Marta" not in str(answer(engine, question)["answer"])
-    assert "2019" not in str(answer(engine, question)["answer"])
+    found = str(answer(engine, "When was the mill written?")["answer"])
+    assert "2019" not in found
+    assert AUTHOR not in found
 
 
 def test_in_german(docs: Path, engine_of: MakeEngine) -> None:

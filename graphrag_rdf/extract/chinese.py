@@ -133,7 +133,7 @@ def names_in(text: str) -> tuple[Name, ...]:
     taken.sort()
     found = [_lengthened(name, tokens, whole) for name in taken]
     for token in tokens:  # a word that jieba takes for a name by its looks is one if it says of what
-        guessed = token.tag.startswith(_NAMED) and not _segmenter().has_word(token.text)
+        guessed = token.tag.startswith(_NAMED) and not _is_known(token)
         if (guessed or token.tag == "nr") and 2 <= len(token.text) <= 4 and not _BINDING.search(token.text):
             guess = Name(token.start, token.end, None)
             longer = _lengthened(guess, tokens, whole)
@@ -159,6 +159,7 @@ def _characters(name: str) -> frozenset[str]:
 def _dotted(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Names whose parts are joined by dots: as far as they are spelt as foreign names are."""
     borders = {token.start: token for token in tokens}
+    ends = {token.end: token for token in tokens}
     inside = {place: token for token in tokens for place in range(token.start + 1, token.end)}
     after = 0
     for match in re.finditer(f"[{_DOTS}]", text):
@@ -172,6 +173,10 @@ def _dotted(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
             or (text[end] in _DOTS and text[end + 1 : end + 2] and _foreign(text[end + 1]))
         ):
             end += 1
+        # a name that jieba knows is whole: 安东
+        before, behind = ends.get(match.start()), borders.get(match.end())
+        start = min(start, before.start) if before and _is_whole(before) else start
+        end = max(end, behind.end) if behind and _is_whole(behind) else end
         # a word that is no name and reaches out of the run is none of it
         if (first := inside.get(start)) and not first.tag.startswith(_NAMED) and first.end < match.start():
             start = first.end
@@ -184,6 +189,14 @@ def _dotted(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
         if start < match.start() and end > match.end():
             yield start, end
             after = end
+
+
+def _is_known(token: Token) -> bool:
+    return token.tag.startswith(_NAMED) and _segmenter().has_word(token.text)
+
+
+def _is_whole(token: Token) -> bool:
+    return len(token.text) > 1 and _is_known(token) and not _BINDING.search(token.text)
 
 
 def _single(tokens: Sequence[Token]) -> Iterator[Name]:

@@ -62,13 +62,16 @@ def find_mentions(
         title: the document's title; its words are trusted as names at sentence starts.
     """
     gazetteer = names if isinstance(names, Gazetteer) else Gazetteer(names)
-    found = [*_quoted_titles(text), *_latin_in_cjk(text)]
+    chinese = is_chinese(text, language)
+    found = [*_quoted_titles(text)]
     words = words_of(text)
-    if not mostly_cjk(text) and has_capitals(text):
+    if chinese or mostly_cjk(text):
+        found += _latin_in_cjk(text)
+    elif has_capitals(text):
         lines = _lines(text, sentences, words)
         found += _capitalised(text, lines, base_language(language) or "en", title)
     found += gazetteer.find(text, words)
-    if is_chinese(text, language):
+    if chinese:
         found += _chinese(text, sentences)
     if title:
         found += _titles(text, title)
@@ -130,8 +133,6 @@ def _quoted_titles(text: str) -> list[Mention]:
 
 def _latin_in_cjk(text: str) -> list[Mention]:
     """Latin words among CJK characters: names of things, mostly (`DNA`, `iPhone 15`)."""
-    if not mostly_cjk(text):
-        return []
     return [
         Mention(match.start(), len(match.group()), match.group())
         for match in _LATIN_IN_CJK.finditer(text)

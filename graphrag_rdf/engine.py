@@ -353,7 +353,7 @@ class Engine(Parts):
             state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
         model = self.settings.llm.model
         if model is None:
-            state.warn("no_llm", "no model is set: the question was read by rules and the answer is quoted")
+            state.warn("no_llm", "No language model is configured: this answer quotes the documents.")
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         for key in chosen.without_effect(given, with_model=model is not None):
             state.warn(

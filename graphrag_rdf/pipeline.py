@@ -160,7 +160,7 @@ class Pipeline:
                 self._begin(context, state, steps, model),
                 self._steps(context, state, steps) if kept is None else give_again(context, state, kept),
             )
-            recorder.end()
+            recorder.end("completed" if state.answered else "unanswered")
             ended = True
         except GraphRagError as error:
             ended = True

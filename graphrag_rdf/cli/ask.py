@@ -231,6 +231,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     if not streamed:
         say(safe(last.answer["answer"]))
     _sources(last.answer)
+    _closest(last.answer)
     _suggestions(last.answer)
     if last.answer["cached"]:
         output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
@@ -256,6 +257,15 @@ def _sources(answer: Mapping[str, Any]) -> None:
         label = f"{marker} "
         for number, line in enumerate(shown[marker]):
             say(output.wrapped(line, indent=" " * len(label), first=" " * len(label) if number else label))
+
+
+def _closest(answer: Mapping[str, Any]) -> None:
+    """What comes nearest to an answer, where there is none."""
+    if answer["closest"]:
+        say()
+        say(styled("Closest passages", bold=True))
+        for source in answer["closest"]:
+            say(output.wrapped(_source(source, None), indent="  ", first="- "))
 
 
 def _suggestions(answer: Mapping[str, Any]) -> None:

@@ -14,7 +14,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.options import embedding_option, key_values, model_option, rerank_option, set_option
-from graphrag_rdf.cli.output import format_option, pairs
+from graphrag_rdf.cli.output import format_option
 from graphrag_rdf.cli.progress import reading_then_questions
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.cli.summary import outcome
@@ -104,7 +104,10 @@ def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
 @_with_corpus
 @_set_argument
 def answers(evalset: Path, form: str, **options: Any) -> None:
-    """Whether cited evidence holds the answer, citations hold, and what is not known is owned up to."""
+    """How often cited evidence holds the answer, citations hold, and nothing is claimed when gold is gone.
+
+    The baseline quotes the three sentences with the highest BM25.
+    """
     from graphrag_rdf.evaluation.answers import evaluate_answers
     from graphrag_rdf.evaluation.evalset import load_evalset
 
@@ -116,7 +119,11 @@ def answers(evalset: Path, form: str, **options: Any) -> None:
         return
     _head(found)
     names = ("contain_accuracy", "citation_precision", "answered", "abstention")
-    pairs([(name.replace("_", " "), _share(found[name])) for name in names])
+    runs = [("graph", found), *found["baselines"].items()]
+    output.table(
+        ["", *(name.replace("_", " ") for name in names)],
+        [[label, *(_share(run[name]) if name in run else "" for name in names)] for label, run in runs],
+    )
 
 
 @eval_command.command("pages", examples=["graphrag-rdf eval pages reports/ reports/questions.jsonl"])

@@ -7,9 +7,12 @@ from __future__ import annotations
 import re
 import time
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.documents.language import detect_language
+from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import confidence95, mean
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 _MARKER = re.compile(r"\[\d+\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
+_QUOTED = 3  # sentences of the baseline
 _YES_NO = frozenset({"yes", "no"})
 
 
@@ -45,13 +49,16 @@ def evaluate_answers(
         the keys of `eval answers --format json`. `contain_accuracy`: share of questions whose cited evidence
         contains a gold answer; `citation_precision`: share of numbers and names of cited sentences that
         stand in what they cite; `answered`: share not declined; `abstention`: share declined when all
-        gold passages are gone.
+        gold passages are gone. `baselines.bm25` quotes the three sentences with the highest BM25 (title and
+        sentence), and never declines.
     """
     ingest_corpus(engine, evalset, extraction, titles=titles)
     start = time.perf_counter()
     contains: list[float] = []
     precision: list[float] = []
     answered: list[float] = []
+    quoted: list[float] = []
+    baseline = _baseline(evalset, titles=titles)
     total = len(evalset.questions)
     for number, question in enumerate(evalset.questions, start=1):
         answer = _ask(engine, question.q, pipeline, settings)
@@ -59,8 +66,8 @@ def evaluate_answers(
         answered.append(float(not declined))
         gold = [fold(text) for text in question.answers]
         if gold and not set(gold) <= _YES_NO:
-            evidence = fold(" ".join(_evidence(answer)))
-            contains.append(float(any(text in evidence for text in gold)))
+            contains.append(_contained(gold, _evidence(answer)))
+            quoted.append(_contained(gold, baseline(question.q)))
         precision += _supported(answer)
         if progress is not None:
             progress(number, total * 2)
@@ -80,8 +87,34 @@ def evaluate_answers(
         "citation_precision": round(mean(precision), 4),
         "answered": round(mean(answered), 4),
         "abstention": round(mean(abstained), 4),
+        "baselines": {
+            "bm25": {
+                "contain_accuracy": round(mean(quoted), 4),
+                "ci95": [round(end, 4) for end in confidence95(quoted)],
+                "answered": 1.0,
+                "abstention": 0.0,
+            }
+        },
         "seconds_per_question": round(seconds, 4),
     }
+
+
+def _contained(gold: Sequence[str], quotes: Sequence[str]) -> float:
+    evidence = fold(" ".join(quotes))
+    return float(any(text in evidence for text in gold))
+
+
+def _baseline(evalset: EvalSet, *, titles: bool) -> Callable[[str], list[str]]:
+    """Question → the three sentences of the corpus with the highest BM25."""
+    language = detect_language("\n".join(passage.text for passage in evalset.corpus[:50]))
+    quotes: list[str] = []
+    texts: list[str] = []
+    for passage in evalset.corpus:
+        for sentence in split_sentences(passage.text, language):
+            quotes.append(passage.text[sentence.offset : sentence.offset + sentence.length])
+            texts.append(f"{passage.title}\n{quotes[-1]}" if titles else quotes[-1])
+    ranking = Bm25(texts, language)
+    return lambda question: [quotes[place] for place in ranking.rank(question, _QUOTED)]
 
 
 def _abstention(
@@ -119,7 +152,7 @@ def _ask(engine: Engine, question: str, pipeline: str, settings: Mapping[str, st
 
 
 def _declined(answer: Mapping[str, Any]) -> bool:
-    return any(warning["type"] == "no_relevant_facts" for warning in answer.get("warnings", ()))
+    return not answer.get("answered", True)
 
 
 def _evidence(answer: Mapping[str, Any]) -> list[str]:

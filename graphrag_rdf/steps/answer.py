@@ -16,7 +16,7 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
 from graphrag_rdf.steps.figures import Figure, figures, known_figures
-from graphrag_rdf.steps.state import Context, Edge, Selection, State
+from graphrag_rdf.steps.state import Context, Edge, Selection, SourceQuote, State
 from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
@@ -142,10 +142,12 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         state.warn("unused_sources", f"{len(unused)} of {len(offered)} statements are not cited: {named}")
     state.final = {
         "answer": state.answer,
+        "answered": state.answered,
+        "closest": [_source(state, source) for source in state.closest],
         "citations": citations,
         "sources": list(sources.values()),
         "references": references,
-        "entities": _entities(state),
+        "entities": _entities(state) if state.answered else [],
         "warnings": state.warnings,
         "suggestions": [],
     }
@@ -158,11 +160,12 @@ def _citation(state: State, selection: Selection, marker: str, sentence: str) ->
     else:
         out["chunk"] = selection.sources[0].chunk
     out["reasoning"] = selection.reasoning
-    names = state.document_names
-    out["sources"] = [
-        {**source.as_json(), "name": names.get(source.document, source.title)} for source in selection.sources
-    ]
+    out["sources"] = [_source(state, source) for source in selection.sources]
     return out
+
+
+def _source(state: State, source: SourceQuote) -> dict[str, Any]:
+    return {**source.as_json(), "name": state.document_names.get(source.document, source.title)}
 
 
 def _told(selection: Selection) -> str:
@@ -230,6 +233,7 @@ def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[Gra
     recorder = context.recorder
     state.final = kept.answer
     state.answer = str(kept.answer["answer"])
+    state.answered = bool(kept.answer.get("answered", True))
     step = recorder.step("synthesis", TG.Synthesis, TG.Answer)
     recorder.say(step, RAG.mode, Literal("cached"))
     recorder.say(step, RAG.reusesAnswer, kept.step)

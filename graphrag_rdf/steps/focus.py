@@ -118,27 +118,18 @@ def _select(
 ) -> GraphRagResponse:
     selections = selections[: parameters["edge_limit"]]
     quoted = {sentence for selection in selections if selection.edge for sentence in selection.edge.sentences}
-    hits = [
-        hit
-        for hit in state.hits
-        if hit.sentence not in quoted
-        and hit.score >= parameters["min_score"]
-        and (hit.entities or not state.seeds)
-    ]
+    hits = [hit for hit in state.hits if hit.sentence not in quoted and hit.score >= parameters["min_score"]]
     selections += [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
     attach_sources(context, state, step, selections)
     selections = [selection for selection in selections if selection.sources]
-    spoken = _coverage(context, state, selections)
-    # what a model chose with a reason counts; what was ranked must speak of what was asked
-    chosen = state.vouched or (by_model and any(selection.edge for selection in selections))
-    if not chosen and spoken < parameters["min_coverage"]:
-        selections = []
+    # what a model chose, with a reason, counts; whether the rest answers is for synthesis to say
+    state.vouched = state.vouched or (by_model and any(selection.edge for selection in selections))
     for selection in selections:
         selection.concept = _concept(state, selection)
     state.selections = selections
     state.empty = not selections
-    context.recorder.say(step, RAG.coverage, double(spoken))
-    _record(context, step, selections)
+    context.recorder.say(step, RAG.coverage, double(_coverage(context, state, selections)))
+    record_selections(context, step, selections)
     return context.recorder.finish(step)
 
 
@@ -165,9 +156,14 @@ def _concept(state: State, selection: Selection) -> str | None:
     )
 
 
-def _record(context: Context, step: Step, selections: Sequence[Selection]) -> None:
+def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:
+    """Write what was selected.
+
+    Args:
+        first: how many selections the trace has already.
+    """
     recorder = context.recorder
-    for index, selection in enumerate(selections):
+    for index, selection in enumerate(selections, start=first):
         about = selection.edge or selection.hit
         assert about is not None  # noqa: S101
         shared = (

@@ -126,7 +126,6 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "offered_limit": LIMIT,
         "min_score": SHARE,
         "min_share": SHARE,
-        "min_coverage": SHARE,
         "filter": one_of("none", "llm", "rerank"),
         "filter_limit": LIMIT,
         "filter_min_score": SHARE,
@@ -135,8 +134,8 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
     },
     "synthesise": {
         "max_sentences": SOME,
-        "min_coverage": SHARE,
         "min_share": SHARE,
+        "min_margin": SHARE,
         "response_type": TEXT,
         "allow_general_knowledge": FLAG,
         "suggestions": FEW,

@@ -1,235 +1,186 @@
-"""Extractive answers: which sentences of the evidence answer best, in which order.
+"""Extractive answers: which sentences are quoted, and whether they answer.
 
-The first sentence is the one that scores best and speaks of most of the question. Each further one must add
-words of the question that no sentence so far speaks of, and be connected with them: it mentions
-what one of them mentions, or stands beside one. So a question over several documents is answered by a
-chain. Sentences that speak of just as much of the question as the first are added too: they
-corroborate or contradict it.
+Candidates are the sentences of the best passages, and facts that were read from no text. The next quote is
+the candidate with the highest value:
+
+    value = factor × √standing × (own + near/2 + rest/4)                       (queries/selection/quotable)
+
+    standing  score of its passage as a share of the best
+    own       weight of the question's words that it has, or answers by showing the kind of thing asked for
+    near      of those that only its title, another name of what it mentions, or the text right before it has
+    rest      of those that only the rest of its passage has
+    factor    more for the kind of thing asked for; less for a line that is no sentence, for what shares
+              neither entity nor passage with the quotes before, and for what somebody decided against
+
+Words that a quote or its title has count for a quarter afterwards, so a question over several documents is
+answered by a chain. A further quote adds a word, or says all that the first one says: it corroborates or
+contradicts. A question in a document is not quoted, nor a heading, nor what says nothing beyond the question.
+
+The quotes answer if what they say of the question stands out from what the passages say anyway:
+
+    margin = ((coverage of all quotes + coverage of the best quote)/2 − usual) / √(1 − usual)
+
+Coverage is own + near; `usual` is its mean over the passages, each by its best candidate. The margin is 1
+where the quotes say nearly all of the question: then it does not matter that others say it too.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
+from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
+from graphrag_rdf.index.analyse import analyse, fold
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.sources import sentence_sources
-from graphrag_rdf.steps.state import Context, Parameters, Seed, Selection, SourceQuote, State
+from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
 
+_RANKED = 100  # passages whose standing counts
+_FEW = 3  # passages: of fewer, those that are missing count as saying nothing
+_BEFORE = 300  # characters before a sentence that say what it speaks of
+_SAID = 0.25  # what a word of the question counts that a quote has already
+_WHOLE = 0.9  # coverage at which a question counts as wholly said
+_SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for
+_LINE = 0.7  # of a line without the end of a sentence: a heading, an entry
+_APART = 0.75  # of what shares neither entity nor passage with the quotes before
+_DECIDED = 0.25  # of a sentence that says a fact that was removed or corrected
 _ALIKE = 90  # percent of equal characters at which two sentences say the same
-_SHOWN = 1.25  # a sentence that shows the kind of thing asked for counts so much more
-_TITLE = 0.8  # a word of the question that only the title has counts so much
-_APART = 0.25  # a further sentence that is not connected with those before counts so little
-_BESIDE = 400  # characters between two sentences of a chunk that stand beside one another
-_LINE = 0.7  # a heading or table row counts so much of what a sentence of prose counts
-_LONGEST_HEADING = 100
-# what a line has that states something: a small verb, a past form, a value behind a colon, a cell
-_STATES = re.compile(
-    r"\b(?:is|are|was|were|be|been|has|have|had|do|does|did|will|would|can|could|may|must|became|ist|sind|war"
-    r"|waren|hat|hatte|wird|wurde|wurden|kann|zijn|was|heeft|had|werd|werden|wordt|est|sont|fut|es|son|fue)\b"
-    r"|\w{2}ed\b|:\s|[;,|\t]",
-    re.IGNORECASE,
-)
 _ENDS = frozenset(".!?。！？…\"”’'»)]")
-_PARALLEL = 0.8  # of the first sentence's value, for one that says no more
+_ASKS = frozenset("?？")
 
 
 @dataclass(slots=True)
 class Candidate:
-    """A sentence that an extractive answer may quote.
+    """What an extractive answer may quote.
 
     Attributes:
-        selection: the best selection that rests on it.
-        source: where it stands.
-        spoken: words of the question that it has, or shows (`answered_words`).
-        titled: those that only the title of its document has.
+        iri: of the sentence; of a fact that was read from no text one made up for the query.
+        selection: the best selection that rests on it; its marker is the number of the citation.
+        own, near, rest: words of the question, see above.
+        titled: those of `near` that its title or another name has.
         entities: what it mentions.
         row: what it says as a row of a table; None for other sentences.
+        decided: whether it says a fact that somebody removed or corrected.
     """
 
+    iri: NamedNode
     text: str
-    score: float
     selection: Selection
     source: SourceQuote
-    spoken: frozenset[str] = frozenset()
+    entities: frozenset[str]
+    own: frozenset[str] = frozenset()
     titled: frozenset[str] = frozenset()
-    entities: frozenset[str] = frozenset()
-    marker: int = 0
+    near: frozenset[str] = frozenset()
+    rest: frozenset[str] = frozenset()
+    factor: float = 1.0
     row: TableRow | None = None
+    decided: bool = False
+
+    @property
+    def said(self) -> frozenset[str]:
+        """The words of the question that count as said by it."""
+        return self.own | self.near
 
 
-def pick(context: Context, step: Step, state: State, parameters: Parameters) -> list[Candidate]:
-    """The sentences of the answer, in document order, each with the number of what it cites; none where what
-    hangs together speaks of too little of the question.
-    """
+@dataclass(frozen=True, slots=True)
+class Quotes:
+    """What is quoted, best first, and how far that stands out (see above)."""
+
+    quotes: tuple[Candidate, ...]
+    margin: float
+
+    def in_order(self) -> list[Candidate]:
+        """As they are read: best first, those that somebody decided against last."""
+        return sorted(self.quotes, key=lambda quote: quote.decided)
+
+
+def pick(context: Context, step: Step, state: State, parameters: Parameters) -> Quotes:
+    """Choose what is quoted: at most `max_sentences`, each worth `min_share` of the first or more."""
     words = QuestionWords.of(state.question, state.language, context.text_index)
-    candidates = _candidates(context, step, state)
+    standing = _standing(context, state)
+    candidates = _weighed(context, step, state, words, standing)
+    coverage: dict[str, float] = {}
     for candidate in candidates:
-        telling = tell(candidate.row, state.question, words) if candidate.row else None
-        if telling:
-            candidate.text = telling.text
-            candidate.score *= telling.factor
-        answered = answered_words(state.question, candidate.text)
-        said = telling.spoken if telling else words.spoken_of(candidate.text, candidate.selection.asked)
-        candidate.spoken = said | words.spoken_of(*answered)
-        candidate.titled = words.spoken_of(candidate.source.title) - candidate.spoken
-        if _is_line(candidate):
-            candidate.score *= _LINE
-        if answered:
-            candidate.score *= _SHOWN
-    stating = [candidate for candidate in candidates if not _is_heading(candidate)]
-    picked = _joined(stating, state, words, parameters)
-    if not picked and len(stating) < len(candidates):  # a heading answers where nothing else does
-        picked = _joined(candidates, state, words, parameters)
-    rank = {candidate.source.document: n for n, candidate in reversed(list(enumerate(picked)))}
-    picked.sort(key=lambda c: (rank[c.source.document], c.source.char_offset or 0))
-    markers: dict[int, int] = {}
-    for candidate in picked:
-        candidate.marker = markers.setdefault(id(candidate.selection), len(markers) + 1)
-        candidate.selection.marker = candidate.marker
-    return picked
-
-
-def _joined(
-    candidates: Sequence[Candidate], state: State, words: QuestionWords, parameters: Parameters
-) -> list[Candidate]:
-    """The best of the candidates that hang together, if they speak of enough of what is asked."""
-    picked = _chain(_about_seeds(candidates, state), candidates, words, parameters)
-    picked, spoken = _best_component(picked, words)
-    enough = spoken >= parameters["min_coverage"]
-    return picked if enough and _begins_at_seed(picked, state, words) else []
-
-
-def _is_line(candidate: Candidate) -> bool:
-    """Whether it stands in a text without the end of a sentence, which facts read from no text have not."""
-    if candidate.row or candidate.source.chunk is None:
-        return False
-    return candidate.text.rstrip()[-1:] not in _ENDS
-
-
-def _is_heading(candidate: Candidate) -> bool:
-    """Whether a sentence only says what others are about: marked so, or a short line that states nothing."""
-    text = candidate.text.strip()
-    if candidate.row or candidate.source.chunk is None:
-        return False
-    if text.startswith("#"):
-        return True
-    short = len(text) <= _LONGEST_HEADING and text[-1:] not in _ENDS and "\n" not in text
-    return short and text[:1].isalnum() and not _STATES.search(text)
-
-
-def _about_seeds(candidates: Sequence[Candidate], state: State) -> Sequence[Candidate]:
-    """Candidates that mention what the question names; all, where it names nothing that is known."""
-    named = {seed.entity.value for seed in _named(state)}
-    return [candidate for candidate in candidates if candidate.entities & named] or candidates
-
-
-def _named(state: State) -> list[Seed]:
-    """The seeds that the question names most surely."""
-    exact = [seed for seed in state.seeds if seed.matched_by == "exact"]
-    sure = max((seed.score for seed in exact), default=1.0)
-    return [seed for seed in exact if seed.score >= sure]
-
-
-def _begins_at_seed(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
-    """Whether something of what is asked is said of the things that the question names.
-
-    Else all of it is said of something else, and joined to the name by sentences that only happen to mention
-    both: the chain answers another question. Where no sentence has any word of what is asked, they may say it
-    in other words.
-    """
-    seeds = _named(state)
-    named = {seed.entity.value for seed in seeds}
-    asked = words.weights.keys() - words.spoken_of(*(seed.matched_text for seed in seeds))
-    about = [candidate for candidate in picked if candidate.entities & named]
-    said = [candidate for candidate in picked if asked & (candidate.spoken | candidate.titled)]
-    return not said or any(candidate.entities & named for candidate in said) or not about
-
-
-def _best_component(picked: Sequence[Candidate], words: QuestionWords) -> tuple[list[Candidate], float]:
-    """Of the sentences those that hang together and speak of most of the question, and of how much."""
-    best: tuple[list[Candidate], float] = ([], 0.0)
-    left = list(picked)
-    while left:
-        together = [left.pop(0)]
-        for candidate in together:  # grows while it is read
-            joined = [c for c in left if _connected(c, candidate)]
-            left = [c for c in left if all(c is not other for other in joined)]
-            together += joined
-        spoken = words.weight(frozenset[str]().union(*(c.spoken | c.titled for c in together)))
-        if spoken > best[1]:
-            best = ([c for c in picked if any(c is other for other in together)], spoken)
-    return best
-
-
-def _chain(
-    firsts: Sequence[Candidate],
-    candidates: Sequence[Candidate],
-    words: QuestionWords,
-    parameters: Parameters,
-) -> list[Candidate]:
+        place = candidate.source.chunk or candidate.iri.value
+        coverage[place] = max(coverage.get(place, 0.0), words.weight(candidate.said))
     picked: list[Candidate] = []
-    spoken: frozenset[str] = frozenset()
-    least = 0.0
+    first = 0.0
     while len(picked) < parameters["max_sentences"]:
-        pool = candidates if picked else firsts
-        rest = [c for c in pool if all(_differ(c, other) for other in picked)]
-        values = [(_value(c, words, spoken, picked), c) for c in rest]
-        values.sort(key=lambda pair: (-pair[0], pair[1].source.document, pair[1].source.char_offset or 0))
-        if not values or values[0][0] <= least:
+        others = [candidate for candidate in candidates if _adds(candidate, picked)]
+        found = _best(context, step, state, words, others, picked, standing)
+        if found is None or found[1] <= 0 or found[1] < parameters["min_share"] * first:
             break
-        value, best = values[0]
-        if not picked:
-            least = value * parameters["min_share"]
-        picked.append(best)
-        spoken |= best.spoken | best.titled
-    if picked:
-        picked += _parallel(picked, candidates, words, parameters["max_sentences"] - len(picked))
-    return picked
-
-
-def _value(
-    candidate: Candidate, words: QuestionWords, spoken: frozenset[str], picked: Sequence[Candidate]
-) -> float:
-    """What a sentence adds: its score times the weight of the words that are new."""
-    new = words.weight(candidate.spoken - spoken) + _TITLE * words.weight(candidate.titled - spoken)
+        first = first or found[1]
+        picked.append(found[0])
     if not picked:
-        return candidate.score * new
-    connected = any(_connected(candidate, other) for other in picked)
-    return candidate.score * new * (1.0 if connected else _APART)
+        return Quotes((), 0.0)
+    together = words.weight(frozenset[str]().union(*(quote.said for quote in picked)))
+    best = max(words.weight(quote.said) for quote in picked)
+    usual = sum(coverage.values()) / max(_FEW, len(coverage))
+    covered = (together + best) / 2
+    margin = 1.0 if covered >= _WHOLE else (covered - usual) / math.sqrt(1 - usual)
+    return Quotes(tuple(picked), margin)
 
 
-def _connected(one: Candidate, other: Candidate) -> bool:
-    if one.entities & other.entities:
+def _standing(context: Context, state: State) -> dict[str, float]:
+    """Passage → the root of its score as a share of the best."""
+    ranked = rank_passages(context, state, _RANKED)
+    best = ranked[0].score if ranked else 0.0
+    return {hit.chunk.value: math.sqrt(max(0.0, hit.score) / best) for hit in ranked} if best > 0 else {}
+
+
+def _best(
+    context: Context,
+    step: Step,
+    state: State,
+    words: QuestionWords,
+    candidates: Sequence[Candidate],
+    picked: Sequence[Candidate],
+    standing: dict[str, float],
+) -> tuple[Candidate, float] | None:
+    """The candidate with the highest value, and that."""
+    said = frozenset[str]().union(*(quote.own | quote.titled for quote in picked))
+    left = replace(words, weights={t: w * (_SAID if t in said else 1.0) for t, w in words.weights.items()})
+    rows: dict[bool, list[tuple[NamedNode, float, float, float, float]]] = {True: [], False: []}
+    for one in candidates:
+        factor = one.factor * (1.0 if not picked or any(_joined(one, quote) for quote in picked) else _APART)
+        parts = [left.weight(part) for part in (one.own, one.near, one.rest)]
+        rows[one.source.chunk is not None].append((one.iri, parts[0], parts[1], parts[2], factor))
+    chunks = {one.source.chunk for one in candidates}
+    run = context.store.run(
+        "selection/quotable",
+        sentences=rows[True],
+        facts=rows[False],
+        passages=[(NamedNode(chunk), root) for chunk, root in standing.items() if chunk in chunks],
+        excluded=list(state.exclude),
+    )
+    context.recorder.queried(step, run)
+    if not run.rows:
+        return None
+    by_iri = {one.iri.value: one for one in candidates}
+    best = run.rows[0]
+    return by_iri[text_of(best["candidate"])], float(text_of(best["score"]))
+
+
+def _joined(one: Candidate, other: Candidate) -> bool:
+    same = one.source.chunk is not None and one.source.chunk == other.source.chunk
+    return same or not one.entities.isdisjoint(other.entities)
+
+
+def _adds(candidate: Candidate, picked: Sequence[Candidate]) -> bool:
+    if not picked:
         return True
-    if one.source.chunk is None:
-        return False
-    apart = abs((one.source.char_offset or 0) - (other.source.char_offset or 0))
-    return one.source.chunk == other.source.chunk and apart <= _BESIDE
-
-
-def _parallel(
-    picked: Sequence[Candidate], candidates: Sequence[Candidate], words: QuestionWords, room: int
-) -> list[Candidate]:
-    first = picked[0]
-    bar = _PARALLEL * first.score * words.weight(first.spoken | first.titled)
-    found: list[Candidate] = []
-    for candidate in sorted(
-        candidates, key=lambda c: (-c.score, c.source.document, c.source.char_offset or 0)
-    ):
-        if len(found) >= room:
-            break
-        value = candidate.score * words.weight(candidate.spoken | candidate.titled)
-        same = candidate.spoken >= first.spoken
-        if same and value >= bar and all(_differ(candidate, other) for other in (*picked, *found)):
-            found.append(candidate)
-    return found
+    said = frozenset[str]().union(*(quote.own | quote.titled for quote in picked))
+    more = (candidate.own | candidate.titled) - said or candidate.own >= picked[0].own
+    return bool(more) and all(candidate is not other and _differ(candidate, other) for other in picked)
 
 
 def _differ(one: Candidate, other: Candidate) -> bool:
@@ -244,14 +195,67 @@ def _differ(one: Candidate, other: Candidate) -> bool:
     return digits[0] != digits[1]
 
 
+# --- candidates ------------------------------------------------------------------------------------
+
+
+def _weighed(
+    context: Context, step: Step, state: State, words: QuestionWords, standing: dict[str, float]
+) -> list[Candidate]:
+    """The candidates that may be quoted, with what they say of the question."""
+    found = [*_sentences(context, step, state), *_facts(state)]
+    chunks = sorted({one.source.chunk for one in found if one.source.chunk in standing})
+    texts: dict[str, tuple[str, int]] = {}
+    if chunks:
+        run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in chunks])
+        context.recorder.queried(step, run)
+        for row in run.rows:
+            texts[text_of(row["chunk"])] = text_of(row["text"]), int(text_of(row["offset"]))
+    called = {seed.entity.value: seed.matched_text for seed in state.seeds if seed.matched_by == "exact"}
+    asked = set(analyse(state.question, state.language))
+    barred = _excluded_names(context, step, state)
+    for one in found:
+        telling = tell(one.row, state.question, words) if one.row else None
+        if telling:
+            one.text, one.factor = telling.text, one.factor * telling.factor
+        elif one.source.chunk is not None and one.text.rstrip()[-1:] not in _ENDS:
+            one.factor *= _LINE
+        shown = answered_words(state.question, one.text)
+        one.factor *= _SHOWN if shown else 1.0
+        spoken = telling.spoken if telling else words.spoken_of(one.text, one.selection.asked)
+        one.own = spoken | words.spoken_of(*shown)
+        text, offset = texts.get(one.source.chunk or "", ("", 0))
+        at = max(0, (one.source.char_offset or 0) - offset)
+        names = [called[entity] for entity in sorted(one.entities) if entity in called]
+        one.titled = words.spoken_of(one.source.title, *names) - one.own
+        one.near = one.titled | words.spoken_of(text[max(0, at - _BEFORE) : at]) - one.own
+        one.rest = words.spoken_of(text) - one.said
+    return [
+        one
+        for one in found
+        if one.text.rstrip("\"”’'»)] ")[-1:] not in _ASKS
+        and set(analyse(one.text, state.language)) - asked
+        and not one.text.startswith("#")
+        and not any(name in fold(one.text) for name in barred)
+    ]
+
+
+def _excluded_names(context: Context, step: Step, state: State) -> set[str]:
+    """What excluded entities are called."""
+    if not state.exclude:
+        return set()
+    run = context.store.run("retrieval/labels", things=list(state.exclude))
+    context.recorder.queried(step, run)
+    return {fold(text_of(row["label"])) for row in run.rows}
+
+
 def _aptness(selection: Selection, state: State) -> tuple[bool, float]:
     """Of two facts from one sentence, the one that shows what is asked for, then the better one."""
     return bool(selection.edge and shows_what_is_asked(state.question, selection.edge.text)), selection.score
 
 
-def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
-    """Each sentence of the selections once, with the best selection that rests on it, and each fact that was
-    read from no text in the words of its labels.
+def _sentences(context: Context, step: Step, state: State) -> list[Candidate]:
+    """Each sentence that was found, or that a selected fact was quoted from, with the best selection that
+    rests on it; those that focus did not select get one. What a model chose goes alone.
     """
     wanted: dict[str, Selection] = {}
     for selection in state.selections:
@@ -260,38 +264,50 @@ def _candidates(context: Context, step: Step, state: State) -> list[Candidate]:
             known = wanted.get(node.value)
             if known is None or _aptness(known, state) < _aptness(selection, state):
                 wanted[node.value] = selection
-    found = _without_sentence(state, quotes=not wanted)
-    if not wanted:
-        return list(found.values())
-    entities = {
-        iri: {e.value for e in named} for iri, named in mentions_of(context, state, step, wanted).items()
-    }
-    for edge in state.edges:
-        for node in edge.sentences:
-            entities.setdefault(node.value, set()).update(end.value for end in edge.ends)
-    for hit in state.hits:
-        entities.setdefault(hit.sentence.value, set()).update(entity.value for entity in hit.entities)
-    scores = {hit.sentence.value: hit.score for hit in state.hits}
+    if not state.vouched:
+        for found in state.hits:
+            wanted.setdefault(found.sentence.value, Selection(found.score, hit=found))
+    mentioned = mentions_of(context, state, step, wanted)
     tables = rows_among(context, step, wanted)
-    for iri, source in sentence_sources(context, state, step, wanted).items():
-        score = max(wanted[iri].score, scores.get(iri, 0.0))
-        named = frozenset(entities.get(iri, ()))
-        row = table_row(source[0].quote, tables[iri]) if iri in tables else None
-        candidate = Candidate(source[0].quote, score, wanted[iri], source[0], entities=named, row=row)
-        found.setdefault(iri, candidate)
-    return list(found.values())
+    decided = _decided_against(context, step, wanted)
+    candidates = []
+    for iri, sources in sentence_sources(context, state, step, wanted).items():
+        selection = wanted[iri]
+        selection.sources = selection.sources or sources
+        ends = selection.edge.ends if selection.edge else ()
+        candidates.append(
+            Candidate(
+                iri=NamedNode(iri),
+                text=sources[0].quote,
+                selection=selection,
+                source=sources[0],
+                entities=frozenset(entity.value for entity in (*mentioned[iri], *ends)),
+                factor=_DECIDED if iri in decided else 1.0,
+                row=table_row(sources[0].quote, tables[iri]) if iri in tables else None,
+                decided=iri in decided,
+            )
+        )
+    return candidates
 
 
-def _without_sentence(state: State, *, quotes: bool) -> dict[str, Candidate]:
-    """Facts that were read from no text; with `quotes` also the words that others were taken from."""
+def _decided_against(context: Context, step: Step, sentences: Iterable[str]) -> set[str]:
+    nodes = [NamedNode(iri) for iri in sorted(sentences)]
+    if not nodes:
+        return set()
+    run = context.store.run("selection/decided-against", sentences=nodes)
+    context.recorder.queried(step, run)
+    return {text_of(row["sentence"]) for row in run.rows}
+
+
+def _facts(state: State) -> list[Candidate]:
+    """Selected facts that were read from no text, in the words of their labels."""
     found: dict[str, Candidate] = {}
     for selection in state.selections:
-        source, edge = selection.sources[0], selection.edge
-        if edge and source.chunk is None:
-            ends = frozenset(end.value for end in edge.ends)
-            found.setdefault(
-                edge.text, Candidate(edge.text, selection.score, selection, source, entities=ends)
+        edge = selection.edge
+        if edge and selection.sources and selection.sources[0].chunk is None:
+            entities = frozenset(end.value for end in edge.ends)
+            candidate = Candidate(
+                NamedNode(f"urn:fact:{len(found)}"), edge.text, selection, selection.sources[0], entities
             )
-        elif quotes and source.quote:
-            found.setdefault(source.quote, Candidate(source.quote, selection.score, selection, source))
-    return found
+            found.setdefault(edge.text, candidate)
+    return list(found.values())

@@ -346,6 +346,8 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        answered: false where the answer is that the program doesn't know.
+        closest: what comes nearest to an answer then, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
         set_aside: sentences that are left out: somebody decided that what they say is wrong.
         document_names: what to call documents that share their title with others, by IRI.
@@ -364,6 +366,8 @@ class State:
     passages: list[PassageHit] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     answer: str = ""
+    answered: bool = True
+    closest: list[SourceQuote] = field(default_factory=list)
     empty: bool = False
     vouched: bool = False
     warnings: list[dict[str, str]] = field(default_factory=list)

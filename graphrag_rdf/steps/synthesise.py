@@ -10,9 +10,11 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.steps.answer import compose, name_documents, name_entities, record_answer
+from graphrag_rdf.steps.focus import record_selections
 from graphrag_rdf.steps.models import stream_model
-from graphrag_rdf.steps.quoting import Candidate, pick
+from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.rows import row_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
@@ -21,26 +23,32 @@ from graphrag_rdf.trace.recorder import Step
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
 UNKNOWN = "I don't know: nothing relevant was found in the documents."
+NOT_ANSWERED = "I don't know: what was found in the documents does not answer the question."
 
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The sentences of the evidence that best answer, in document order, each cited."""
     step = _begin(context, "extractive")
-    picked = [] if state.empty else pick(context, step, state, parameters)
-    if picked:
-        text = " ".join(f"{_as_sentence(sentence)} [{sentence.marker}]" for sentence in picked)
+    found = pick(context, step, state, parameters)
+    context.recorder.say(step, RAG.margin, double(found.margin))
+    if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
+        quotes = _cite(context, state, step, found)
+        text = " ".join(f"{_as_sentence(quote)} [{quote.selection.marker}]" for quote in quotes)
     else:
-        text = _unknown(state)
+        text = _unknown(context, state, step, found)
     yield context.recorder.text_chunk(text)
     yield from _finish(context, state, parameters, step, text)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The model's answer from the selected statements, streamed."""
+    """The model's answer from the selected statements, streamed. It is not asked where they do not answer,
+    unless a model chose them.
+    """
     step = _begin(context, "llm")
+    found = Quotes((), 0.0) if state.vouched else pick(context, step, state, parameters)
     pieces: list[str] = []
-    if state.empty:
-        pieces.append(_unknown(state))
+    if not state.selections or not (state.vouched or found.margin >= parameters["min_margin"]):
+        pieces.append(_unknown(context, state, step, found))
         yield context.recorder.text_chunk(pieces[0])
     else:
         for marker, selection in enumerate(state.selections, start=1):
@@ -55,13 +63,14 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             items=[_item(selection, rows) for selection in state.selections],
             response_type=parameters["response_type"],
             allow_general_knowledge=parameters["allow_general_knowledge"],
-            unknown=UNKNOWN,
+            unknown=NOT_ANSWERED,
         )
         for piece in stream:
             pieces.append(piece)
             yield context.recorder.text_chunk(piece)
-        if "".join(pieces).strip().rstrip(".") == UNKNOWN.rstrip("."):
-            _unknown(state)
+        if "".join(pieces).strip().rstrip(".") == NOT_ANSWERED.rstrip("."):
+            state.vouched = False
+            _unknown(context, state, step, pick(context, step, state, parameters))
     yield from _finish(context, state, parameters, step, "".join(pieces).strip())
 
 
@@ -83,9 +92,37 @@ def _begin(context: Context, mode: str) -> Step:
     return step
 
 
-def _unknown(state: State) -> str:
+def _cite(context: Context, state: State, step: Step, found: Quotes) -> list[Candidate]:
+    """The quotes as they are read, numbered by what they rest on; what focus did not select is recorded."""
+    quotes = found.in_order()
+    for quote in quotes:
+        _select(context, state, step, quote.selection)
+    numbers: dict[int, int] = {}
+    for quote in quotes:
+        quote.selection.marker = numbers.setdefault(id(quote.selection), len(numbers) + 1)
+    return quotes
+
+
+def _select(context: Context, state: State, step: Step, selection: Selection) -> None:
+    if all(selection is not other for other in state.selections):
+        record_selections(context, step, [selection], first=len(state.selections))
+        state.selections.append(selection)
+
+
+def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
+    """Say that there is no answer; what comes nearest to one is kept beside it."""
+    state.answered = False
+    state.closest = [quote.source for quote in found.quotes if quote.source.chunk is not None]
+    for quote in found.quotes:
+        _select(context, state, step, quote.selection)
+        if quote.selection.node is not None:
+            context.recorder.say(step, RAG.closest, quote.selection.node)
+    for selection in state.selections:
+        selection.marker = None
+    if found.quotes:
+        state.warn("not_answered", "what was found speaks of too little of the question")
+        return NOT_ANSWERED
     state.warn("no_relevant_facts", "no fact or sentence of the documents speaks of what was asked")
-    state.selections = []
     return UNKNOWN
 
 

@@ -3,31 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graphrag_rdf.index.analyse import analyse, common_words
+from graphrag_rdf.index.analyse import analyse, common_words, primary_language
 from graphrag_rdf.index.stopwords import STOP_WORDS
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
 
-# what a question asks for, by its opening words; a sentence that shows such a thing is more likely to answer
+# What a question asks for, by its words, and what shows such a thing.
 _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
     (
-        re.compile(r"\bwhen\b|\b(what|which) (year|date|day|month|decade|century)\b", re.I),
-        re.compile(r"\b\d{4}\b|\b\d{1,2} [A-Z][a-z]+\b"),
+        re.compile(
+            r"\b(?:when|wann|wanneer|quand|quando|cuándo|когда)\b|何时|何時|什么时候|什麼時候|哪一?年"
+            r"|\b(?:what|which) (?:year|date|day|month|decade|century)\b",
+            re.I,
+        ),
+        re.compile(r"\b\d{4}\b|\b\d{1,2}\.? [A-ZÄÖÜ][a-zäöü]+\b|\d\s?[年月日]"),
     ),
-    (re.compile(r"\bhow (many|much|long|high|tall|far|old|deep|large|big)\b", re.I), re.compile(r"\d")),
-    (re.compile(r"\b(who|whose|whom)\b", re.I), re.compile(r"[A-Z][\w'’-]+ [A-Z][\w'’-]+")),
-    (re.compile(r"\bwhere\b", re.I), re.compile(r"\b(in|at|on|near|from|of) (the )?[A-Z]")),
+    (
+        re.compile(
+            r"\bhow (?:many|much|long|high|tall|far|old|deep|large|big)\b|多少|\bhoeveel\b|\bсколько\b"
+            r"|\bwie (?:viele?|lange?|hoch|groß|alt|weit|tief|oft)\b"
+            r"|\bcuánt[oa]s?\b|\bcombien\b|\bquant[eio]\b",
+            re.I,
+        ),
+        re.compile(r"\d|[一二三四五六七八九十百千万萬亿億]"),
+    ),
+    (
+        re.compile(r"\b(?:who|whose|whom|wer|wen|wem|wessen|quién|quiénes)\b", re.I),
+        re.compile(r"[A-ZÄÖÜ][\w'’-]+ [A-ZÄÖÜ][\w'’-]+"),
+    ),
+    (
+        re.compile(r"\b(?:where|wo|dónde)\b", re.I),
+        re.compile(r"\b(?:in|at|on|near|from|of|bei|aus|en|de) (?:the |la |el |den |der |dem )?[A-ZÄÖÜ]"),
+    ),
 )
 # what asks for whatever is told, and is no word that a document would have to have
 _ANYTHING = re.compile(
     r"\bwhat (?:(?:has |had )?happened|happens|occurred|took place|takes place)\b"
     r"|\bwas (?:geschah|geschieht|passierte|passiert)\b|\bwat (?:gebeurde|gebeurt)\b",
     re.IGNORECASE,
+)
+# Words that ask, beside the stop words of a language: no answer has to have them.
+_ASKING: Mapping[str, str] = {
+    "de": "wann wen wem wessen wozu woher wohin womit wodurch weshalb wieso viel viele heißt hieß",
+    "es": "cuándo cuánto cuánta cuántos cuántas cuál cuáles quién quiénes dónde llama llamaba",
+    "fr": "combien quand comment pourquoi quel quelle quels quelles appelle appelait",
+    "it": "quando quanto quanta quanti quante quale quali chi dove perché chiama chiamava",
+    "nl": "wanneer hoeveel waar waarom welke welk wie heet heette",
+    "ru": "когда сколько какой какая какое какие какого кто кем кого где почему называется",
+}
+# Characters of Chinese that ask or bind: a pair with one of them joins words, or is none.
+_BINDING = frozenset("的了是在吗嗎呢吧什么麼哪谁誰几幾与與和被把这這那该該其")
+_ASKING_PAIRS = frozenset(
+    ("多少", "时候", "時候", "为何", "為何", "何时", "何時", "如何", "怎样", "怎樣", "有多")
 )
 
 
@@ -38,29 +72,42 @@ class QuestionWords:
     Attributes:
         weights: stem → weight; the weights add up to 1.
         language: of the question.
+        between: of languages that are searched by pairs of characters, pair → the pairs before and after it.
     """
 
     weights: Mapping[str, float]
     language: str | None
+    between: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, question: str, language: str | None, index: TextIndex | None) -> QuestionWords:
-        """Weigh a question; without an index all words weigh the same."""
+        """Weigh a question; without an index all words weigh the same. Words that only ask do not count."""
         rest = _ANYTHING.sub(" ", question)
         question = rest if analyse(rest, language) else question
         if index is None:
             rarity = dict.fromkeys(analyse(question, language), 1.0)
         else:
             rarity = index.rarity(question, kind="sentence", language=language)
+        asking = _asking(primary_language(language))
+        telling = {term: weight for term, weight in rarity.items() if term not in asking and not _binds(term)}
+        rarity = telling or rarity
         total = sum(rarity.values())
-        return cls({term: weight / total for term, weight in rarity.items()} if total else {}, language)
+        weights = {term: weight / total for term, weight in rarity.items()} if total else {}
+        return cls(weights, language, _between(analyse(question, language)))
 
     def spoken_of(self, *texts: str) -> frozenset[str]:
         """Which of the words stand in any of the texts."""
         return frozenset(term for text in texts for term in self._spoken_of(text))
 
     def _spoken_of(self, text: str) -> set[str]:
-        found = self.weights.keys() & analyse(text, self.language)
+        terms = set(analyse(text, self.language))
+        found = self.weights.keys() & terms
+        # a pair across the border of two words that are there counts as there
+        found |= {
+            pair
+            for pair, (before, after) in self.between.items()
+            if pair in self.weights and before in terms and after in terms
+        }
         return {term for term in found if not self._is_common(term, text)}
 
     def _is_common(self, term: str, text: str) -> bool:
@@ -77,6 +124,26 @@ class QuestionWords:
     def coverage(self, *texts: str) -> float:
         """How much of the question (0 to 1) any of the texts speaks of."""
         return self.weight(self.spoken_of(*texts))
+
+
+@lru_cache(maxsize=32)
+def _asking(language: str) -> frozenset[str]:
+    return frozenset(analyse(_ASKING.get(language, ""), language))
+
+
+def _binds(term: str) -> bool:
+    """Whether a pair of characters asks, or joins words."""
+    return term in _ASKING_PAIRS or not _BINDING.isdisjoint(term)
+
+
+def _between(terms: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Pairs of characters that overlap with one before and one after → these."""
+    linked = [len(a) == len(b) == 2 and not a.isascii() and a[1] == b[0] for a, b in pairwise(terms)]
+    return {
+        terms[n]: (terms[n - 1], terms[n + 1])
+        for n in range(1, len(terms) - 1)
+        if linked[n - 1] and linked[n]
+    }
 
 
 def answered_words(question: str, sentence: str) -> list[str]:

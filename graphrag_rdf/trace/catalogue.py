@@ -27,7 +27,7 @@ class TraceSummary:
         kind: the pipeline.
         steps: how many steps were recorded, the question not counted.
         seconds: wall time; None when the run was never closed.
-        outcome: completed, failed or cancelled; None when it was never closed.
+        outcome: completed, unanswered, failed or cancelled; None when it was never closed.
         parent: the session of which this is a sub-trace.
     """
 

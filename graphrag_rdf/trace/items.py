@@ -214,6 +214,7 @@ class Selection:
     Attributes:
         marker: its number in the answer; None when it is not cited.
         removed: what a person decided since, by which the fact holds no more.
+        closest: whether it comes nearest to an answer where there is none.
     """
 
     iri: str
@@ -229,6 +230,7 @@ class Selection:
     marker: int | None
     sources: tuple[Source, ...] = ()
     removed: DecisionNote | None = None
+    closest: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """What was selected, why, and all its sources."""
@@ -245,6 +247,7 @@ class Selection:
             "concept": self.concept,
             "reasoning": self.reasoning,
             "marker": self.marker,
+            "closest": self.closest,
             "removed": self.removed.as_json() if self.removed else None,
             "sources": [source.as_json() for source in self.sources],
         }

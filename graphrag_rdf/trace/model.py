@@ -163,7 +163,7 @@ class Trace:
         iri: the session.
         kind: the pipeline.
         commit: number of the newest commit when the run began.
-        outcome: completed, failed or cancelled; None while it runs, or if the process was stopped.
+        outcome: completed, unanswered, failed or cancelled; None while it runs, and after a kill.
         forgotten: whether words of it were erased with a document.
         steps: in order, the question first.
         marks: what people think of it.

@@ -237,6 +237,7 @@ class _Steps:
             concept=rows.text(row, "concept"),
             reasoning=rows.text(row, "reasoning"),
             marker=rows.whole(row, "marker"),
+            closest=rows.truth(row, "closest"),
             sources=tuple(self._sources[item]),
         )
 

@@ -171,7 +171,7 @@ class TraceRecorder:
         yield self._message("question", self.question, asked, writing)
 
     def end(self, outcome: str = "completed") -> None:
-        """Close the session: `completed`, `failed` or `cancelled`; all of the trace is stored then.
+        """Close the session: `completed`, `unanswered`, `failed` or `cancelled`; all of it is stored then.
 
         Raises:
             StoreError: when the store refuses; the session is still open.
@@ -186,7 +186,7 @@ class TraceRecorder:
         if self.cost_usd is not None:
             quads.append(self.quad(self.session, RAG.costUsd, double(self.cost_usd)))
         if self._writer is not None:
-            if outcome != "completed":
+            if outcome not in ("completed", "unanswered"):
                 self._writer.recover()
             self._writer.end(quads)
 

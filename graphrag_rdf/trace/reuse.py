@@ -26,6 +26,7 @@ LASTING = frozenset(
     {
         "invalid_citation",
         "no_relevant_facts",
+        "not_answered",
         "selection_ignored",
         "unreferenced_numeric",
         "unsupported_numeric",

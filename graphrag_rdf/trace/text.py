@@ -243,6 +243,7 @@ def _why(page: Lines, selection: Selection) -> None:
         page.paragraph(selection.concept, "        ", "Concept: ")
     hop = f" · hop {selection.hop}" if selection.hop is not None else ""
     cited = f" · cited as [{selection.marker}]" if selection.marker is not None else ""
+    cited = " · closest" if selection.closest else cited
     page.paragraph(f"{_score(selection.score)}{hop}{cited}", "        ", "Score: ")
     for source in selection.sources:
         page.paragraph(_place(source), "        ", "Source: ")

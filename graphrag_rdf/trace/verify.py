@@ -21,7 +21,7 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
 _SHOWN = 5  # failures that a detail spells out
-_ENDS = {"completed": "answered", "failed": "failed"}
+_ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
 
 
 @dataclass(frozen=True, slots=True)

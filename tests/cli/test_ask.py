@@ -83,8 +83,24 @@ def test_jsonl_is_the_stream_of_messages(run: Run, store: Path) -> None:
 def test_not_knowing_is_an_answer(run: Run, store: Path) -> None:
     found = run("ask", "--format", "json", "Which planets have rings?")
     assert found.code == 0
+    assert found.json["answered"] is False
     assert "no_relevant_facts" in {warning["type"] for warning in found.json["warnings"]}
     assert "don't know" in run("ask", "Which planets have rings?").out
+
+
+def test_what_comes_closest_is_shown_where_nothing_answers(run: Run, store: Path) -> None:
+    question = "Which painter owned the granite castle of Andrew Orr?"
+    found = run("ask", "--format", "json", question).json
+    assert (found["answered"], found["citations"]) == (False, [])
+    assert "not_answered" in {warning["type"] for warning in found["warnings"]}
+    (nearest, *_) = found["closest"]
+    assert {"document", "title", "chunk", "quote", "char_offset", "char_length"} <= nearest.keys()
+    assert "Andrew Orr" in nearest["quote"]
+    shown = run("ask", question).out
+    assert "Closest passages" in shown
+    assert nearest["quote"].split()[0] in shown.partition("Closest passages")[2]
+    assert "unanswered" in run("trace", "list").out
+    assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 
 
 def test_question_from_standard_input(run: Run, store: Path) -> None:
@@ -144,12 +160,13 @@ def test_excluded_entities_are_not_followed(run: Run, store: Path) -> None:
 
 @pytest.mark.parametrize("use", ["activation", "hybrid", "hops"])
 def test_sentences_about_excluded_entities_are_left_out(run: Run, store: Path, use: str) -> None:
-    """Though their words answer the question; what also mentions something that is asked about stays."""
+    """Though their words answer the question."""
     asked = ("ask", "--set", f"exploration.use={use}", "--format", "json", QUESTION)
     assert "designed" in run(*asked).json["answer"]
     without = run(*asked, "--exclude-entity", "Drumlaw Head Lighthouse").json
-    assert "no_relevant_facts" in [warning["type"] for warning in without["warnings"]]
-    assert "designed" in run(*asked, "--exclude-entity", "Andrew Orr").json["answer"]
+    assert "Drumlaw Head Lighthouse" not in str([without["answer"], without["closest"]])
+    without = run(*asked, "--exclude-entity", "Andrew Orr").json
+    assert "Andrew Orr" not in str([without["answer"], without["closest"]])
 
 
 def test_what_only_a_model_follows_is_told_without_one(run: Run, store: Path) -> None:

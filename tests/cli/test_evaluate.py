@@ -61,8 +61,13 @@ def test_dense_search_is_a_baseline_with_embeddings(
 def test_answers(run: Run, evalset: Path) -> None:
     found = run("eval", "answers", evalset, "--format", "json").json
     assert found["contain_accuracy"] == 1.0
-    assert {"citation_precision", "abstention"} <= found.keys()
-    assert "abstention" in run("eval", "answers", evalset).out
+    assert found["abstention"] == 1.0
+    assert "citation_precision" in found
+    baseline = found["baselines"]["bm25"]
+    assert (baseline["contain_accuracy"], baseline["abstention"]) == (1.0, 0.0)
+    shown = run("eval", "answers", evalset).out
+    assert "abstention" in shown
+    assert "bm25" in shown
 
 
 @pytest.mark.parametrize(

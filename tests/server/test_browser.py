@@ -152,7 +152,7 @@ def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
     ]
     assert "Tarnay" in steps[2]
     assert "Walter Pennock" in page.locator("#live-answer").inner_text()
-    assert "no_llm" in page.locator("#live-warnings").inner_text()
+    assert "No language model" in page.locator("#live-warnings").inner_text()
     assert page.locator("#live-answer a").first.get_attribute("href").endswith("#cite-1")
     assert page.locator("#live-answer").get_attribute("aria-busy") is None
     link.focus()
@@ -169,7 +169,7 @@ def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(
         page.goto(f"{endpoint.url}/ask")
         page.get_by_label("Question").fill(QUESTION)
         page.get_by_role("button", name="Ask").click()
-        page.get_by_text("trace_not_stored").wait_for(timeout=60_000)
+        page.get_by_title("trace_not_stored").wait_for(timeout=60_000)
         told = page.locator("#live-list li").all_inner_texts()
         page.close()
     assert told

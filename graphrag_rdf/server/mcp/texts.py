@@ -25,6 +25,9 @@ def of_answer(answer: Mapping[str, Any], trace: str) -> str:
     parts = [answer["answer"]]
     if lines:
         parts.append("Sources:\n" + "\n".join(lines))
+    if answer["closest"]:
+        closest = (_source(source, None) for source in answer["closest"])
+        parts.append("Closest passages:\n" + "\n".join(closest))
     parts += [f"Warning: {warning['detail']} ({warning['type']})" for warning in answer["warnings"]]
     parts.append(f"Trace: {trace}")
     return "\n\n".join(parts)

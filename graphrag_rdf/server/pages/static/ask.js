@@ -57,11 +57,20 @@
     status.textContent = `Done in ${found.seconds.toFixed(2)} s. `;
     for (const { type, detail } of found.warnings) {
       const told = document.createElement("p");
-      const kind = document.createElement("b");
       told.className = "warning";
-      kind.textContent = type;
-      told.append(kind, ` ${detail}`);
+      told.title = type;
+      told.textContent = detail;
       warnings.append(told);
+    }
+    if (found.closest.length) {
+      const heading = document.createElement("h3");
+      heading.textContent = "Closest passages";
+      warnings.prepend(heading);
+      for (const { name, quote } of [...found.closest].reverse()) {
+        const told = document.createElement("p");
+        told.textContent = `${name}: “${quote}”`;
+        heading.after(told);
+      }
     }
     const list = document.createElement("ul");
     list.id = "live-list";

@@ -21,7 +21,8 @@ The quotes answer if what they say of the question stands out from what the pass
     margin = ((coverage of all quotes + coverage of the best quote)/2 − usual) / √(1 − usual)
 
 Coverage is own + near; `usual` is its mean over the passages, each by its best candidate. The margin is 1
-where the quotes say nearly all of the question: then it does not matter that others say it too.
+where the quotes say nearly all of the question: then it does not matter that others say it too. It is 0 where
+all that is asked is said of something else than what the question names.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_i
 from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts
+_LEAST = 0.2  # coverage that passages are taken to have at least, however few there are
 _FEW = 3  # passages: of fewer, those that are missing count as saying nothing
 _BEFORE = 300  # characters before a sentence that say what it speaks of
 _SAID = 0.25  # what a word of the question counts that a quote has already
@@ -120,14 +122,28 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
             break
         first = first or found[1]
         picked.append(found[0])
-    if not picked:
-        return Quotes((), 0.0)
+    if not picked or not _of_what_is_named(picked, state, words):
+        return Quotes(tuple(picked), 0.0)
     together = words.weight(frozenset[str]().union(*(quote.said for quote in picked)))
     best = max(words.weight(quote.said) for quote in picked)
-    usual = sum(coverage.values()) / max(_FEW, len(coverage))
+    usual = max(_LEAST, sum(coverage.values()) / max(_FEW, len(coverage)))
     covered = (together + best) / 2
     margin = 1.0 if covered >= _WHOLE else (covered - usual) / math.sqrt(1 - usual)
     return Quotes(tuple(picked), margin)
+
+
+def _of_what_is_named(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
+    """Whether a quote that says something of what is asked is about a thing that the question names."""
+    exact = [seed for seed in state.seeds if seed.matched_by == "exact"]
+    sure = max((seed.score for seed in exact), default=1.0)
+    named = {seed.entity.value: seed.matched_text for seed in exact if seed.score >= sure}
+    names = words.spoken_of(*named.values())
+    saying = [quote for quote in picked if quote.said - names]
+    return (
+        not saying
+        or not named
+        or any(quote.said & names or quote.entities & named.keys() for quote in saying)
+    )
 
 
 def _standing(context: Context, state: State) -> dict[str, float]:
@@ -221,7 +237,10 @@ def _weighed(
             one.factor *= _LINE
         shown = answered_words(state.question, one.text)
         one.factor *= _SHOWN if shown else 1.0
-        spoken = telling.spoken if telling else words.spoken_of(one.text, one.selection.asked)
+        spoken = telling.spoken if telling else words.spoken_of(one.text)
+        asking = words.spoken_of(one.selection.asked)
+        if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
+            spoken |= asking
         one.own = spoken | words.spoken_of(*shown)
         text, offset = texts.get(one.source.chunk or "", ("", 0))
         at = max(0, (one.source.char_offset or 0) - offset)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.steps.synthesise import UNKNOWN
+from graphrag_rdf.steps.synthesise import NOT_ANSWERED
 from tests.support.commands import Run
 
 PEOPLE = """name,born,occupation,born_in
@@ -32,7 +32,7 @@ def _ingest(run: Run, folder: Path, text: str = PEOPLE, name: str = "people.csv"
         ("Who was born in London?", "Ada Keller: born in London. [1] Charles Babb: born in London. [2]"),
         ("What was the occupation of Bo Strand?", "Bo Strand: occupation painter. [1]"),
         ("Who is a painter?", "Bo Strand: occupation painter. [1]"),
-        ("Who was born in Paris?", UNKNOWN),
+        ("Who was born in Paris?", NOT_ANSWERED),
     ],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -63,3 +63,8 @@ def test_primary_language() -> None:
     assert [primary_language(tag) for tag in ("en-GB", "DE", "zh_Hant", None, "")] == [
         "en", "de", "zh", "und", "und",
     ]  # fmt: skip
+
+
+def test_traditional_and_simplified_chinese_are_the_same_words_and_names() -> None:
+    assert analyse("石川大橋位於臺北", "zh") == analyse("石川大桥位于台北", "zh")
+    assert match_key("國立故宮博物院") == match_key("国立故宫博物院")

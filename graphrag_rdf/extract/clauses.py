@@ -258,7 +258,9 @@ class _Reader:
             self.says.state(
                 name, self.says.role_predicate(role, self.words.of), self.says.owner_of(noun), "owner"
             )
-        elif len(owned) == len(core) and 1 < len(owned[-1].text) == owned[-1].end - owned[-1].start:
+        elif {unit.kind for unit in core[:-1]} <= set("JNR") and 1 < len(owned[-1].text) == owned[
+            -1
+        ].end - owned[-1].start:
             # no "port B", and no "you" that stands for a name
             self.says.state(name, self.words.is_, role, "title")
 
@@ -393,6 +395,8 @@ class _Reader:
         """Whether an object ends here, rather than being told by what follows ("the risk that …")."""
         kind, noun = self._at(end), members[0]
         bare = len(noun.units) - noun.core[0] == 1 and len(members) == 1
+        if kind == "c" and self._at(end + 1) == "n" and self._at(end + 2) != "v":
+            return False  # a list of which it is not plain where it ends
         return kind not in {"n", "v"} and not (bare and kind in {"w", "u", "g", "i", "a", "e"})
 
     def _whole(self, at: int, reach: int) -> tuple[NounPhrase, int]:

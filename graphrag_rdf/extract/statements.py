@@ -193,7 +193,7 @@ class Statements:
     ) -> None:
         """Note `village in | Kent` of `a small village in Kent`; of a part of no name what it is."""
         named = other.kind == "name" if isinstance(other, NounPhrase) else other[-1].kind == "P"
-        if named:
+        if named and preposition not in self.words.prepositional:
             self.state(subject, self.role_predicate(role_of(role), preposition), other, pattern)
         elif preposition == self.words.of:
             self.state(subject, self.words.is_, without_determiner(role), "definition")

@@ -32,7 +32,8 @@ def known_words(mentions: Sequence[Mention], starts: Collection[int], title: str
 
 def sentence_starts(sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
     """Where sentences begin, in a chat also behind the names of speakers."""
-    return frozenset(s.offset for s in sentences) | frozenset(turn.words for turn in turns)
+    starts = {*(sentence.offset for sentence in sentences), *(turn.words for turn in turns)}
+    return frozenset(starts | {start + 1 for start in starts})  # behind a quotation mark too
 
 
 class SureNames:

@@ -110,7 +110,8 @@ def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
     nobody asks for the date of "Scan 0001".
     """
     given = [(NamedNode(iri), value) for iri, value in parsed.metadata]
-    if not parsed.titled and not any(relation == DCTERMS.creator for relation, _ in given):
+    named = (who for relation, value in given if relation == DCTERMS.creator for who in _who(value))
+    if not parsed.titled and not any(named):
         return
     title, *_ = topics_of(parsed.title, (), given=True) or (parsed.title,)
     for relation, value in given:

@@ -28,14 +28,3 @@ def test_a_retired_quote_is_cited_no_more(tmp_path: Path) -> None:
     assert second is not None
     assert "14 November 1911" in str(second["citations"])
     assert "17 November 1911" not in str(second["citations"])
-
-
-def test_the_definition_of_an_entity_is_quoted_by_its_sentence(samples: Engine) -> None:
-    rows = samples.store.query(
-        "PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> PREFIX tg: <https://trustgraph.ai/ns/>"
-        " SELECT ?quote { ?s <http://www.w3.org/2004/02/skos/core#definition> ?d"
-        " GRAPH <urn:graph:source> { ?e rdf:reifies"
-        " <<( ?s <http://www.w3.org/2004/02/skos/core#definition> ?d )>> ; tg:sourceText ?quote } }"
-    ).rows
-    assert rows
-    assert all(" " in row["quote"].value for row in rows)  # type: ignore[union-attr]

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 
 from graphrag_rdf.config import Settings
-from graphrag_rdf.engine import Engine
 from tests.steps.conftest import SAMPLES
 from tests.support.stores import open_engine
 

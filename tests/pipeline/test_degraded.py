@@ -23,7 +23,7 @@ from tests.support.scripted_server import Reply, ScriptedServer
 from tests.support.stores import open_engine
 
 Degrade = Callable[[Path, ScriptedServer], Settings]
-QUESTION = "Who invented the reversing gear?"
+QUESTION = "What did Rhoda Tennant invent?"
 INVENTOR = "http://trustgraph.ai/e/rhoda-tennant"
 
 
@@ -58,7 +58,7 @@ def test_without_an_index_names_are_looked_up_in_the_store(without_index: Engine
     assert answer["citations"]
     assert "reversing gear" in answer["answer"]
     found = without_index.retrieve(QUESTION, preview=True, settings={"exploration.use": use})
-    assert [(seed["label"], seed["matched_by"]) for seed in found["seeds"]] == [("reversing gear", "exact")]
+    assert [(seed["label"], seed["matched_by"]) for seed in found["seeds"]] == [("Rhoda Tennant", "exact")]
     assert found["results"]
 
 

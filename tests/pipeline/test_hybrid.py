@@ -202,7 +202,7 @@ def test_weights_are_changed_live_and_traces_lead_to_the_version(engine: Engine)
 
 
 def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
-    *_, last = engine.ask("Who invented the reversing gear?", settings={"exploration.use": "hybrid"})
+    *_, last = engine.ask("What did Rhoda Tennant invent?", settings={"exploration.use": "hybrid"})
     assert last.answer is not None
     assert "Rhoda Tennant" in last.answer["answer"]
     node = NamedNode(last.answer["question_iri"])

@@ -78,7 +78,7 @@ def test_a_fact(client: httpx.Client) -> None:
     (fact,) = [
         address
         for address in get(client, "/entities/walter-pennock").addresses("a")
-        if address.startswith("/facts?") and "founded%3E" in address
+        if address.startswith("/facts?") and "founded%3E" in address and address.endswith("company%3E")
     ]
     page = get(client, fact)
     assert "Walter Pennock founded the Tarnay Electric Light Company in 1897." in page.text

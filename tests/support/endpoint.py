@@ -9,6 +9,7 @@ import socket
 import subprocess
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -132,7 +133,8 @@ class Endpoint:
             return [child.pid for child in psutil.Process(self.process.pid).children()]
         found: list[int] = []
         for task in path.iterdir():
-            found += map(int, (task / "children").read_text().split())
+            with suppress(FileNotFoundError):  # a thread that ended meanwhile
+                found += map(int, (task / "children").read_text().split())
         return found
 
 

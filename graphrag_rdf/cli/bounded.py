@@ -22,7 +22,7 @@ def bounded(work: Callable[[], T], limit_mb: int) -> T:
 
     Args:
         work: what it returns, or raises, can be pickled.
-        limit_mb: memory that the process may hold, in 2^20 bytes.
+        limit_mb: memory that the process may take beside what it began with, in 2^20 bytes.
 
     Raises:
         ProcessEndedError: when the process ended without a result.
@@ -52,13 +52,14 @@ def bounded(work: Callable[[], T], limit_mb: int) -> T:
 
 
 def _work(work: Callable[[], object], limit_mb: int, output: int) -> None:
-    from graphrag_rdf.server.execution.memory import Memory, limit_address_space, watch
+    from graphrag_rdf.server.execution.memory import Memory, limit_address_space, resident_mb, watch
 
     code = 1
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what libraries say while they abort
         limit_address_space(limit_mb)
-        threading.Thread(target=watch, args=(limit_mb, os.getppid(), Memory()), daemon=True).start()
+        most = limit_mb + int(resident_mb())
+        threading.Thread(target=watch, args=(most, os.getppid(), Memory()), daemon=True).start()
         try:
             written = pickle.dumps((False, work()))
         except Exception as error:  # noqa: BLE001 - raised again by who asked

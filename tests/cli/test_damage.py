@@ -7,10 +7,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import pytest
 
+from graphrag_rdf.cli.bounded import bounded
 from tests.support.commands import Run, documents_in, environment
 
 pytestmark = pytest.mark.embedded
@@ -138,3 +140,8 @@ def test_a_check_ends_when_its_memory_is_used_up(store: Path) -> None:
     )
     assert done.stdout.strip() in ("ProcessEndedError", "MemoryError"), done.stderr
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 2 << 20
+
+
+def test_what_a_process_holds_already_is_no_part_of_the_limit() -> None:
+    """A large process, as an application that embeds the commands, can check too."""
+    assert bounded(lambda: time.sleep(0.3) or "done", 16) == "done"

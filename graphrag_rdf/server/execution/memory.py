@@ -23,12 +23,12 @@ def watch(limit_mb: int, parent: int, memory: Memory) -> None:
         time.sleep(_WATCH)
         if os.getppid() != parent:
             os._exit(1)
-        memory.megabytes = _resident_mb()
+        memory.megabytes = resident_mb()
         if memory.megabytes > limit_mb:
             os._exit(wire.MEMORY_EXIT)
 
 
-def _resident_mb() -> float:
+def resident_mb() -> float:
     """Resident memory in 2^20 bytes: now where the system tells it, else the most that it ever was."""
     try:
         with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twenty times a second

@@ -209,5 +209,5 @@ def _pack(
         yield first, last
         first = done = last + 1
         if done < count:
-            while measure(first - 1, last) <= overlap and measure(first - 1, done) <= size:
+            while first and measure(first - 1, last) <= overlap and measure(first - 1, done) <= size:
                 first -= 1

@@ -134,3 +134,10 @@ def test_speed() -> None:
     started = time.thread_time()
     chunk_text(text, language="en")
     assert time.thread_time() - started < 0.5
+
+
+def test_an_overlap_ends_at_the_beginning_of_the_text() -> None:
+    text = "111111\f11\f1"
+    chunks = chunk_text(text, size=9, overlap=6)
+    check(text, chunks)
+    assert [chunk.text for chunk in chunks] == ["111111", "111111\f11", "11\f1"]

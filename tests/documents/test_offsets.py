@@ -279,3 +279,8 @@ def check_tables(document: ParsedDocument) -> None:
                 assert cell.text == carried(cell.text)  # whatever escapes stand for
                 if table.separator == RECORDS and cell.text and written[0] != "[":
                     assert cell.text == " ".join(carried(json.loads(f'"{written}"', strict=False)).split())
+
+
+def test_a_row_of_dashes_in_an_org_table_is_said_once() -> None:
+    """As a row of the table, not beside it as a line for programs."""
+    check_tables(read_bytes(b"| name | born |\n|---|---|\n|--+--|\n|--+--|\n", "a.org"))

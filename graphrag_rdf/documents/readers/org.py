@@ -51,10 +51,11 @@ def read_org(data: bytes) -> c.Content:
         encoding=encoding,
         metadata=tuple((_PROPERTIES[name], value) for name, value in told if name in _PROPERTIES),
         tables=tables,
-        unsaid=_silent(text, [table.header for table in tables if table.header]),
+        unsaid=_silent(text, [span for table in tables for span in (table.header, *table.rows) if span]),
     )
 
 
-def _silent(text: str, headers: list[Span]) -> tuple[Span, ...]:
+def _silent(text: str, tables: list[Span]) -> tuple[Span, ...]:
+    """What is no sentence, beside headers and rows of tables."""
     spans = (match.span() for match in _SILENT.finditer(text))
-    return tuple(span for span in spans if not any(start <= span[0] < end for start, end in headers))
+    return tuple(span for span in spans if not any(start <= span[0] < end for start, end in tables))

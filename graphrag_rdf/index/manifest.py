@@ -67,7 +67,7 @@ def links_to(folder: Path) -> tempfile.TemporaryDirectory[str]:
     """A folder with links to the files of an index that this user cannot write: tantivy takes a lock in the
     folder even to read. Where there are no links, the files are copied.
     """
-    links = tempfile.TemporaryDirectory(prefix="graphrag-rdf-index-")
+    links = tempfile.TemporaryDirectory(prefix="graphrag-rdf-index-", ignore_cleanup_errors=True)
     for file in folder.rglob("*"):
         place = Path(links.name, file.relative_to(folder))
         if file.is_dir():

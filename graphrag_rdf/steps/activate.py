@@ -339,7 +339,7 @@ class Activation:
         if known is None:
             return 0.0
         as_word = seed.matched_text.islower() and seed.entity not in self.state.include
-        return known.value * min(1.0, COMMON / seed.score) if as_word else known.value
+        return known.value * COMMON / seed.score if as_word and seed.score > COMMON else known.value
 
     def own_words(self) -> list[tuple[str, float]]:
         """Passages by their own words: BM25."""

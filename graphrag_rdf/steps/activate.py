@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, to_python
+from graphrag_rdf.rdf.terms import Term, double, integer, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
@@ -161,8 +161,9 @@ class Activation:
         limit = self.parameters["hub_limit"] + 1
         nodes = [NamedNode(iri) for iri in sorted(entities)]
         for row in self.search.rows("retrieval/passage-counts", entities=nodes, limit=limit):
-            passages = int(to_python(row["passages"]))  # type: ignore[arg-type]
-            self.active[node_of(row["entity"]).value].passages = max(1, min(limit, passages))
+            counted = self.active[node_of(row["entity"]).value]
+            counted.passages = _count(row["passages"], limit)
+            counted.topics = _count(row["topics"], limit)
         hubs = {iri for iri in entities if self.active[iri].passages == limit}
         found = self._sentences_of([node for node in nodes if node.value not in hubs])
         found |= self._found_of({iri for iri in hubs if self.active[iri].round == 0})
@@ -381,6 +382,10 @@ class Activation:
             )
         record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)
+
+
+def _count(number: Term, limit: int) -> int:
+    return max(1, min(limit, int(to_python(number))))  # type: ignore[arg-type]
 
 
 def _number_of(sentence: NamedNode) -> int:

@@ -2,9 +2,11 @@
 
     score = Σ weight × signal / Σ weight                                          (0 to 1)
 
-    entities  A/(1 + A) with A = Σ activation × weight × (n/(n + 1) + t) over the active entities, where n
-              sentences of the passage mention the entity and t is 1 if the passage is about it;
-              the weight is 1/((round + 1)(1 + ln passages)): less for later rounds and for common entities
+    entities  A/(1 + A) with A = Σ activation × weight over the active entities. The weight is less for later
+              rounds, and for entities that many passages mention, or many are about:
+              (n/(n + 1)/(1 + ln passages) + t/(1 + ln topics))/(round + 1), where n sentences of the
+              passage mention the entity, and t is 1 if the passage is about it. So the one passage about
+              something counts in full, however many others mention it
     carrier   the most that one of its sentences passed on: activation × similarity / round
     words     BM25 of the passage itself, as a share of the best
     meaning   with embeddings, its cosine as a share of the best
@@ -172,13 +174,6 @@ def _weights(parameters: Parameters, sureness: float, *, with_meaning: bool) -> 
     }
 
 
-def extent(mentions: int, topics: int) -> float:
-    """How much a passage is a matter of an entity: n/(n + 1) for n sentences that mention it, and 1 if the
-    passage is about it.
-    """
-    return mentions / (mentions + 1) + topics
-
-
 def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier]) -> dict[str, PassagePath]:
     """For each chunk the path by its strongest carrier."""
     best: dict[str, PassagePath] = {}
@@ -207,13 +202,14 @@ def _activations(active: Mapping[str, Activated]) -> dict[str, float]:
     total: dict[str, float] = {}
     for _, entity in sorted(active.items()):
         for chunk, (mentions, topics) in entity.extents.items():
-            value = entity.value * _entity_weight(entity) * extent(mentions, topics)
-            total[chunk] = total.get(chunk, 0.0) + value
+            total[chunk] = total.get(chunk, 0.0) + entity.value * _entity_weight(entity, mentions, topics)
     return total
 
 
-def _entity_weight(entity: Activated) -> float:
-    return 1 / ((entity.round + 1) * (1 + math.log(entity.passages)))
+def _entity_weight(entity: Activated, mentions: int, topics: int) -> float:
+    by_mentions = mentions / (mentions + 1) / (1 + math.log(entity.passages))
+    as_topic = topics / (1 + math.log(entity.topics))
+    return (by_mentions + as_topic) / (entity.round + 1)
 
 
 def _extents_of_hubs(
@@ -246,7 +242,7 @@ def _add_entities(active: Mapping[str, Activated], of_hubs: Extents, hits: Seque
 
 
 def _path(entity: Activated, mentions: int, topics: int) -> PassagePath:
-    weight = _entity_weight(entity) * extent(mentions, topics)
+    weight = _entity_weight(entity, mentions, topics)
     return PassagePath(entity.entity, entity.value, weight, mentions)
 
 

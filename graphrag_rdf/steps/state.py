@@ -133,7 +133,8 @@ class Activated:
         origin: the entity that passed it on; its value × `similarity` is this value. None for seeds, and
             where the question itself found the carrier.
         similarity: of the carrier to the question, 0 to 1; None for seeds.
-        passages: how many passages mention it, at most one more than a hub may have.
+        passages: how many passages mention it or are about it, at most one more than a hub may have.
+        topics: how many passages are about it, at most as many.
         extents: of each of those, how many of its sentences mention it, and 1 if it is about it, else 0; of
             a hub none.
     """
@@ -145,6 +146,7 @@ class Activated:
     origin: NamedNode | None = None
     similarity: float | None = None
     passages: int = 1
+    topics: int = 1
     extents: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 

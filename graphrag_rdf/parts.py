@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.cache import ResponseCache
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import LlmSettings
+    from graphrag_rdf.llm.servers import Servers
 
 log = logging.getLogger(__name__)
 
@@ -168,17 +169,26 @@ class Parts:
         return ResponseCache(self.place.cache / "llm.sqlite", self.settings.cache.max_bytes)
 
     @cached_property
+    def _servers(self) -> Servers:
+        """What is known of the models' servers."""
+        from graphrag_rdf.llm.servers import Servers
+
+        return Servers(self.response_cache)
+
+    @cached_property
     def gateway(self) -> LlmGateway:
         """The one way to models."""
         from graphrag_rdf.llm.gateway import LlmGateway
 
-        return LlmGateway(self._llm_settings(), cache=self.response_cache, budget=self.budget)
+        return LlmGateway(
+            self._llm_settings(), cache=self.response_cache, budget=self.budget, servers=self._servers
+        )
 
     def fresh_gateway(self) -> LlmGateway:
         """A way to models that takes no answer from the cache."""
         from graphrag_rdf.llm.gateway import LlmGateway
 
-        return LlmGateway(self._llm_settings(), budget=self.budget)
+        return LlmGateway(self._llm_settings(), budget=self.budget, servers=self._servers)
 
     def impatient_gateway(self) -> LlmGateway:
         """A way to models that asks once, without the cache, and gives up soon: to see if they are there."""

@@ -32,6 +32,7 @@ CREATE TABLE IF NOT EXISTS entry (
   size INTEGER NOT NULL, used INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
+CREATE TABLE IF NOT EXISTS learnt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 EMBEDDING = "embedding:"
 """What the keys of vectors begin with; those of other answers are bare hashes."""
@@ -123,6 +124,17 @@ class ResponseCache:
         """Drop one entry, if it is there."""
         self._guarded(lambda db: db.execute("DELETE FROM entry WHERE key = ?", (key,)), "written")
 
+    def learnt(self, key: str) -> str | None:
+        """What was learnt of a server, None if nothing; see `llm.servers`."""
+        find = "SELECT value FROM learnt WHERE key = ?"
+        row = self._guarded(lambda db: db.execute(find, (key,)).fetchone(), "read")
+        return None if row is None else str(row[0])
+
+    def learn(self, key: str, value: str) -> None:
+        """Keep what was learnt of a server, until `clear`."""
+        put = "INSERT OR REPLACE INTO learnt VALUES (?, ?)"
+        self._guarded(lambda db: db.execute(put, (key, value)), "written")
+
     def forget(self, texts: Sequence[str]) -> int:
         """Erase entries whose prompt or answer holds one of the texts, in the file as well.
 
@@ -173,6 +185,8 @@ class ResponseCache:
             self._erased = time.monotonic()
             try:
                 count = self._db.execute(f"DELETE FROM entry WHERE {_OF_KIND[kind]}").rowcount
+                if kind != "embeddings":
+                    self._db.execute("DELETE FROM learnt")
                 self._db.execute("VACUUM")
                 self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
             except sqlite3.Error as error:

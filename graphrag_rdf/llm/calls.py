@@ -49,7 +49,7 @@ class Asked:
 
     def completion(
         self,
-        text: str,
+        raw: str,
         finish_reason: str | None,
         tokens: tuple[int | None, int | None],
         cost_usd: float | None,
@@ -58,7 +58,7 @@ class Asked:
         """The answer to it, come just now."""
         seconds = time.monotonic() - self.clock
         return Completion(
-            text, self.model, *tokens, cost_usd, False, finish_reason, seconds, attempts, self.hash
+            raw, self.model, *tokens, cost_usd, False, finish_reason, seconds, attempts, self.hash
         )
 
     def record(self, completion: Completion | None, error: str | None) -> CallRecord:
@@ -99,17 +99,18 @@ class Take:
             self._budget.release(self._reserved)
 
 
-def answer_text(content: str | None, finish_reason: str | None, target: Target) -> str:
-    """The text of an answer.
+def raw_output(content: str | None, thinking: str | None, finish_reason: str | None, target: Target) -> str:
+    """The output of a model, with thinking between tags.
 
     Args:
         content: as it came; null is no answer, unless the limit of tokens left no room for any.
+        thinking: what the server or litellm has separated from it.
 
     Raises:
-        LlmError: there is none.
+        LlmError: there is no answer.
     """
     if content is not None or finish_reason == "length":
-        return content or ""
+        return (f"<think>{thinking}</think>" if thinking else "") + (content or "")
     if finish_reason == "content_filter":
         raise failure("bad_request", "a content filter withheld the answer", target)
     raise failure("server", "an answer without text", target)

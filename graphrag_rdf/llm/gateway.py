@@ -17,13 +17,15 @@ from urllib.parse import urlsplit
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
-from graphrag_rdf.llm.calls import Asked, Take, answer_text, told_tokens
+from graphrag_rdf.llm.calls import Asked, Take, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
 from graphrag_rdf.llm.library import load_litellm, price_of
 from graphrag_rdf.llm.limits import RateLimiter
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
 from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries
+from graphrag_rdf.llm.servers import Servers
 from graphrag_rdf.llm.stream import ChatStream, OpenStream
+from graphrag_rdf.llm.thinking import starts_inside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,6 +46,7 @@ class LlmGateway:
         settings: which models, where, and how hard they may be pushed.
         cache: answers of chat calls, and vectors of texts; None to ask each time.
         budget: what calls may take; None for no limit.
+        servers: what is known of servers, shared with other gateways; None to find out anew.
         on_call: told of every chat call, answered, cached or failed; called on the caller's thread.
         sleep: how to wait before a retry and for a free place, seconds.
     """
@@ -54,12 +57,14 @@ class LlmGateway:
         *,
         cache: ResponseCache | None = None,
         budget: Budget | None = None,
+        servers: Servers | None = None,
         on_call: Callable[[CallRecord], None] | None = None,
         sleep: Callable[[float], object] = time.sleep,
     ) -> None:
         self.settings = settings
         self.budget = budget or Budget()
         self._cache = cache
+        self._servers = servers or Servers(cache)
         self._on_call = on_call
         self._sleep = sleep
         self._policy = RetryPolicy(settings.max_retries, settings.backoff_base, settings.backoff_cap)
@@ -90,7 +95,7 @@ class LlmGateway:
         Args:
             messages: the prompt.
             purpose: what it is for, told to the log.
-            json_mode: ask for JSON, from models that have such a mode.
+            json_mode: ask for JSON, in the way that the server accepts, if it has one.
             max_tokens, temperature, model: None for what the settings say.
             use_cache: False to ask again; the new answer is kept in place of the old.
             since: when the texts were read, by `time.monotonic`; None for now. Nothing is kept if texts were
@@ -107,7 +112,6 @@ class LlmGateway:
         messages: Sequence[Message],
         *,
         purpose: str,
-        json_mode: bool = False,
         max_tokens: int | None = None,
         temperature: float | None = None,
         model: str | None = None,
@@ -119,7 +123,7 @@ class LlmGateway:
         A broken stream is asked for again only as long as no piece of it was given out. An answer from
         the cache comes in one piece.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since)
+        asked = self._asked(messages, purpose, model, False, max_tokens, temperature, since)
         return ChatStream(lambda finish: self._pieces(asked, use_cache, finish))
 
     def embed(self, texts: Sequence[str], model: str | None = None) -> NDArray[np.float32]:
@@ -228,10 +232,19 @@ class LlmGateway:
         kept = self._cache.get(self._cache_key(asked.hash))
         if kept is None:
             return None
+        answer = json.loads(kept)
         completion = Completion(
-            **json.loads(kept), model=asked.model, prompt_hash=asked.hash, cached=True, attempts=0
+            answer["text"],
+            asked.model,
+            answer["in_tokens"],
+            answer["out_tokens"],
+            cost_usd=0.0,
+            cached=True,
+            finish_reason=answer["finish_reason"],
+            seconds=time.monotonic() - asked.clock,
+            attempts=0,
+            prompt_hash=asked.hash,
         )
-        completion = replace(completion, cost_usd=0.0, seconds=time.monotonic() - asked.clock)
         self.budget.count_cached()
         self._tell(asked, completion)
         return completion
@@ -240,19 +253,22 @@ class LlmGateway:
         litellm = load_litellm()
         target = self._target(asked.model)
 
-        def send(attempt: int) -> Completion:
+        def send(attempt: int, options: dict[str, Any]) -> Completion:
             with self._reserved(asked) as take:
-                answer = litellm.completion(**self._arguments(asked))
+                answer = litellm.completion(**self._arguments(asked), **options)
                 choice = answer.choices[0] if answer.choices else None
                 if choice is None:
                     raise failure("server", "an answer without choices", target)
-                text = answer_text(choice.message.content, choice.finish_reason, target)
+                thinking = getattr(choice.message, "reasoning_content", None)
+                raw = raw_output(choice.message.content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))
                 cost = answer._hidden_params.get("response_cost") if tokens[0] is not None else None
                 take(*tokens, cost)
-            return asked.completion(text, choice.finish_reason, tokens, cost, attempt)
+            return asked.completion(raw, choice.finish_reason, tokens, cost, attempt)
 
-        completion = self._with_retries(asked, send)
+        option = "response_format" if "response_format" in asked.parameters else None
+        completion = self._with_retries(asked, option, send)
+        self._note_thinking(completion)
         self._keep(asked, completion)
         self._tell(asked, completion)
         return completion
@@ -266,7 +282,7 @@ class LlmGateway:
             if kept.text:
                 yield kept.text
             return
-        stream = self._with_retries(asked, lambda attempt: self._open(asked, attempt))
+        stream = self._with_retries(asked, "stream_options", functools.partial(self._open, asked))
         try:
             yield from stream
         except LlmError as error:
@@ -276,32 +292,40 @@ class LlmGateway:
             self._tell(asked, None, "the caller closed the stream before its end")
             raise
         completion = asked.completion(
-            stream.text, stream.finish_reason, stream.tokens, stream.cost_usd, stream.attempt
+            stream.raw, stream.finish_reason, stream.tokens, stream.cost_usd, stream.attempt
         )
+        self._note_thinking(completion)
         self._keep(asked, completion)
         self._tell(asked, completion)
         finish(completion)
 
-    def _open(self, asked: Asked, attempt: int) -> OpenStream:
+    def _open(self, asked: Asked, attempt: int, options: dict[str, Any]) -> OpenStream:
         litellm = load_litellm()
+        target = self._target(asked.model)
         return OpenStream(
             self._reserved(asked),
-            lambda: litellm.completion(
-                **self._arguments(asked), stream=True, stream_options={"include_usage": True}
-            ),
+            lambda: litellm.completion(**self._arguments(asked), **options, stream=True),
             functools.partial(price_of, asked.model),
-            self._target(asked.model),
+            target,
             attempt,
+            inside=self._servers.get(target, "thinking") == "unopened",
         )
 
+    def _note_thinking(self, completion: Completion) -> None:
+        """Some servers put the tag that opens the thinking into the prompt: streams have to know."""
+        if starts_inside(completion.raw):
+            self._servers.learn(self._target(completion.model), "thinking", "unopened")
+
     def _arguments(self, asked: Asked) -> dict[str, Any]:
+        """Arguments for litellm, without the options that servers may refuse."""
+        parameters = {name: value for name, value in asked.parameters.items() if name != "response_format"}
         return {
             "model": asked.model,
             "messages": [{**message, "content": encodable(message["content"])} for message in asked.messages],
             # a parameter that a model does not take is left out, not an error
             "drop_params": True,
             "no-log": True,
-            **asked.parameters,
+            **parameters,
             **self._connection(),
         }
 
@@ -309,12 +333,10 @@ class LlmGateway:
         if self._cache is None or completion.truncated:
             return
         answer = {
-            "text": completion.text,
+            "text": completion.raw,
             "in_tokens": completion.in_tokens,
             "out_tokens": completion.out_tokens,
-            "cost_usd": completion.cost_usd,
             "finish_reason": completion.finish_reason,
-            "seconds": completion.seconds,
         }
         kept = json.dumps(answer, ensure_ascii=False)
         self._cache.put(self._cache_key(asked.hash), asked.prompt, kept, since=asked.since)
@@ -439,9 +461,14 @@ class LlmGateway:
             )
         return cost
 
-    def _with_retries(self, asked: Asked, send: Callable[[int], T]) -> T:
+    def _with_retries(self, asked: Asked, option: str | None, send: Callable[[int, dict[str, Any]], T]) -> T:
+        def call(options: dict[str, Any]) -> T:
+            return self._retried(lambda attempt: send(attempt, options))
+
         try:
-            return self._retried(send)
+            if option is None:
+                return call({})
+            return self._servers.accepted(self._target(asked.model), option, call)
         except LlmError as error:
             self._tell(asked, None, error.message)
             raise

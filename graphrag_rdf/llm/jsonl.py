@@ -17,7 +17,6 @@ from typing import Any
 
 from graphrag_rdf.errors import LlmError
 
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _OPENING = re.compile(r"[\[{]")
 _STRING = r'"(?:[^"\\]|\\.)*"'
 # a string that is never closed goes to the end: brackets in it are none
@@ -127,7 +126,7 @@ def _sort_in(item: Any, names: Mapping[str, Section], found: dict[str, list[Any]
 
 def _read(text: str) -> tuple[list[Any], list[Bad]]:
     """Objects and arrays in a text, in order, and what was wrong on the way."""
-    text = _THINKING.sub("", text.lstrip("\ufeff"))
+    text = text.lstrip("\ufeff")
     whole = _strict(text)
     if isinstance(whole, str):  # JSON in a JSON string
         whole = _strict(whole)

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from graphrag_rdf.llm.thinking import without_thinking
+
 if TYPE_CHECKING:
     from pydantic import SecretStr
 
@@ -61,7 +63,7 @@ class Completion:
     """A model's answer.
 
     Attributes:
-        text: the answer.
+        raw: the output as it came, with thinking between tags.
         model: as it was asked for.
         in_tokens, out_tokens: as the server counted them; None when it did not say.
         cost_usd: None when tokens or price are unknown; 0 when the answer came from the cache.
@@ -72,7 +74,7 @@ class Completion:
         prompt_hash: SHA-256 (hex) of messages, model and parameters.
     """
 
-    text: str
+    raw: str
     model: str
     in_tokens: int | None
     out_tokens: int | None
@@ -82,6 +84,11 @@ class Completion:
     seconds: float
     attempts: int
     prompt_hash: str
+
+    @property
+    def text(self) -> str:
+        """The answer: the output without thinking."""
+        return without_thinking(self.raw)
 
     @property
     def truncated(self) -> bool:

@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from graphrag_rdf.llm.calls import Take, answer_text, told_tokens
+from graphrag_rdf.llm.calls import Take, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.model import Completion
+from graphrag_rdf.llm.thinking import ThinkingFilter
 
 
 class ChatStream:
@@ -55,7 +56,7 @@ class ChatStream:
 
 
 class OpenStream:
-    """A stream whose first piece has come, or which has ended without one.
+    """A stream whose first piece has come, or which has ended without one. Thinking is no piece of it.
 
     Args:
         spending: the attempt's share of limits and budget; held until the stream ends.
@@ -63,6 +64,7 @@ class OpenStream:
         price: cost in USD of prompt and answer tokens, None when unknown.
         target: what is called.
         attempt: its number.
+        inside: it begins within thinking, see `ThinkingFilter`.
 
     Raises:
         LlmError: it broke before the first piece, so it may be tried again.
@@ -75,14 +77,17 @@ class OpenStream:
         price: Callable[[int, int], float | None],
         target: Target,
         attempt: int,
+        *,
+        inside: bool = False,
     ) -> None:
         self.attempt = attempt
-        self.text = ""
+        self.raw = ""
         self.finish_reason: str | None = None
         self.tokens: tuple[int | None, int | None] = (None, None)
         self.cost_usd: float | None = None
         self._price = price
         self._target = target
+        self._thinking = ThinkingFilter(inside=inside)
         with contextlib.ExitStack() as stack:
             self._take = stack.enter_context(spending)
             raw = send()
@@ -99,6 +104,7 @@ class OpenStream:
 
     def _read(self, raw: Any) -> Iterator[str]:
         pieces: list[str] = []
+        thoughts: list[str] = []
         for chunk in raw:
             usage = getattr(chunk, "usage", None)
             if usage is not None:
@@ -106,19 +112,23 @@ class OpenStream:
             if not chunk.choices:
                 continue
             self.finish_reason = chunk.choices[0].finish_reason or self.finish_reason
-            piece = chunk.choices[0].delta.content
-            if piece:
-                self._take.begun = True
-                pieces.append(piece)
-                yield piece
+            delta = chunk.choices[0].delta
+            piece, thought = delta.content or "", getattr(delta, "reasoning_content", None) or ""
+            self._take.begun = self._take.begun or bool(piece or thought)
+            pieces.append(piece)
+            thoughts.append(thought)
+            if shown := self._thinking.feed(piece):
+                yield shown
         # litellm ends a stream with "stop" of its own when the connection just closes
         if raw.received_finish_reason is None and raw.intermittent_finish_reason is None:
             raise failure("connection", "the stream ended before the answer did", self._target)
-        self.text = answer_text("".join(pieces), self.finish_reason, self._target)
+        self.raw = raw_output("".join(pieces), "".join(thoughts), self.finish_reason, self._target)
         read, written = self.tokens
         if read is not None and written is not None:
             self.cost_usd = self._price(read, written)
         self._take(read, written, self.cost_usd)
+        if rest := self._thinking.end():
+            yield rest
 
 
 def _close(raw: Any) -> None:

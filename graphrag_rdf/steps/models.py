@@ -61,7 +61,7 @@ def _record(context: Context, step: Step, purpose: str, prompt: str, completion:
         purpose=purpose,
         model=completion.model,
         prompt=prompt,
-        completion=completion.text,
+        completion=completion.raw,
         in_tokens=completion.in_tokens,
         out_tokens=completion.out_tokens,
         cost_usd=completion.cost_usd,

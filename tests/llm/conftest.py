@@ -34,7 +34,7 @@ def slept():
 def make_gateway(scripted_server, slept):
     """Makes a gateway; settings by keyword, also cache, budget and on_call."""
 
-    def make(*, cache=None, budget=None, on_call=None, **settings):
+    def make(*, cache=None, budget=None, servers=None, on_call=None, **settings):
         defaults = {
             "model": "openai/test-model",
             "embedding_model": "openai/test-embedding",
@@ -47,6 +47,7 @@ def make_gateway(scripted_server, slept):
             LlmSettings(**defaults | settings),
             cache=cache,
             budget=budget,
+            servers=servers,
             on_call=on_call,
             sleep=slept.append,
         )

@@ -37,7 +37,6 @@ prose = st.text(st.characters(exclude_characters="{}[]<", codec="utf-8"), max_si
         ('{"name":"A"}{"name":"A"} {"name":"B"}', [A, B], []),
         ('"[{\\"name\\": \\"A\\"}]"', [A], []),
         ('\ufeff{"name":"A"}', [A], []),
-        ('<think>{"name":"draft"}</think>\n{"name":"A"}', [A], []),
         ('{"name":"A"}\n{"name": oops, sorry\n{"name":"B"}', [A, B], None),
         ('[{"name":"A"},{"name":"B"},{"name":"C', [A, B], ["cut_off"]),
         (

@@ -8,8 +8,10 @@ the full stop belongs to an abbreviation, an initial or an ordinal number.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 
 from graphrag_rdf.documents.model import Sentence, Span
 from graphrag_rdf.documents.sentence_data import Rules, rules_for
@@ -24,9 +26,22 @@ _END = re.compile(
 )
 _OPENERS = re.compile(r"[\s\"'“„‘‚«»‹›¿¡(\[{*_`–—-]*")
 _WORD = re.compile(r"[^\W_]+")
-_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_ACRONYM = re.compile(r"(?:[^\W\d_]{1,2}\.-?)+[^\W\d_]{1,2}")
+_ROMAN = re.compile(r"[IVXLC]+")
+_LETTERED = re.compile(r"\s+\(?(?:[a-z]|[ivx]{2,4}|\d{1,2})\)\s")
+"""The mark of a list item within a line: b) or (ii)."""
 _EMPHASIS_ONLY = re.compile(r"[*_`]*")
 _LONGEST_ABBREVIATION = 24
+_QUOTE = re.compile(r"[\"“”„‟«»「」『』]")
+_PAIRS = {"“": "”", "„": "“”", "‟": "”", "«": "»", "»": "«", "「": "」", "『": "』", '"': '"'}
+"""Opening quotation mark → what may close it."""
+_STOPS = "。！？｡．"
+_SPEAKER_OR_SOURCE = re.compile(
+    r"（[^（）\n]{1,40}）[。，；]|[^。！？，；：“”「」\s]{1,8}[说說问問道答喊叫](?:道)?[。，]"
+)
+"""What belongs to a Chinese quotation before it: （《论语》）。 or 他问。"""
+_LONGEST_QUOTATION = 250
+"""Code points; a longer quotation is cut at its own sentences."""
 _LONGEST_INDENT = 4096
 """White space before a sentence; behind more of it a number is not known as that of a heading."""
 
@@ -81,8 +96,13 @@ def _sentences(text: str, language: str | None) -> Iterator[Span]:
     rules = _cached_rules(language)
     for block_start, block_end, whole in _blocks(text):
         start = block_start
+        quotations = deque(() if whole else _quotations(text, block_start, block_end))
         for match in () if whole else _END.finditer(text, block_start, block_end):
             end = match.end()
+            while quotations and quotations[0][1] <= match.start():
+                quotations.popleft()
+            if quotations and quotations[0][0] < match.start() and end < quotations[0][1]:
+                continue
             if end < block_end and _ends_sentence(text, start, block_end, match, rules):
                 if trimmed := _trim(text, start, end):
                     yield trimmed
@@ -170,16 +190,40 @@ def _breaks(text: str, line: Span, following: Span, gap: str, width: int) -> boo
     return needed < _SHORT * width
 
 
+def _quotations(text: str, start: int, end: int) -> list[Span]:
+    """Short quotations that end in a block: what is quoted is not torn from who says it."""
+    found: list[Span] = []
+    opened: tuple[int, str] | None = None
+    for match in _QUOTE.finditer(text, start, end):
+        at, mark = match.start(), match[0]
+        if opened and mark in opened[1] and not (mark == '"' and _opens(text, at, start)):
+            if at - opened[0] <= _LONGEST_QUOTATION:
+                found.append((opened[0], at + 1))
+            opened = None
+        elif mark in _PAIRS and (mark not in '"»' or _opens(text, at, start)):
+            opened = at, _PAIRS[mark]
+    return found
+
+
+def _opens(text: str, at: int, start: int) -> bool:
+    """Whether a quotation mark that may stand at either end begins a quotation."""
+    before, after = text[at - 1 : at] if at > start else "", text[at + 1 : at + 2]
+    return (not before or before.isspace() or before in "([—–-:") and not (not after or after.isspace())
+
+
 def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], rules: Rules) -> bool:
     marks: str | None = match[1]
     if marks is None:  # a full stop of a script without capitals
-        return True
+        return _SPEAKER_OR_SOURCE.match(text, match.end(), block_end) is None or match[0][-1] in _STOPS
     opening = _OPENERS.match(text, match.end(), block_end)
     next_start = opening.end() if opening else match.end()
     initial, second = text[next_start : next_start + 1], text[next_start + 1 : next_start + 2]
     if initial in ".!?…":  # ". . ."; also the end of the block
         return False
-    if initial.islower() and not second.isupper():  # but a sentence may begin with "iPhone"
+    lettered = _LETTERED.match(text, match.end(), block_end)
+    if initial.islower() and not second.isupper() and not lettered:  # but a sentence may begin with "iPhone"
+        return False
+    if rules.speech and match[2] and _says(text, next_start, block_end, rules):
         return False
     if marks != "." or not _EMPHASIS_ONLY.fullmatch(match[2]):
         return True
@@ -188,6 +232,7 @@ def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], 
     if not token or token[-1].isspace():
         return True
     token = token.split()[-1].lstrip("\"'“„‘‚«»([{*_`")
+    token = token.rpartition("'")[2] if "'" in token else token.rpartition("’")[2]  # l'avv.
     word = _WORD.match(text, next_start, block_end)
     following = word[0] if word else ""
     starts = following.lower() in rules.starters and not (
@@ -196,6 +241,14 @@ def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], 
     # a long sentence is not copied for each of its full stops
     first = stop - start <= _LONGEST_INDENT and text[start:stop].strip() == token
     return _stop_ends(token, following, starts, first, rules)
+
+
+def _says(text: str, start: int, end: int, rules: Rules) -> bool:
+    """Whether what follows a quotation names its speaker: ("Why?") Mary Hale asked."""
+    words = [match[0] for match in islice(_WORD.finditer(text, start, min(end, start + 80)), 4)]
+    spoken = next((number for number, word in enumerate(words) if word in rules.speech), 0)
+    between = text[start : start + 80].partition(words[spoken])[0] if spoken else ""
+    return spoken > 0 and not any(mark in between for mark in ',.;:!?"”“')
 
 
 def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rules) -> bool:
@@ -212,11 +265,13 @@ def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rul
         if first and len(token) <= 3:  # the number of a heading or list item
             return False
         return starts or not (rules.ordinals and len(token) <= 2)
-    if lower in rules.never:
-        return False
+    if rules.ordinals and len(token) > 1 and _ROMAN.fullmatch(token):  # Ludwig XIV.
+        return starts
     initial = len(token) == 1 and token.isupper()
+    if (token if len(token) == 1 else lower) in rules.never:
+        return False
     if lower in rules.numbered and not initial:
-        return not following[:1].isdigit()
+        return not (following[:1].isdigit() or (_ROMAN.fullmatch(following) and not starts))
     if initial or lower in rules.often or _ACRONYM.fullmatch(token):
         return starts
     return True

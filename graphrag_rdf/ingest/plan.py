@@ -35,7 +35,7 @@ class ChunkSettings:
     @property
     def key(self) -> str:
         """What a chunk's text depends on, beside the document."""
-        return f"sentences/2;{self.size};{self.overlap};{self.unit}"
+        return f"sentences/3;{self.size};{self.overlap};{self.unit}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,7 @@ def test_what_is_kept_is_what_ingest_does(run: Run, store: Path) -> None:
     assert told["settings_version"].startswith("urn:graphrag-rdf:settings:")
     (drift,) = told["configuration_drift"]
     assert (drift["what"], drift["count"]) == ("documents cut", 2)
-    assert "sentences/2;60;" in run("doctor", *own).out
+    assert "sentences/3;60;" in run("doctor", *own).out
     found = run("ingest", "documents", "--format", "json", *own)
     assert found.json["documents"]["read_again"] == 2
     assert run("doctor", "--format", "json", *own).json["configuration_drift"] == []

@@ -46,6 +46,20 @@ def split(text: str, language: str | None = "en") -> list[str]:
         ("ar", "هل هذا صحيح؟| نعم."),
         ("pl", "W dniu 3. Maja przyszedł.| Potem poszedł."),
         (None, "Dr. Who came.| He left."),
+        ("en", "The scale of S. P. L. Sørensen and Wm. Hale is older.| Plan C.| It began."),
+        ("en", 'He said: "It is late. We must go."| Then they left.'),
+        ("en", "“Where? When?” Mary Hale asked.| ‘Why?’ Tom cried.| “Here.”| She left."),
+        ("en", "It is 5 ft. long (see fig. 2) and new.| Ft. Worth lies there."),
+        ("en", "Two rules: be kind.| b) Be quick.| (c) Be there."),
+        ("de", "Die Fa. Hale, Abt. II, wurde gegr. 1811.| Ludwig XIV. regierte.| Vitamin B.| Es hilft."),
+        ("fr", "M. J.-B. Roy est né en 80 av. J.-C.| Il chante.| Le gén. Roux, p. 5, vint."),
+        ("es", "La Sra. López vive en EE. UU. desde el s. XIX.| Luego D. Pedro salió."),
+        ("it", "L'avv. Neri nacque nel sec. XIX.| Poi il sig. Rossi venne, cfr. pag. 5."),
+        ("pt", "O séc. XX foi longo.| A Sra. Costa e D. Pedro saíram."),
+        ("nl", "Mevr. Jansen, geb. 1850, kwam bijv. uit Breda.| Zij zong."),
+        ("pl", "Prof. Kowalska ur. 5 maja 1900 r. przy ul. Długiej.| Potem śpiewała."),
+        ("ru", "А. С. Волков родился в 1799 г. на ул. Лесной.| Он жил там и т. д.| Это всё."),
+        ("zh", "他说：「是吗？走吧。」|她走了。|“为什么？”他问。|子曰：“学而时习之？”（《论语》）。|完。"),
         ("en", "# A heading\n|Text follows here\nand goes on.| More."),
         ("en", "Intro:\n|- one item\n  continued\n|- another. |With two.\n\n|Para"),
         ("en", "1. First point\n|2. Second point. |More of it.\n\n|End"),
@@ -95,7 +109,9 @@ def test_empty() -> None:
 
 TEXTS = st.text(
     st.sampled_from(
-        list("aAbBzDr.. .!?…,;:\n\n\r\f\t |#-*1234567890()[]\"'“”«»。！？「」।é日Ⅳß\xa0\u2028\x1f")
+        list(
+            "aAbBzDrIV.. .!?…,;:\n\n\r\f\t |#-*1234567890()[]\"'“”„“«»（）「说。！？「」।é日Ⅳß\xa0\u2028\x1f"
+        )
     )
 )
 

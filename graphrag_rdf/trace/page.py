@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 Href = Callable[[str], str | None]
 """Where a page about an IRI is; None for no link."""
-Place = Callable[[str, str], str | None]
-"""Where a chunk stands on the page of its document; None for no link."""
 
 _MARKER = re.compile(r"\[(\d{1,4})\]")
 _DRAWN = 14
@@ -43,11 +41,13 @@ class Piece:
 
     Attributes:
         marked: whether a selection rests on it.
+        cited: whether it belongs to the quote that the reader followed.
     """
 
     text: str
     marked: bool
     markers: tuple[int, ...]
+    cited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +137,7 @@ def render_page(store: Store, trace: Trace) -> str:
         href=no_link,
         run=no_link,
         place=lambda *_: None,
+        chunk_at=lambda *_: None,
         why=lambda _: None,
     )
 
@@ -168,12 +169,15 @@ def anchor_of(chunk: str) -> str:
     return "chunk-" + "".join(letter if letter.isalnum() and letter.isascii() else "-" for letter in chunk)
 
 
-def mark(text: str, spans: Iterable[tuple[int, int, int | None]]) -> tuple[Piece, ...]:
+def mark(
+    text: str, spans: Iterable[tuple[int, int, int | None]], cited: tuple[int, int] | None = None
+) -> tuple[Piece, ...]:
     """Cut a text where evidence begins and ends.
 
     Args:
         text: of a chunk.
         spans: (offset, length, marker) in the text; they may overlap and repeat. What leaves the text is cut.
+        cited: offset and length of the quote that the reader followed.
 
     Returns:
         pieces that together are the text.
@@ -183,12 +187,14 @@ def mark(text: str, spans: Iterable[tuple[int, int, int | None]]) -> tuple[Piece
         for start, length, number in spans
         if 0 <= start < len(text) and length > 0
     ]
-    edges = sorted({0, len(text), *(edge for start, end, _ in inside for edge in (start, end))})
+    first, last = (max(0, cited[0]), min(len(text), sum(cited))) if cited else (0, 0)
+    followed = (first, last) if first < last else ()
+    edges = sorted({0, len(text), *followed, *(edge for start, end, _ in inside for edge in (start, end))})
     pieces = []
     for start, end in pairwise(edges):
-        over = [number for first, last, number in inside if first <= start and end <= last]
+        over = [number for begin, stop, number in inside if begin <= start and end <= stop]
         numbers = tuple(sorted({number for number in over if number is not None}))
-        pieces.append(Piece(text[start:end], bool(over), numbers))
+        pieces.append(Piece(text[start:end], bool(over), numbers, first <= start < end <= last))
     return tuple(pieces)
 
 

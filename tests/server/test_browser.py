@@ -169,12 +169,26 @@ def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(
         page.goto(f"{endpoint.url}/ask")
         page.get_by_label("Question").fill(QUESTION)
         page.get_by_role("button", name="Ask").click()
-        page.get_by_title("trace_not_stored").wait_for(timeout=60_000)
-        told = page.locator("#live-list li").all_inner_texts()
+        page.get_by_text("Done in").wait_for(timeout=60_000)
+        told = page.locator("#live-quotes li").all_inner_texts()
         page.close()
     assert told
     assert told[0].startswith("[1] ")
     assert "Walter Pennock founded" in told[0]
+
+
+@pytest.mark.parametrize("tab", [(390, True), (1280, True)], indirect=True, ids=str)
+def test_the_answer_and_its_quotes_stand_before_the_steps(tab: Watched) -> None:
+    page = tab.open("/traces/last")
+    headings = page.locator("main h2").all_inner_texts()
+    assert headings[:3] == ["Answer", "Evidence", "Go on"]
+    assert headings.index("Go on") < headings.index("Grounding")
+    tops = [
+        page.locator(part).bounding_box() for part in ("#answer", ".evidence blockquote >> nth=0", ".steps")
+    ]
+    assert [box["y"] for box in tops if box] == sorted(box["y"] for box in tops if box)
+    assert tops[1]
+    assert tops[1]["y"] < 800
 
 
 def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
@@ -188,9 +202,12 @@ def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
     page.get_by_role("link", name="back to the answer").first.focus()
     page.keyboard.press("Enter")
     assert page.evaluate("location.hash") == "#answer"
-    page.locator("article h3 a").first.click()
-    page.wait_for_url("**/documents/**")
-    assert "Walter Pennock founded" in page.locator(":target mark").first.inner_text()
+    page.locator(".evidence a[href$='#cited']").first.click()
+    page.wait_for_url("**/documents/**#cited")
+    assert "Walter Pennock founded" in page.locator("#cited").inner_text()
+    box = page.locator("#cited").bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] < 700
 
 
 def test_a_drawing_that_moves_and_grows(tab: Watched) -> None:

@@ -15,12 +15,14 @@ from graphrag_rdf.server.http.access import ROLES, Access, require
 from graphrag_rdf.server.http.forms import is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, read_request
+from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML, parameter
 from graphrag_rdf.server.routes import ask as protocol
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.catalogue import find_trace
+from graphrag_rdf.trace.items import Source
 
 _SUGGESTED = 3
 """Questions to ask next, where the box is ticked."""
@@ -72,9 +74,31 @@ def _page(
         documents=service.counter.things()["documents"],
         question=question,
         answer=answer,
+        quotes=_quotes(service, answer) if answer else [],
         earlier=_earlier(service, session) if session else None,
     )
     return Response(page, headers={"Content-Type": HTML.content_type, "Cache-Control": "no-store"})
+
+
+def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an answer cites, or what comes closest: marker, words, name and address of the document."""
+    links = links_of(service)
+    first: dict[str, dict[str, Any]] = {}
+    for one in answer["citations"]:
+        first.setdefault(one["marker"], one)
+    cited = [(marker, one.get("edge"), source) for marker, one in first.items() for source in one["sources"]]
+    found = cited or [("", None, source) for source in answer["closest"]]
+    names = ("chunk", "document", "char_offset", "char_length", "verified")
+    return [
+        {
+            "marker": marker,
+            "quote": source["quote"],
+            "stated": edge and " ".join(edge[f"{name}_label"] for name in "spo"),
+            "name": source["name"],
+            "address": links.source(Source(**{name: source[name] for name in names}), None),
+        }
+        for marker, edge, source in found
+    ]
 
 
 def _earlier(service: Service, name: str) -> dict[str, str]:

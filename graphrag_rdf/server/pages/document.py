@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.server.pages.links import fact_anchor
 from graphrag_rdf.server.pages.lists import links_of, turns
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
@@ -45,7 +46,13 @@ class Part:
 
 
 def document_page(
-    service: Service, iri: NamedNode, offset: int, *, chunk: str | None = None, page: int | None = None
+    service: Service,
+    iri: NamedNode,
+    offset: int,
+    *,
+    chunk: str | None = None,
+    page: int | None = None,
+    cited: tuple[int, int] | None = None,
 ) -> str:
     """A document.
 
@@ -53,6 +60,7 @@ def document_page(
         offset: chunks to pass over.
         chunk: one that is to be shown.
         page: a page that is to be shown; the first that there is from there on.
+        cited: offset in the document's text and length of a quote in `chunk`, which is marked.
     """
     store, links = service.engine.store, links_of(service)
     about = store.select("provenance/find-document", name=iri.value)[0]
@@ -61,6 +69,7 @@ def document_page(
         offset = next((n for n, places in enumerate(listed.values()) if _is(places, chunk, page)), 0)
         offset -= offset % CHUNKS
     shown = dict(list(listed.items())[offset : offset + CHUNKS])
+    parts = _parts(store, shown, chunk, cited)
     return render(
         "document",
         "/documents",
@@ -69,7 +78,10 @@ def document_page(
         read=rows.moment(about, "read"),
         failures=read_failures(store, iri.value),
         on=pages_told,
-        parts_shown=_parts(store, shown),
+        parts_shown=parts,
+        cited=cited is not None and any(piece.cited for part in parts for piece in part.pieces),
+        lost=chunk is not None and chunk not in listed,
+        stated=[(fact_anchor(fact), fact) for fact in _stated(store, iri)],
         chunks=len(listed),
         first=offset + 1,
         last=offset + len(shown),
@@ -99,7 +111,16 @@ def _listed(store: Store, iri: NamedNode) -> dict[str, list[Row]]:
     return found
 
 
-def _parts(store: Store, shown: dict[str, list[Row]]) -> list[Part]:
+def _stated(store: Store, document: NamedNode) -> list[Fact]:
+    """The facts that the document's metadata state."""
+    found = sorted(store.select("server/chunk-facts", chunks=[document]), key=_place)
+    labels = read_labels(store, [row[name] for row in found for name in "spo"])
+    return [fact_of(row, labels) for row in found]
+
+
+def _parts(
+    store: Store, shown: dict[str, list[Row]], chosen: str | None, cited: tuple[int, int] | None
+) -> list[Part]:
     if not shown:
         return []
     chunks = [NamedNode(chunk) for chunk in shown]
@@ -125,7 +146,13 @@ def _parts(store: Store, shown: dict[str, list[Row]]) -> list[Part]:
             label=rows.must(places[0], "label"),
             pages=tuple(n for row in places if (n := rows.whole(row, "page_number")) is not None),
             retired="retired" in places[0],
-            pieces=mark(texts.get(chunk, ""), spans[chunk]),
+            pieces=mark(
+                texts.get(chunk, ""),
+                spans[chunk],
+                (cited[0] - (rows.whole(places[0], "offset") or 0), cited[1])
+                if cited and chunk == chosen
+                else None,
+            ),
             facts=tuple(numbers[chunk]),
             removed={
                 fact: removed[fact.s, fact.p, fact.o]

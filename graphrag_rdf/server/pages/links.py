@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
-from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.items import Fact, Source
 from graphrag_rdf.trace.page import anchor_of
 
 _SESSION = "urn:trustgraph:session:"
 _DOCUMENT = f"{PROVENANCE_BASE}doc/"
+
+
+CITED = "cited"
+"""The fragment of the characters that a citation names."""
 
 
 class Links:
@@ -34,9 +39,29 @@ class Links:
         """The page of a document."""
         return f"/documents/{_local(iri, _DOCUMENT)}"
 
-    def chunk(self, document: str, chunk: str) -> str:
-        """A chunk on the page of its document."""
-        return f"{self.document(document)}?{urlencode({'chunk': chunk})}#{anchor_of(chunk)}"
+    def chunk(self, document: str, chunk: str, start: int | None = None, length: int | None = None) -> str:
+        """A chunk on the page of its document.
+
+        Args:
+            start, length: characters of the document's text that the page marks and scrolls to.
+        """
+        span = {} if start is None else {"start": start, "length": length or 0}
+        anchor = anchor_of(chunk) if start is None else CITED
+        return f"{self.document(document)}?{urlencode({'chunk': chunk, **span})}#{anchor}"
+
+    def source(self, source: Source, fact: Fact | None) -> str | None:
+        """The place that a source names: its words if they were located, or its chunk, or the metadata.
+
+        Args:
+            fact: the fact that the source supports.
+        """
+        if source.document is None or source.state == "forgotten":
+            return None
+        if source.chunk is not None:
+            span = (source.char_offset, source.char_length) if source.verified else ()
+            return self.chunk(source.document, source.chunk, *span)
+        stated = source.document.startswith(_DOCUMENT) and fact is not None
+        return self(source.document) + (f"#{fact_anchor(fact)}" if stated and fact else "")
 
     def fact(self, fact: Fact) -> str:
         """Where a fact is said."""
@@ -46,6 +71,11 @@ class Links:
     def entity(self, iri: str) -> str:
         """The page of an entity."""
         return f"/entities/{_local(iri, self._entity)}"
+
+
+def fact_anchor(fact: Fact) -> str:
+    """The fragment of a fact that the metadata of a document state."""
+    return "fact-" + sha256(f"{fact.s} {fact.p} {fact.o}".encode()).hexdigest()[:12]
 
 
 def resource(iri: str) -> str:

@@ -85,11 +85,13 @@ def _truth(request: Request, name: str) -> bool:
 async def document(request: Request) -> Response:
     """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours.
 
-    Its page has some of its chunks, from `offset` on, or those about a `chunk` or a `page`.
+    Its page has some of its chunks, from `offset` on, or those about a `chunk` or a `page`. With `start` and
+    `length` it marks these characters of the document's text in the `chunk`.
     """
     name: str = request.path_params["id"]
     offset, page = whole_number(request, "offset", 0, 10**9), whole_number(request, "page", 0, 10**8)
     chunk = parameter(request, "chunk")
+    start, length = (whole_number(request, name, 0, 10**9) for name in ("start", "length"))
     iri = iri_of(name if ":" in name else f"{PROVENANCE_BASE}doc/{name}")
 
     def forms(service: Service) -> Forms:
@@ -99,7 +101,14 @@ async def document(request: Request) -> Response:
         return Forms(
             json=lambda: _tree(store, iri),
             rdf=lambda: statements(store, iri),
-            html=lambda: document_page(service, iri, offset, chunk=chunk, page=page or None),
+            html=lambda: document_page(
+                service,
+                iri,
+                offset,
+                chunk=chunk,
+                page=page or None,
+                cited=(start, length) if length else None,
+            ),
         )
 
     return await represent(request, forms)

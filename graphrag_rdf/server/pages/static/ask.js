@@ -5,6 +5,7 @@
   const live = document.getElementById("live");
   const steps = document.getElementById("steps");
   const answer = document.getElementById("live-answer");
+  const quotes = document.getElementById("live-quotes");
   const warnings = document.getElementById("live-warnings");
   const status = document.getElementById("status");
   let run = null;
@@ -53,25 +54,47 @@
     }
   }
 
+  function inDocument({ document: iri, chunk, verified, char_offset: start, char_length: length }) {
+    const place = new URLSearchParams(verified ? { chunk, start, length } : { chunk });
+    return `/documents/${encodeURIComponent(iri)}?${place}#cited`;
+  }
+
+  function ofFact({ s, p, o }) {
+    return `/facts?${new URLSearchParams({ subject: s, predicate: p, object: o })}`;
+  }
+
+  // The quotes that the answer cites, or the closest ones, each with its place in the document.
+  function show(found) {
+    const first = found.citations.filter((one, n, all) => all.findIndex((o) => o.marker === one.marker) === n);
+    const cited = first.flatMap((one) => one.sources.map((source) => [one, source]));
+    for (const [one, source] of cited.length ? cited : found.closest.map((source) => [null, source])) {
+      const item = document.createElement("li");
+      const lead = document.createElement("a");
+      lead.href = source.chunk ? inDocument(source) : ofFact(one.edge);
+      lead.textContent = source.name;
+      const words = document.createElement("q");
+      words.dir = "auto";
+      words.textContent = source.quote || `${one.edge.s_label} ${one.edge.p_label} ${one.edge.o_label}`;
+      item.append(one ? `${one.marker} ` : "", words, " ", lead);
+      quotes.append(item);
+    }
+    if (!cited.length && quotes.children.length) {
+      const heading = document.createElement("h3");
+      heading.textContent = "Closest passages";
+      heading.id = "live-closest";
+      quotes.before(heading);
+    }
+  }
+
   function finish(found) {
     status.textContent = `Done in ${found.seconds.toFixed(2)} s. `;
-    for (const { type, detail } of found.warnings) {
+    for (const { detail } of found.warnings) {
       const told = document.createElement("p");
       told.className = "warning";
-      told.title = type;
       told.textContent = detail;
       warnings.append(told);
     }
-    if (found.closest.length) {
-      const heading = document.createElement("h3");
-      heading.textContent = "Closest passages";
-      warnings.prepend(heading);
-      for (const { name, quote } of [...found.closest].reverse()) {
-        const told = document.createElement("p");
-        told.textContent = `${name}: “${quote}”`;
-        heading.after(told);
-      }
-    }
+    show(found);
     const list = document.createElement("ul");
     list.id = "live-list";
     const stored = !found.warnings.some((w) => w.type === "trace_not_stored");
@@ -93,17 +116,8 @@
         item.append(lead, suggestion.by === "graph" ? " (from the graph)" : " (by the model)");
         list.append(item);
       }
-    } else {  // there is no page of what it rests on: it is said here
-      const texts = new Map(found.sources.map((source) => [source.id, source]));
-      for (const { label, source_id: id } of found.references) {
-        const item = document.createElement("li");
-        const mark = document.createElement("b");
-        mark.textContent = label;
-        item.append(mark, ` ${texts.get(id).name || texts.get(id).title}: “${texts.get(id).text}”`);
-        list.append(item);
-      }
     }
-    if (list.children.length) (stored ? status : answer).after(list);  // what to ask next is no evidence
+    if (list.children.length) status.after(list);
   }
 
   function fail(text) {
@@ -146,7 +160,8 @@
     document.getElementById("live-list")?.remove();
     steps.textContent = "";
     run = null;
-    warnings.textContent = "";
+    warnings.textContent = quotes.textContent = "";
+    document.getElementById("live-closest")?.remove();
     status.textContent = "Asking …";
     button.disabled = true;
     try {

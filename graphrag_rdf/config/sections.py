@@ -80,6 +80,10 @@ class LlmSection(Section):
     requests_per_minute: int | None = Field(default=None, ge=1)
     tokens_per_minute: int | None = Field(default=None, ge=1)
     seed: int | None = Field(default=None, description="passed to the model, where it takes one")
+    style: Literal["default", "small"] = Field(
+        default="default",
+        description="small: ask for names first, then for relations, as small models need it",
+    )
     budget_tokens: int | None = Field(
         default=None, ge=1, description="a run stops cleanly when it has used so many"
     )

@@ -22,6 +22,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
+from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
 from graphrag_rdf.extract.noise import is_placeholder
@@ -131,6 +132,18 @@ class Found:
         self.rejected += [Rejected(piece.reason, piece.text) for piece in bad]
         if truncated:
             self.reject("answer_truncated", answer[-200:])
+
+    def place(self, text: str, offset: int) -> None:
+        """Find the quotes of relations in a part of the chunk, as a sentence may stand twice in the chunk.
+
+        Args:
+            text: the part.
+            offset: where it begins.
+        """
+        for key, relation in self.relations.items():
+            if relation.span is None and relation.quote and (found := locate(relation.quote, text)):
+                span = (offset + found.offset, found.length)
+                self.relations[key] = replace(relation, span=span)
 
     def reject(self, reason: str, item: object) -> None:
         """Note what was left out."""

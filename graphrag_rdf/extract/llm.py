@@ -1,16 +1,21 @@
 """Extraction by a language model: one prompt a chunk, one JSON object back, read by `extract.answers`.
 
 The prompt is a template with, where there are any, data about the documents (see `extract.prompt_data`).
-What a further round gives that cannot be read at all is `Rejected` as `gleaning_failed`.
+What a further round gives that cannot be read at all is `Rejected` as `gleaning_failed`. Small models are
+asked for names first, then for relations between them.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from typing import Literal as Choice
 
+from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_types
 from graphrag_rdf.extract.model import Extraction
@@ -25,21 +30,27 @@ if TYPE_CHECKING:
 LLM_VERSION = "1"
 """Changes when the same answer would be read otherwise: part of every subgraph's IRI."""
 
+PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_relations.j2")}
+"""The prompts of each style, in the order in which they are asked."""
+
 _VALUES = "text, title, columns, language, entity_types and tuned"
+_SHORTEST = 200  # characters; a text is not halved below it
 
 
 class LlmExtractor:
     """Entities and relations of a chunk, as a model reads them.
 
     Args:
-        prompts: folder with `extract.j2` and, for gleaning, `glean.j2`.
+        prompts: folder with the prompts of the style and, for gleaning, `glean.j2`.
         model: litellm's name; part of the key.
         entity_types: types to ask for; empty for any.
-        gleaning_rounds: how often to ask for what was missed; it ends when a round adds nothing.
+        style: `default`, or `small` for one task at a time, see `PROMPTS`.
+        gleaning_rounds: how often to ask for what was missed; it ends when a round adds nothing. Only in the
+            default style.
         data: what the prompt is told of the documents, as `tuned`.
 
     Attributes:
-        prompt_hash: SHA-256 of the prompt: its template, that for gleaning, and its data.
+        prompt_hash: SHA-256 of the prompt: its templates, that for gleaning, and its data.
         key: everything that a result depends on but the chunk: equal keys give equal subgraph IRIs.
 
     Raises:
@@ -52,6 +63,7 @@ class LlmExtractor:
         *,
         model: str,
         entity_types: Sequence[str] = (),
+        style: Choice["default", "small"] = "default",
         gleaning_rounds: int = 0,
         data: PromptData = NO_DATA,
     ) -> None:
@@ -59,7 +71,10 @@ class LlmExtractor:
         self._types = listed_types(self._entity_types)
         self._tuned = data.values()
         self._rounds = gleaning_rounds
-        self._extract, source = read_prompt(prompts / "extract.j2")
+        self._folder = prompts
+        read = {name: read_prompt(prompts / name) for name in PROMPTS[style]}
+        self._templates = {name: template for name, (template, _) in read.items()}
+        source = "\0".join(text for _, text in read.values())
         self._glean = ""
         if gleaning_rounds:
             glean, glean_source = read_prompt(prompts / "glean.j2")
@@ -72,7 +87,6 @@ class LlmExtractor:
             source += "\0" + glean_source
         if not data.is_empty:
             source += "\0" + data.canonical()
-        self._path = prompts / "extract.j2"
         self.prompt_hash = digest = hashlib.sha256(source.encode()).hexdigest()
         types = ",".join(self._entity_types)
         self.key = f"llm/{LLM_VERSION};model={model};prompt={digest};types={types};gleaning={gleaning_rounds}"
@@ -90,6 +104,8 @@ class LlmExtractor:
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
 
+        An answer that was cut off at its token limit does not count: both halves of the text are asked about.
+
         Args:
             text: the chunk.
             language: BCP 47 tag of the text, None if unknown.
@@ -102,46 +118,101 @@ class LlmExtractor:
             (what was found, the completions, in order).
 
         Raises:
-            LlmError: a call failed, or nothing in the first answer can be read (kind `unparsable`; the
-                answer is then taken out of the cache, so that another run asks again).
+            LlmError: a call failed; or (kind `unparsable`) nothing in an answer can be read, or the answer to
+                the shortest part was cut off too. Such an answer is not kept in the cache.
         """
-        messages: list[Message] = [
-            {"role": "user", "content": self.prompt(text, language=language, title=title, columns=columns)}
-        ]
-        asked: dict[str, Any] = {"json_mode": True, "model": self._model, "use_cache": use_cache}
-        first = gateway.chat(messages, purpose="extract", **asked)
+        ask = partial(gateway.chat, json_mode=True, model=self._model, use_cache=use_cache)
         found = Found(self._types)
-        try:
-            found.read(first.text, truncated=first.truncated)
-        except LlmError:
-            gateway.discard(first)
-            raise
-        completions = [first]
+        completions: list[Completion] = []
+        parts, count = [(0, text)], 1
+        while parts:
+            offset, part = parts.pop()
+            fill = partial(self._fill, part, language=language, title=title, columns=columns)
+            answers, whole = self._read(found, fill, ask, gateway.discard)
+            completions += answers
+            if not whole:
+                middle = _middle(part, language)
+                if middle is None:
+                    raise LlmError(
+                        f"the model's answer was cut off at its token limit, even for {len(part)} characters",
+                        "unparsable",
+                        "raise llm.max_tokens, or the server's context length",
+                    )
+                count += 1
+                parts += [(offset + middle, part[middle:]), (offset, part[:middle])]
+            elif len(part) < len(text):
+                found.place(part, offset)
+        return replace(found.extraction(), parts=count), completions
+
+    def _read(
+        self,
+        found: Found,
+        fill: Callable[..., str],
+        ask: Callable[..., Completion],
+        discard: Callable[[Completion], None],
+    ) -> tuple[list[Completion], bool]:
+        """Ask about one text and add what the answers say; False with them if one was cut off."""
+        completions: list[Completion] = []
+        for name in self._templates:
+            prompt = fill(name, names=[entity.name for entity in found.entities.values()])
+            messages: list[Message] = [{"role": "user", "content": prompt}]
+            answer = ask(messages, purpose="extract")
+            completions.append(answer)
+            if answer.truncated:
+                return completions, False
+            try:
+                found.read(answer.text)
+            except LlmError:
+                discard(answer)
+                raise
+            if not found.size:  # no names, so no relations between them
+                break
         for _ in range(self._rounds):
             before = found.size
             messages += [
                 {"role": "assistant", "content": completions[-1].text},
                 {"role": "user", "content": self._glean},
             ]
-            answer = gateway.chat(messages, purpose="glean", **asked)
+            answer = ask(messages, purpose="glean")
             completions.append(answer)
             try:
                 found.read(answer.text, truncated=answer.truncated)
             except LlmError:  # what the answers before gave still holds
-                gateway.discard(answer)
+                discard(answer)
                 found.reject("gleaning_failed", answer.text)
             if found.size == before:
                 break
-        return found.extraction(), completions
+        return completions, True
 
     def prompt(self, text: str, *, language: str | None, title: str, columns: Sequence[str] = ()) -> str:
-        """The prompt for a chunk; tags in it that could end the passage lose their first bracket."""
+        """The first prompt for a chunk; tags in it that could end the passage lose their first bracket."""
+        return self._fill(text, next(iter(self._templates)), language=language, title=title, columns=columns)
+
+    def _fill(
+        self,
+        text: str,
+        name: str,
+        *,
+        language: str | None,
+        title: str,
+        columns: Sequence[str],
+        names: Sequence[str] = (),
+    ) -> str:
         values = {
             "text": fenced(text),
             "title": fenced(" ".join(title.split())),
             "language": language,
             "entity_types": self._entity_types,
             "tuned": self._tuned,
-            "columns": [fenced(name) for name in columns],
+            "columns": [fenced(column) for column in columns],
+            "names": [fenced(each) for each in names],
         }
-        return fill_prompt(self._extract, self._path, values, _VALUES)
+        return fill_prompt(self._templates[name], self._folder / name, values, _VALUES)
+
+
+def _middle(text: str, language: str | None) -> int | None:
+    """Where the sentence begins that is next to the middle of a text; None for a text too short to halve."""
+    starts = [sentence.offset for sentence in split_sentences(text, language)[1:]]
+    if len(text) < _SHORTEST or not starts:
+        return None
+    return min(starts, key=lambda start: abs(start - len(text) // 2))

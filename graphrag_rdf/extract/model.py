@@ -90,6 +90,7 @@ class Extraction:
         rejected: candidates left out, with reasons.
         mentions: every place that names something, in text order.
         language_warning: why less than usual could be read, or None.
+        parts: in how many parts a model was asked about the chunk; more than 1 where answers were cut off.
     """
 
     entities: tuple[EntityCandidate, ...]
@@ -97,6 +98,7 @@ class Extraction:
     rejected: tuple[Rejected, ...]
     mentions: tuple[Mention, ...]
     language_warning: str | None
+    parts: int = 1
 
 
 NOTHING = Extraction((), (), (), (), None)

@@ -57,14 +57,21 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
     Raises:
         ConfigError: when there are data, and the template does not read them.
     """
-    from graphrag_rdf.extract.llm import LlmExtractor
+    from graphrag_rdf.extract.llm import PROMPTS, LlmExtractor
     from graphrag_rdf.extract.prompt_data import FILE
     from graphrag_rdf.extract.prompt_template import names_in, read_prompt
 
-    prompts = prompt_folder(settings, "ingest", "extract.j2")
-    path = prompts / "extract.j2"
+    style, rounds = settings.llm.style, settings.extract.gleaning_rounds
+    if style == "small" and rounds:
+        raise ConfigError(
+            f"llm.style is small, and extract.gleaning_rounds is {rounds}: small models are not asked again",
+            hint="set extract.gleaning_rounds to 0, or llm.style to default",
+        )
+    first = PROMPTS[style][0]
+    prompts = prompt_folder(settings, "ingest", *PROMPTS[style])
+    path = prompts / first
     if not data.is_empty and "tuned" not in names_in(read_prompt(path)[1]):
-        ours = folder("pipelines") / "ingest" / "extract.j2"
+        ours = folder("pipelines") / "ingest" / first
         raise ConfigError(
             f"{path} does not read {FILE}, which would be without effect",
             hint=f"take over how {ours} uses `tuned`, or take {path} away if nothing in it is yours",
@@ -73,7 +80,8 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         prompts,
         model=model,
         entity_types=settings.extract.entity_types,
-        gleaning_rounds=settings.extract.gleaning_rounds,
+        style=style,
+        gleaning_rounds=rounds,
         data=data,
     )
 
@@ -111,7 +119,8 @@ def choose_relation_reader(settings: Settings) -> RelationReader | None:
     )
 
 
-def prompt_folder(settings: Settings, pipeline: str, name: str) -> Path:
-    """The folder of a pipeline's prompt: the user's own, where it has it."""
+def prompt_folder(settings: Settings, pipeline: str, *names: str) -> Path:
+    """The folder of prompts of a pipeline: the user's own, where it has one of them."""
     user = settings.pipelines / pipeline if settings.pipelines else None
-    return user if user and (user / name).is_file() else folder("pipelines") / pipeline
+    own = user is not None and any((user / name).is_file() for name in names)
+    return user if user and own else folder("pipelines") / pipeline

@@ -256,6 +256,7 @@ class ChunkWriter:
             prompt_hash=extracted.prompt_hash,
             in_tokens=extracted.in_tokens,
             out_tokens=extracted.out_tokens,
+            parts=extracted.extraction.parts,
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._extractor.key)

@@ -174,6 +174,9 @@ class _Tokens:
             self._calls += 1
             self._in += read + number * written
             self._out += written
+        if self._engine.settings.llm.style == "small":  # what is written is shared out between two calls
+            self._calls += 1
+            self._in += read
 
     def counts(self) -> LlmCounts:
         """The totals; zeros without a model."""

@@ -165,6 +165,7 @@ class ExtractionFacts:
         asks: SHA-256 of the prompt with its data, whatever chunk it is filled in with.
         prompt_hash: SHA-256 of the prompt as it was sent.
         in_tokens, out_tokens: None when unknown, never zero for that.
+        parts: in how many parts the text was asked about, more than 1 where an answer was cut off.
     """
 
     chunk: NamedNode
@@ -176,6 +177,7 @@ class ExtractionFacts:
     prompt_hash: str | None = None
     in_tokens: int | None = None
     out_tokens: int | None = None
+    parts: int = 1
 
 
 def agent(component: str, version: str) -> Iterator[Quad]:
@@ -210,6 +212,8 @@ def extraction(e: ExtractionFacts) -> Iterator[Quad]:
         yield source(activity, TG.inToken, integer(e.in_tokens))
     if e.out_tokens is not None:
         yield source(activity, TG.outToken, integer(e.out_tokens))
+    if e.parts > 1:
+        yield source(activity, RAG.parts, integer(e.parts))
 
 
 def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extractor: str) -> Iterator[Quad]:

@@ -237,11 +237,108 @@ def test_types_that_were_not_asked_for(scripted_server, gateway):
     assert reasons(found) == ["type_not_listed"]
 
 
-def test_truncated_answers_keep_what_is_whole(scripted_server, gateway):
+SENTENCES = [f"Mary Hale opened the mill {name} in Tarn." for name in ("Alder", "Birch", "Cedar", "Dogwood")]
+REPEATED = "It was Tarn."
+LONG = " ".join(
+    [*SENTENCES[:2], REPEATED, *SENTENCES[2:], REPEATED, "Nobody knows who built the bridge of Tarn."]
+)
+
+
+def cut_above(limit):
+    """A model whose answers to longer texts are cut off; it finds where each sentence about Tarn is."""
+
+    def reply(request):
+        text = request.prompt.split("<text>\n")[-1].removesuffix("\n</text>")
+        sentences = [line for line in (*SENTENCES, REPEATED) if line in text]
+        relations = [
+            relation(
+                subject=line.split(" in ")[0],
+                predicate=f"is at {text.index(line)}",
+                object="Tarn",
+                evidence=line,
+            )
+            for line in sentences
+        ]
+        answer = json.dumps({"entities": [{"name": "Tarn"}], "relations": relations})
+        return (
+            Reply(answer[: len(answer) // 2], finish_reason="length") if len(text) > limit else Reply(answer)
+        )
+
+    return reply
+
+
+@pytest.mark.parametrize(("limit", "parts"), [(1000, 1), (200, 2)])
+def test_a_text_whose_answer_was_cut_off_is_halved(scripted_server, gateway, limit, parts):
+    """Halves begin with a sentence, and quotes keep their places, also of a sentence that stands twice."""
+    scripted_server.answer_with(cut_above(limit))
+    found, completions = run(gateway, LONG)
+    assert found.parts == parts
+    assert len(completions) == 2 * parts - 1
+    texts = [
+        request.prompt.split("<text>\n")[-1].removesuffix("\n</text>") for request in scripted_server.requests
+    ]
+    halves = texts[1:] or texts
+    assert "".join(halves) == LONG
+    assert all(half.startswith(("Mary", "It was")) for half in halves)
+    assert not reasons(found)
+    places = [(each.quote, each.span) for each in found.relations if each.span is not None]
+    assert [LONG[start : start + length] for _, (start, length) in places] == [quote for quote, _ in places]
+    if parts == 2:
+        repeated = [span for quote, span in places if quote == REPEATED]
+        assert repeated == [(LONG.index(REPEATED), len(REPEATED)), (LONG.rindex(REPEATED), len(REPEATED))]
+
+
+def test_an_answer_that_is_cut_off_for_the_shortest_text_is_a_failure(scripted_server, gateway):
+    scripted_server.answer_with(cut_above(10))
+    with pytest.raises(LlmError, match="cut off") as caught:
+        run(gateway, LONG)
+    assert caught.value.kind == "unparsable"
+    assert "llm.max_tokens" in caught.value.hint
+
+
+def test_gleaning_that_is_cut_off_keeps_what_is_whole(scripted_server, gateway):
     whole = json.dumps({"entities": [{"name": "Tarn"}, {"name": "Mary Hale"}], "relations": [relation()]})
-    found = answered(scripted_server, gateway, Reply(whole[:45], finish_reason="length"))
-    assert [entity.name for entity in found.entities] == ["Tarn"]
+    scripted_server.script(
+        json.dumps({"entities": [{"name": "Mill"}]}), Reply(whole[:45], finish_reason="length")
+    )
+    found = run(gateway, gleaning_rounds=1)[0]
+    assert [entity.name for entity in found.entities] == ["Mill", "Tarn"]
     assert reasons(found) == ["cut_off", "answer_truncated"]
+
+
+def test_small_models_are_asked_for_one_task_at_a_time(scripted_server, gateway):
+    scripted_server.script(
+        json.dumps({"entities": [{"name": "Mary Hale", "type": "person"}, {"name": "</names>Tarn"}]}),
+        json.dumps({"relations": [relation(object="</names>Tarn", evidence=TEXT)]}),
+    )
+    found, completions = run(gateway, style="small")
+    assert [entity.name for entity in found.entities] == ["Mary Hale", "</names>Tarn"]
+    assert [each.quote for each in found.relations] == [TEXT]
+    first, second = (request.prompt for request in scripted_server.requests)
+    assert len(completions) == 2
+    assert '"relations"' not in first
+    assert '"entities"' not in second
+    assert "<names>\nMary Hale\n‹/names>Tarn\n</names>" in second
+    assert first.endswith(f"<text>\n{TEXT}\n</text>")
+    assert second.endswith(f"<text>\n{TEXT}\n</text>")
+
+
+def test_without_names_a_small_model_is_not_asked_for_relations(scripted_server, gateway):
+    scripted_server.script(json.dumps({"entities": []}))
+    found, completions = run(gateway, style="small")
+    assert (found.entities, found.relations, len(completions)) == ((), (), 1)
+
+
+def test_a_cut_off_answer_of_a_small_model_halves_the_text_too(scripted_server, gateway):
+    def reply(request):
+        if len(request.prompt.split("<text>\n")[-1]) > 200:
+            return Reply('{"entities": [', finish_reason="length")
+        key = "relations" if "<names>" in request.prompt else "entities"
+        return json.dumps({key: [relation(name="Tarn")]})
+
+    scripted_server.answer_with(reply)
+    found, completions = run(gateway, LONG, style="small")
+    assert (found.parts, len(completions)) == (2, 5)
 
 
 @pytest.mark.parametrize("answer", ["I am sorry.", "", "[]", '{"error": 1}'])
@@ -339,8 +436,9 @@ def test_the_key_covers_what_results_depend_on(tmp_path):
         extractor(gleaning_rounds=1).key,
         extractor(prompts=tmp_path).key,
         LlmExtractor(PROMPTS, model="openai/other").key,
+        extractor(style="small").key,
     ]
-    assert len(set(keys)) == 5
+    assert len(set(keys)) == 6
     assert extractor().key == keys[0]
     assert "openai/test-model" in keys[0]
 

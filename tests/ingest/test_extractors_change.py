@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from graphrag_rdf import Engine
+from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.rdf.namespaces import PROV, RAG
 from graphrag_rdf.resources import folder
 from tests.ingest.conftest import (
@@ -144,3 +147,12 @@ def test_a_prompt_is_described_as_long_as_something_asked_with_it(
         described, used = prompts(engine)
         assert described == used
         assert len(used) == 1
+
+
+def test_small_models_are_not_asked_again(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    (docs / "a.txt").write_text("Ada met Charles in London.")
+    engine = engine_of(**by_model(scripted_server, llm__style="small", extract__gleaning_rounds=1))
+    with pytest.raises(ConfigError, match="gleaning_rounds is 1"):
+        engine.ingest([docs])

@@ -9,6 +9,7 @@ import pytest
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.ingest.report import IngestReport
+from graphrag_rdf.rdf.namespaces import RAG, TG
 from tests.ingest.conftest import (
     MakeEngine,
     answer_of,
@@ -294,3 +295,72 @@ def test_missing_arguments_leave_no_record(towns: Path, engine_of: MakeEngine) -
     report = engine.ingest([towns, towns / "nowhere.txt"])
     assert len(report.failures) == 1
     assert failures(engine) == []
+
+
+def test_a_chunk_whose_answer_is_cut_off_is_asked_about_in_halves(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """It is done then: the trace says in how many parts, the quotes stand where they did, nothing failed."""
+    text = " ".join(f"The mayor of {town} met Queen Anne of Windsor." for town in TOWNS)
+    (docs / "a.txt").write_text(text)
+
+    def answer(request: Request) -> Reply | None:
+        whole = len(chunk_in(request)) > 250
+        return Reply('{"entities": [{"name": "Aldgate"}, {"na', finish_reason="length") if whole else None
+
+    scripted_server.answer_with(answer)
+    engine = engine_of("store", **by_model(scripted_server, documents__chunk_size=600))
+    report = engine.ingest([docs])
+    assert (report.failures, len(scripted_server.requests)) == ([], 3)
+    assert [quad.object.value for quad in everything(engine) if quad.predicate == RAG.parts] == ["2"]
+    quotes = {q.subject: q.object.value for q in everything(engine) if q.predicate == TG.sourceText}
+    offsets = {
+        q.subject: int(q.object.value) for q in everything(engine) if q.predicate == TG.sourceCharOffset
+    }
+    assert {text[offsets[node] :][: len(quote)] == quote for node, quote in quotes.items()} == {True}
+    assert len(set(quotes.values())) == len(TOWNS)
+    assert engine.ingest([docs]).documents.unchanged == 1
+    assert len(scripted_server.requests) == 3
+
+
+def test_a_chunk_whose_answer_is_always_cut_off_is_not_done(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    (docs / "a.txt").write_text("The mayor of Aldgate met Queen Anne of Windsor.")
+    scripted_server.answer_with(lambda _: Reply('{"entities": [{"name": "Aldgate"}', finish_reason="length"))
+    engine = engine_of("store", **by_model(scripted_server))
+    (failure,) = engine.ingest([docs]).failures
+    assert "cut off at its token limit" in failure.reason
+    scripted_server.reset()
+    assert engine.ingest([docs]).failures == []
+
+
+@pytest.mark.parametrize("accepted", [("json_schema", "text"), ("text",)], ids=["LM Studio", "none"])
+def test_no_chunk_fails_where_a_server_refuses_the_json_format(
+    towns: Path, engine_of: MakeEngine, scripted_server: ScriptedServer, accepted: tuple[str, ...]
+) -> None:
+    def answer(request: Request) -> Reply | None:
+        form = (request.body.get("response_format") or {"type": "text"})["type"]
+        return None if form in accepted else Reply("'response_format.type' is not supported", status=400)
+
+    scripted_server.answer_with(answer)
+    with engine_of("store", **by_model(scripted_server)) as engine:
+        assert engine.ingest([towns]).failures == []
+        assert len(facts(engine)) >= len(TOWNS)
+    tried = len(scripted_server.requests)
+    with engine_of("store", **by_model(scripted_server)) as again:
+        (towns / "more.txt").write_text("The mayor of Leeds met Queen Anne of Windsor.")
+        assert again.ingest([towns]).failures == []
+    assert len(scripted_server.requests) == tried + 1, "the form that works is remembered"
+
+
+def test_a_small_model_gives_the_same_facts_with_two_calls_a_chunk(
+    towns: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    whole = engine_of("whole", **by_model(scripted_server))
+    whole.ingest([towns])
+    calls = len(scripted_server.requests)
+    small = engine_of("small", **by_model(scripted_server, llm__style="small"))
+    assert small.ingest([towns]).failures == []
+    assert len(scripted_server.requests) == 3 * calls
+    assert facts(small) == facts(whole)

@@ -9,11 +9,14 @@ import re
 from collections.abc import Sequence
 
 from .model import Mention
+from .tagging import tagger_for
 
 _OF = re.compile(r" of (?:the )?")
 
 
-def with_companions(mentions: Sequence[Mention], topic: str | None) -> tuple[Mention, ...]:
+def with_companions(
+    mentions: Sequence[Mention], topic: str | None, language: str | None
+) -> tuple[Mention, ...]:
     """Mentions with those that follow from them, at the same places.
 
     `Ada Moor of Blue Harbour` is also `Ada Moor` and `Blue Harbour`; `Moor` in the same text is also `Ada
@@ -22,7 +25,10 @@ def with_companions(mentions: Sequence[Mention], topic: str | None) -> tuple[Men
     Args:
         mentions: of one passage, in text order.
         topic: what the passage is about.
+        language: BCP 47; where it has a tagger, a word that the language has otherwise is no name by itself:
+            `General Terms of Use`.
     """
+    tagger = tagger_for(language)
     names = dict.fromkeys([*(m.name for m in mentions), *([topic] if topic else [])])
     called: dict[str, list[str]] = {}
     for name in names:
@@ -33,7 +39,12 @@ def with_companions(mentions: Sequence[Mention], topic: str | None) -> tuple[Men
     found: list[Mention] = []
     for mention in mentions:
         whole = _whole(mention.name, called, topic)
-        named = dict.fromkeys((mention.name, whole, *_parts(mention.name), *_parts(whole)))
+        parts = [
+            part
+            for part in (*_parts(mention.name), *_parts(whole))
+            if tagger is None or not tagger.is_common(part)
+        ]
+        named = dict.fromkeys((mention.name, whole, *parts))
         found += [Mention(mention.offset, mention.length, name) for name in named]
     return tuple(found)
 

@@ -86,6 +86,7 @@ class Prose:
         turns: Sequence[Turn] = (),
     ) -> None:
         self.text = text
+        self.speakers = turns
         self.turns = turns if tagger.language == "en" else ()
         self.certainty = 1.0
         self.sentences = sentences
@@ -105,7 +106,6 @@ class Prose:
             if any(turn.name[0] == mention.offset < turn.name[1] for turn in self.turns):
                 self.arguments.spans.setdefault(fold(mention.name), (mention.offset, mention.length))
                 self.references.meet(mention.name, short=False).type = "Person"
-        self.names = SureNames(frozenset(canonical.values()), turns, whole=self.words.keeps_case)
         self.lives: list[tuple[Known, str, LiteralSpan, Sentence]] = []
 
     def _articled(self) -> frozenset[str]:
@@ -123,7 +123,9 @@ class Prose:
         literals = find_literals(self.text, self.tagger.language)
         speech = speech_in(self.text)
         starts = sentence_starts(self.sentences, self.turns)
-        known = known_words(self.mentions, starts, title)
+        known = known_words(self.mentions, self.text, starts, title, self.tagger)
+        given = frozenset(self.canonical.values())
+        names = SureNames(self.text, given, self.speakers, title, starts, known, self.tagger)
         for sentence in self.sentences:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
@@ -135,7 +137,7 @@ class Prose:
             self.certainty = CERTAINTY if turn else 1.0
             self.references.spoken = turn is not None
             units = build_units(self.text, span, self.tagger, self.words, self.mentions, literals, known)
-            self.names.take(span, units)
+            names.take(span, units)
             if turn is not None:
                 units = in_third_person(units, turn)
             if not units:
@@ -149,6 +151,7 @@ class Prose:
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
             self._take(read_clauses(items, self.words, doubt), sentence, units)
+        self.mentions = names.filter(self.mentions)
         return self._extraction()
 
     def _set_topic(self, topic: str | None, *, given: bool) -> None:
@@ -290,7 +293,6 @@ class Prose:
             self.relations.setdefault((fold(known.name), predicate, date.lexical), candidate)
 
     def _extraction(self) -> Extraction:
-        self.mentions = self.names.filter(self.mentions)
         self._add_lives()
         subjects = {fold(relation.subject) for relation in self.relations.values()}
         kept = sorted(self.relations.values(), key=lambda r: -(r.confidence or 0))[: self.settings.max_facts]

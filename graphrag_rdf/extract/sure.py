@@ -1,33 +1,64 @@
 """Mentions that are names by the parts of speech too: not the first word of "Staying warm helps".
 
-Capitals tell nothing at the beginning of a sentence, nor anywhere in German. In languages without a tagger
-all mentions stay.
+Capitals tell nothing at the beginning of a sentence, nor anywhere in German, nor in headings and labels:
+there a name needs a word that the language does not have otherwise, or has to be named in a sentence too. In
+languages without a tagger all mentions stay.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 
 from graphrag_rdf.documents.model import Sentence, Turn
 
 from .lexicon import lexicon
 from .model import Mention
-from .numbers import find_literals
+from .normalise import fold
+from .numbers import find_literals, month_words
 from .speakers import in_speech, turn_at
-from .tagging import tagger_for
+from .tagging import Tagger, tagger_for
 from .units import Unit, build_units
 
+_WORD = re.compile(r"[^\W_]+(?:[-‐‑][^\W_]+)*")
+_VERBS = frozenset("BHXV")
+_STOPS = frozenset(".,;!?")
 
-def known_words(mentions: Sequence[Mention], starts: Collection[int], title: str | None) -> frozenset[str]:
+
+def known_words(
+    mentions: Sequence[Mention], text: str, starts: Collection[int], title: str | None, tagger: Tagger
+) -> frozenset[str]:
     """Words of names, in lower case, that a text has elsewhere than where a sentence begins.
+
+    A word that the language has otherwise counts if the text has it with a capital twice and never without.
 
     Args:
         mentions: in it.
+        text: that they stand in.
         starts: where sentences begin.
         title: its title.
+        tagger: of its language.
     """
-    names = (m.name for m in mentions if " " in m.name or m.offset not in starts)
-    return frozenset(word for name in (*names, title or "") for word in name.lower().split())
+    lower = frozenset(filter(str.islower, _WORD.findall(text)))
+    inside = Counter(m.name.lower() for m in mentions if " " not in m.name and m.offset not in starts)
+    single = {
+        name
+        for name, times in inside.items()
+        if not tagger.is_common(name) or (times > 1 and name not in lower)
+    }
+    longer = (m.name for m in mentions if " " in m.name and not _numbered(m.name))
+    return frozenset(word for name in (*single, *longer, title or "") for word in name.lower().split())
+
+
+def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
+    """Whether a name is but a word of the language, alone or with a number: `Section 4`."""
+    first = name.split(maxsplit=1)[0]
+    return _numbered(name) and tagger.is_common(first) and first.lower() not in known
+
+
+def _numbered(name: str) -> bool:
+    return all(map(str.isdigit, name.split()[1:]))
 
 
 def sentence_starts(sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
@@ -40,21 +71,42 @@ class SureNames:
     """The names of a text as the units of its sentences tell them.
 
     Args:
+        text: that they stand in.
         given: names that are names whatever the tags say.
         turns: who speaks where; their labels are names.
-        whole: whether names may be parts of mentions, as in German ("Stadt Kelm").
+        title: of the document; what it names is a name.
+        starts: where sentences begin.
+        known: words of names, in lower case, as `known_words` has them.
+        tagger: of the text's language.
     """
 
-    def __init__(self, given: Collection[str], turns: Sequence[Turn], *, whole: bool) -> None:
+    def __init__(
+        self,
+        text: str,
+        given: Collection[str],
+        turns: Sequence[Turn],
+        title: str | None,
+        starts: Collection[int],
+        known: frozenset[str],
+        tagger: Tagger,
+    ) -> None:
+        self._text = text
         self._given = given
+        self._starts = starts
         self._labels = {turn.name[0] for turn in turns if turn.name[0] < turn.name[1]}
-        self._whole = whole
+        self._title = frozenset(_WORD.findall((title or "").lower()))
+        self._known = known
+        self._tagger = tagger
+        self._whole = lexicon(tagger.language).keeps_case  # names may be parts of mentions: "Stadt Kelm"
         self._judged: list[tuple[int, int]] = []
+        self._lines: list[tuple[int, int]] = []
         self._names: dict[int, Unit] = {}
 
     def take(self, span: tuple[int, int], units: Sequence[Unit]) -> None:
-        """Note the units of a sentence; none if it could not be tagged."""
-        if units:
+        """Note the units of a sentence; none if it is too long to be one."""
+        if not self._whole and not _is_clause(units):
+            self._lines.append(span)
+        elif units:
             first = next((unit.start for unit in units if unit.kind not in "Q(."), span[0])
             # a name in the middle of an English sentence stays, also that of "a Dutch engineer"
             self._judged.append(span if self._whole else (span[0], first + 1))
@@ -62,15 +114,54 @@ class SureNames:
 
     def filter(self, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
         """The mentions that are names, in text order."""
-        known = {mention.offset for mention in mentions}
+        places = {mention.offset for mention in mentions}
         parts = self._names.values() if self._whole else ()
-        more = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in known]
-        return tuple(sorted([*filter(self._is_sure, mentions), *more], key=lambda mention: mention.offset))
+        sure = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in places]
+        lines = []
+        for mention in mentions:
+            words = mention.name.lower().split()
+            if mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words):
+                sure.append(mention)
+            elif in_speech(self._lines, mention.offset):
+                lines.append(mention)
+            elif (mention.offset in self._names or not in_speech(self._judged, mention.offset)) and (
+                self._whole or not _is_word(mention.name, self._known, self._tagger)
+            ):
+                sure.append(mention)
+        named = {fold(mention.name) for mention in sure}
+        sure += [part for mention in lines for part in self._in_line(mention, named)]
+        return tuple(sorted(sure, key=lambda mention: mention.offset))
 
-    def _is_sure(self, mention: Mention) -> bool:
-        tagged = in_speech(self._judged, mention.offset)
-        named = mention.offset in self._names or mention.offset in self._labels
-        return not tagged or named or mention.name in self._given
+    def _in_line(self, mention: Mention, named: Collection[str]) -> Iterator[Mention]:
+        """What a mention names where capitals tell nothing: at most the words before a number or a month."""
+        if fold(mention.name) in named:
+            yield mention
+            return
+        span = mention.offset, mention.offset + mention.length
+        words = list(_WORD.finditer(self._text, *span))
+        ends = (index for index, word in enumerate(words) if index and _ends_name(word.group()))
+        words = words[: next(ends, len(words))]
+        if words[1:] and words[0].group() == words[1].group():  # of two cells
+            del words[0]
+        alone = mention.offset in self._starts and self._text[span[1] : span[1] + 1] in _STOPS
+        if not words or (len(words) == 1 and alone) or all(self._tagger.is_common(w.group()) for w in words):
+            return
+        start, end = words[0].start(), words[-1].end()
+        yield Mention(start, end - start, " ".join(self._text[start:end].split()))
+
+
+def _ends_name(word: str) -> bool:
+    return word.isdigit() or word.casefold() in month_words()
+
+
+def _is_clause(units: Sequence[Unit]) -> bool:
+    """Whether a sentence has a verb, and not in capitals as headings have it."""
+    whole = bool(units) and units[-1].text in {".", "!", "?"}
+    verbs = _VERBS | {"E", "G", "I"} if whole else _VERBS
+    return any(
+        unit.kind in verbs and (not unit.text[0].isupper() or (whole and not index))
+        for index, unit in enumerate(unit for unit in units if unit.kind not in "Q(")
+    )
 
 
 def sure_mentions(
@@ -99,8 +190,9 @@ def sure_mentions(
         return tuple(mentions)
     words = lexicon(tagger.language)
     literals = find_literals(text, tagger.language)
-    known = known_words(mentions, sentence_starts(sentences, turns), title)
-    names = SureNames(given, turns, whole=words.keeps_case)
+    starts = sentence_starts(sentences, turns)
+    known = known_words(mentions, text, starts, title, tagger)
+    names = SureNames(text, given, turns, title, starts, known, tagger)
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)

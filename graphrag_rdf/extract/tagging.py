@@ -18,6 +18,8 @@ _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmo
 # the analysis of an unknown word takes time that grows with the square of its length
 _LONGEST_WORD = 32
 _CACHED_WORDS = 50_000
+_NAME_TAGS = ("NP0", "NE", "N(eigen", "SPEC", "UNKNOWN")  # English, German, Dutch
+_HARDLY = 4.0  # by how much the logarithm of another tag is greater than that of a name
 _START = 1  # the model's number for the state before a sentence
 _BEAM = 5  # states followed beyond the best ones, as in HanTa's decoder
 _FLOOR = -1e6
@@ -48,6 +50,7 @@ class Tagger:
         # words recur: what each can be is worked out once
         self._candidates = lru_cache(maxsize=_CACHED_WORDS)(self._tags_of)
         self._lemma = lru_cache(maxsize=_CACHED_WORDS)(self._model.analyze)
+        self._common = lru_cache(maxsize=_CACHED_WORDS)(self._is_common)
 
     def tag_words(self, tokens: Sequence[str]) -> list[str]:
         """Tags only, without the cost of lemmas.
@@ -60,6 +63,21 @@ class Tagger:
         """
         words = [token[-_LONGEST_WORD:].translate(_QUOTE_MARKS) for token in tokens]
         return self._best_path(words) if words else []
+
+    def is_common(self, word: str) -> bool:
+        """Whether the language has a word hardly ever as a name, so that its capital alone tells nothing.
+
+        Args:
+            word: as written; of a compound with hyphens, the last part counts.
+        """
+        return word.isdigit() or self._common(word.rsplit("-", 1)[-1])
+
+    def _is_common(self, word: str) -> bool:
+        known = self._model.cache.get(self._model.normalize(word), ())
+        least = max((p for _, p in known), default=0.0) - _HARDLY
+        return bool(known) and not any(
+            p > least and self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, p in known
+        )
 
     def _tags_of(self, word: str, inner: bool) -> list[tuple[int, float]]:
         """The tags that a word can have, with log-probabilities; none if the model knows nothing of it.

@@ -231,7 +231,8 @@ class ChunkWriter:
         # rows are not about what the first of them names, and a word in one stands for no name in another
         about = in_prose if in_tables and not parsed.titled else found
         topics = topics_of(parsed.title, about, given=parsed.titled)
-        named = (*with_companions(in_prose, topics[0] if topics else None), *in_rows)
+        topic = topics[0] if topics else None
+        named = (*with_companions(in_prose, topic, parsed.language), *in_rows)
         layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences

@@ -159,6 +159,9 @@ def show_report(report: IngestReport, by: str) -> None:
         ("facts", f"{report.facts:,} {'read again' if again else 'new'}, by {by}"),
         ("entities", f"{report.entities:,} new"),
     ]
+    if report.by_content or report.unverified:
+        told = f"{report.by_content:,} facts placed by their content, {report.unverified:,} found nowhere"
+        lines.append(("quotes", f"{told} (queries run cookbook/unverified)"))
     if report.rejected:
         lines.append(("left out", _rejected(report.rejected)))
     if report.relations:

@@ -5,6 +5,8 @@ What an answer has wrong costs the item, not the chunk: each item that does not 
 
     invalid_entity, invalid_relation    fields are missing or of an impossible kind
     empty_subject, empty_predicate, empty_object, placeholder, self_relation    not a statement
+    negated                  the text denies it
+    predicate_not_listed     none of the predicates asked for
     type_not_listed          kept without its type, which is none of those asked for
     datatype_mismatch        kept as a string, as the value does not have its datatype
     confidence_unreadable    kept without its confidence, which is no number
@@ -23,8 +25,15 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.literals import typed_literal
-from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
+from graphrag_rdf.extract.literals import dated, typed_literal
+from graphrag_rdf.extract.model import (
+    QUALIFIERS,
+    EntityCandidate,
+    Extraction,
+    Rejected,
+    RelationCandidate,
+)
+from graphrag_rdf.extract.negation import denies
 from graphrag_rdf.extract.noise import is_placeholder
 from graphrag_rdf.extract.normalise import fold, match_key
 from graphrag_rdf.llm.jsonl import Section, parse_sections
@@ -38,6 +47,8 @@ SECTIONS = {
 }
 
 _PERCENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*%\s*", re.ASCII)
+_NUMBER = re.compile(r"[+-]?\d+(?:[.,]\d+)*\s?%?", re.ASCII)
+_COPULA = re.compile(r"^(?:(?:is|was|are|were|has|have|had|been|be)\s+)+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -66,12 +77,25 @@ Verbatim = Annotated[
 Texts = Annotated[list[str], BeforeValidator(_to_texts)]
 
 
+def _to_truth(value: object) -> bool:
+    return value is True or (isinstance(value, str) and value.strip().lower() in {"true", "yes"})
+
+
+def _to_qualifiers(value: object) -> dict[str, str]:
+    given = value if isinstance(value, dict) else {}
+    found = {name: _to_text(given.get(name)) for name in QUALIFIERS}
+    return {name: text for name, text in found.items() if isinstance(text, str) and text}
+
+
 class AnsweredEntity(BaseModel):
     """An entity as models write it."""
 
     name: Text = Field(validation_alias=AliasChoices("name", "entity_name", "entity", "title"), min_length=1)
     type: OptionalText = Field(None, validation_alias=AliasChoices("type", "entity_type"))
     definition: OptionalText = Field(None, validation_alias=AliasChoices("definition", "description"))
+    evidence: Verbatim = Field(
+        None, validation_alias=AliasChoices("definition_evidence", "evidence", "quote", "source_text")
+    )
     aliases: Texts = Field([], validation_alias=AliasChoices("aliases", "alias", "also_known_as", "synonyms"))
 
 
@@ -89,6 +113,8 @@ class AnsweredRelation(BaseModel):
     datatype: OptionalText = None
     evidence: Verbatim = Field(None, validation_alias=AliasChoices("evidence", "quote", "source_text"))
     confidence: Any = Field(None, validation_alias=AliasChoices("confidence", "score"))
+    negated: Annotated[bool, BeforeValidator(_to_truth)] = False
+    qualifiers: Annotated[dict[str, str], BeforeValidator(_to_qualifiers)] = {}
 
 
 @dataclass
@@ -97,9 +123,11 @@ class Found:
 
     Attributes:
         types: folded → as it is written, of the types to which entities are held; empty for any.
+        predicates: `predicate_key` → as it is written, of those to which relations are held; empty for any.
     """
 
     types: dict[str, str] = field(default_factory=dict)
+    predicates: dict[str, str] = field(default_factory=dict)
     entities: dict[str, EntityCandidate] = field(default_factory=dict)
     relations: dict[tuple[str, ...], RelationCandidate] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
@@ -110,10 +138,44 @@ class Found:
         return len(self.entities) + len(self.relations)
 
     def extraction(self) -> Extraction:
-        """All of it."""
-        return Extraction(
-            tuple(self.entities.values()), tuple(self.relations.values()), tuple(self.rejected), (), None
-        )
+        """All of it, with each thing under one name; statements that then relate a thing to itself go."""
+        entities, main = self._joined()
+        relations: dict[RelationCandidate, None] = {}
+        rejected = list(self.rejected)
+        for one in self.relations.values():
+            subject = main.get(match_key(one.subject), one.subject)
+            target = main.get(match_key(one.object), one.object) if one.object_is_entity else one.object
+            if one.object_is_entity and match_key(subject) == match_key(target):
+                item = f"{one.subject} | {one.predicate} | {one.object}"
+                rejected.append(Rejected("self_relation", encodable(item)))
+            else:
+                relations[replace(one, subject=subject, object=target)] = None
+        return Extraction(tuple(entities), tuple(relations), tuple(rejected), (), None)
+
+    def _joined(self) -> tuple[list[EntityCandidate], dict[str, str]]:
+        """Entities, each with those that are listed under one of its other names too; and other name → name.
+
+        A name that several entities have as another name stands for none of them.
+        """
+        claims: dict[str, list[str]] = {}
+        for key, entity in self.entities.items():
+            for alias in {match_key(alias): None for alias in entity.aliases}:
+                if alias != key:
+                    claims.setdefault(alias, []).append(key)
+        into: dict[str, str] = {}
+
+        def whole(key: str) -> str:
+            """The owner of a name, which may be another name of something else."""
+            return whole(into[key]) if key in into else key
+
+        for alias, owners in claims.items():
+            if len(owners) == 1 and whole(owners[0]) != alias:
+                into[alias] = whole(owners[0])
+        joined: dict[str, EntityCandidate] = {}
+        for key in sorted(self.entities, key=lambda key: key in into):
+            entity, owner = self.entities[key], whole(key)
+            joined[owner] = _together(joined[owner], entity) if owner in joined else entity
+        return list(joined.values()), {alias: joined[whole(alias)].name for alias in into}
 
     def read(self, answer: str, *, truncated: bool = False) -> None:
         """Add an answer.
@@ -164,17 +226,10 @@ class Found:
         key = match_key(answered.name)
         aliases = [alias for alias in answered.aliases if alias != answered.name]
         known = self.entities.get(key)
-        if known is None:
-            unique = tuple(dict.fromkeys(aliases))
-            self.entities[key] = EntityCandidate(answered.name, kind, answered.definition, unique, None)
-            return
-        surfaces = [*known.aliases, answered.name, *aliases]
-        self.entities[key] = replace(
-            known,
-            type=known.type or kind,
-            definition=known.definition or answered.definition,
-            aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != known.name)),
-        )
+        quote = answered.evidence if answered.definition else None
+        unique = tuple(dict.fromkeys(aliases))
+        entity = EntityCandidate(answered.name, kind, answered.definition, unique, None, quote)
+        self.entities[key] = _together(known, entity) if known else entity
 
     def _relation(self, item: object) -> None:
         try:
@@ -184,6 +239,11 @@ class Found:
             return
         subject, target = answered.subject or "", answered.object or ""
         predicate = predicate_phrase(answered.predicate or "")
+        if self.predicates and predicate:
+            predicate = self.predicates.get(predicate_key(predicate), "")
+            if not predicate:
+                self.reject("predicate_not_listed", item)
+                return
         names_entity = self._names_entity(answered)
         same = names_entity and match_key(subject) == match_key(target)
         faults = (
@@ -192,6 +252,7 @@ class Found:
             (not target, "empty_object"),
             (is_placeholder(subject) or is_placeholder(target), "placeholder"),
             (same, "self_relation"),
+            (answered.negated or denies(predicate, None if names_entity else target), "negated"),
         )
         fault = next((reason for holds, reason in faults if holds), None)
         if fault is not None:
@@ -205,8 +266,21 @@ class Found:
         confidence = confidence_of(answered.confidence)
         if confidence is None and answered.confidence is not None:
             self.reject("confidence_unreadable", item)
+        qualifiers = tuple(
+            (name, *(dated(text) or (text, None)))
+            for name, text in answered.qualifiers.items()
+            if not is_placeholder(text)
+        )
         candidate = RelationCandidate(
-            subject, predicate, target, names_entity, datatype, answered.evidence, confidence, None
+            subject,
+            predicate,
+            target,
+            names_entity,
+            datatype,
+            answered.evidence,
+            confidence,
+            None,
+            qualifiers,
         )
         key = (
             match_key(subject),
@@ -214,19 +288,50 @@ class Found:
             match_key(target) if names_entity else target,
             datatype or str(names_entity),
             fold(answered.evidence or ""),
+            *map(str, qualifiers),
         )
         self.relations.setdefault(key, candidate)
 
     def _names_entity(self, answered: AnsweredRelation) -> bool:
-        """What the answer says; without that, a value is what has a datatype and is no listed entity."""
+        """What the answer says; without that, a listed entity is one, and a value has a datatype or is a date
+        or number.
+        """
         if answered.object_is_entity is not None:
             return answered.object_is_entity
-        return answered.datatype is None or match_key(answered.object or "") in self.entities
+        target = answered.object or ""
+        if match_key(target) in self.entities:
+            return True
+        return answered.datatype is None and not (dated(target) or _NUMBER.fullmatch(target))
 
 
 def listed_types(types: Iterable[str]) -> dict[str, str]:
     """Types as `Found` takes them."""
     return {fold(name): name for name in types}
+
+
+def listed_predicates(predicates: Iterable[str]) -> dict[str, str]:
+    """Predicates as `Found` takes them."""
+    phrases = map(predicate_phrase, predicates)
+    return {predicate_key(phrase): phrase for phrase in phrases if phrase}
+
+
+def predicate_key(phrase: str) -> str:
+    """By which a predicate is found in a list: "is located in" and "located in" are the same."""
+    bare = _COPULA.sub("", f"{fold(phrase)} ").strip()
+    return bare or fold(phrase)
+
+
+def _together(one: EntityCandidate, other: EntityCandidate) -> EntityCandidate:
+    """One entity of two that are the same, with the first one's name."""
+    surfaces = [*one.aliases, other.name, *other.aliases]
+    says = one if one.definition else other
+    return replace(
+        one,
+        type=one.type or other.type,
+        definition=says.definition,
+        quote=says.quote,
+        aliases=tuple(dict.fromkeys(surface for surface in surfaces if surface != one.name)),
+    )
 
 
 def predicate_phrase(text: str) -> str:

@@ -72,6 +72,39 @@ def locate(quote: str, text: str) -> Located | None:
     return _locate_plain(fragments[0], text) if fragments else None
 
 
+def locate_by_content(
+    quote: str | None,
+    subject: str,
+    predicate: str,
+    object: str,  # noqa: A002 - it is the object of the triple
+    text: str,
+    sentences: Sequence[Sentence],
+    *,
+    topic: str | None = None,
+) -> Located | None:
+    """The sentence that says a fact, where a model's quote of it does not stand in the text or was not given.
+
+    It is the sentence, or two neighbouring ones, with most of the quote's words, if these are at least
+    three in five; else what `locate_fact` finds.
+
+    Args:
+        quote: as the model gave it, if it gave one.
+        subject, predicate, object, text, sentences, topic: see `locate_fact`.
+    """
+    wanted = _words_of(quote) if quote else frozenset()
+    if len(wanted) > 1:
+        words = [_words_of(text[s.offset : s.offset + s.length]) for s in sentences]
+        shared = [len(wanted & there) for there in words]
+        best = max(range(len(words)), key=lambda i: (shared[i], -i), default=None)
+        if best is not None and shared[best] >= _SHARED * len(wanted):
+            return _sentences_at(sentences, best, 1, round(shared[best] / len(wanted), 4))
+        pairs = [len(wanted & (left | right)) for left, right in pairwise(words)]
+        best = max(range(len(pairs)), key=lambda i: (pairs[i], -i), default=None)
+        if best is not None and pairs[best] >= _SHARED * len(wanted):
+            return _sentences_at(sentences, best, 2, round(pairs[best] / len(wanted), 4))
+    return locate_fact(subject, predicate, object, text, sentences, topic=topic)
+
+
 def locate_fact(
     subject: str,
     predicate: str,
@@ -146,6 +179,8 @@ _ELLIPSES = ("…", "...", ". . .")  # one of them is in each
 _TRAILING_BRACKET = re.compile(r"\s*\([^()]*\)$")
 _PRONOUNS = frozenset(["he", "she", "it", "they", "this", "that", "these", "those"])
 _WORDS = re.compile(r"\w+")
+_HAN = re.compile(r"[\u3041-\u30ff\u3400-\u9fff]+")
+_SHARED = 0.6  # of the words of a quote
 _WORDS_BETWEEN = re.compile(r"(\w+)")
 _TWO_LETTERS = re.compile(r"[^\W_].*?[^\W_]", re.DOTALL).search
 
@@ -374,6 +409,14 @@ def _content_words(folded: str) -> frozenset[str]:
     """Words without stop words, cut to six characters so that inflected forms meet."""
     words = _WORDS.findall(folded)
     return frozenset(word[:6] for word in words if word not in all_stopwords()) or frozenset(words)
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """Content words, and pairs of characters of scripts that put no space between words."""
+    folded = _fold(text).text
+    pairs = {run[i : i + 2] for run in _HAN.findall(folded) for i in range(max(1, len(run) - 1))}
+    rest = _HAN.sub(" ", folded)
+    return _content_words(rest) | pairs if rest.strip() else frozenset(pairs)
 
 
 def _most(wanted: frozenset[str], there: frozenset[str]) -> bool:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date, datetime
 
+from graphrag_rdf.extract.numbers import find_literals, month_words
+
 _XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
@@ -51,6 +53,24 @@ _TYPES: dict[str, tuple[str, ...]] = {
 }
 
 
+_BESIDE = frozenset(("on", "in", "the", "of", "am", "im", "den", "vom", "op", "de", "le", "el", "il", "em"))
+"""Words that may stand beside a date that is the whole of a value."""
+
+
+def dated(text: str) -> tuple[str, str] | None:
+    """(lexical form, XSD IRI) of a value that is a date, a month or a year in words or digits; else None.
+
+    Args:
+        text: such as "Monday, 13 December 1967", "December 1967", "1967年12月13日", "1967".
+    """
+    found = find_literals(text)
+    if len(found) != 1 or (one := found[0]).datatype is None or one.kind == "number":
+        return None
+    beside = re.findall(r"\w+", f"{text[: one.offset]} {text[one.offset + one.length :]}".lower())
+    whole = (_BESIDE | month_words() - {"bc", "bce"}).issuperset(beside)
+    return (one.lexical, str(one.datatype)) if whole else None
+
+
 def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, bool]:
     """A value in the form of its datatype.
 
@@ -64,6 +84,9 @@ def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, boo
     """
     name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
     wanted = _TYPES.get(name)
+    found = dated(text) if not wanted or "date" in wanted else None
+    if found and (wanted or found[1] != _XSD + "gYear"):  # four digits alone may count something
+        return *found, True
     if not wanted:
         return text, None, wanted is not None
     value = text.lower() if wanted == ("boolean",) else text

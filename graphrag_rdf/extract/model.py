@@ -5,6 +5,7 @@ Names are surface text, not yet IRIs; spans are 0-based code points in the chunk
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -18,6 +19,7 @@ class EntityCandidate:
         definition: what the text says that it is, without "is a".
         aliases: other surface forms for it in the same text.
         span: (offset, length) of the first place that names it, when the extractor knows it.
+        quote: the evidence of the definition, as a model repeats it.
     """
 
     name: str
@@ -25,6 +27,7 @@ class EntityCandidate:
     definition: str | None
     aliases: tuple[str, ...]
     span: tuple[int, int] | None
+    quote: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class RelationCandidate:
         quote: the evidence, as it stands in the text or as a model repeats it.
         confidence: 0 to 1.
         span: (offset, length) of the evidence, when the extractor knows it.
+        qualifiers: what the text says beside it: (one of `QUALIFIERS`, lexical form, absolute XSD IRI or None
+            for a string).
     """
 
     subject: str
@@ -50,6 +55,11 @@ class RelationCandidate:
     quote: str | None
     confidence: float | None
     span: tuple[int, int] | None
+    qualifiers: tuple[tuple[str, str, str | None], ...] = ()
+
+
+QUALIFIERS = ("from", "to", "at", "amount")
+"""Since when, until when, when or where, and how much a statement says that it holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +109,16 @@ class Extraction:
     mentions: tuple[Mention, ...]
     language_warning: str | None
     parts: int = 1
+
+
+def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
+    """Other name → name, of the other names that only one of the entities has and that are no name of one."""
+    owners: dict[str, list[str]] = {}
+    for entity in entities:
+        for alias in entity.aliases:
+            owners.setdefault(alias, []).append(entity.name)
+        owners.setdefault(entity.name, []).append("")
+    return {alias: names[0] for alias, names in owners.items() if len(names) == 1 and names[0]}
 
 
 NOTHING = Extraction((), (), (), (), None)

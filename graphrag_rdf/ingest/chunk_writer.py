@@ -10,7 +10,7 @@ from functools import partial
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.companions import with_companions
-from graphrag_rdf.extract.model import Mention
+from graphrag_rdf.extract.model import Mention, other_names
 from graphrag_rdf.extract.rows import find_names, in_spans, parted
 from graphrag_rdf.extract.speakers import with_speakers
 from graphrag_rdf.extract.sure import sure_mentions
@@ -129,6 +129,8 @@ class ChunkWriter:
     def _count(self, *written: Written) -> None:
         for each in written:
             self._report.facts += each.facts
+            self._report.by_content += each.by_content
+            self._report.unverified += each.unverified
             self._report.entities += len(each.new_entities)
             for reason, _ in each.rejected:
                 self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
@@ -226,6 +228,8 @@ class ChunkWriter:
                 turns=task.marked.turns,
             )
             found = with_speakers(found, text, task.marked.turns, parsed.language)
+        if extracted is not None and (called := other_names(extracted.extraction.entities)):
+            found = [replace(mention, name=called.get(mention.name, mention.name)) for mention in found]
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
         in_rows, in_prose = parted(found, in_tables)
         # rows are not about what the first of them names, and a word in one stands for no name in another
@@ -261,7 +265,7 @@ class ChunkWriter:
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._extractor.key)
-        passage = Passage(chunk, task.placed.chunk.text, task.sentences)
+        passage = Passage(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
         written = self._writer.extraction(subgraph, passage, fit, layer.named)
         changes.add += written.quads
         path = task.incoming.plan.name

@@ -9,11 +9,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.extract.evidence import locate
+from graphrag_rdf.extract.evidence import Located, locate, locate_by_content
 from graphrag_rdf.extract.model import NOTHING, EntityCandidate, Extraction, Mention, RelationCandidate
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
@@ -22,6 +23,11 @@ from graphrag_rdf.ingest.sieve import Fit, Sieve
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import typed
+
+QUALIFIERS = {"from": RAG.since, "to": RAG.until, "at": RAG.at, "amount": RAG.amount}
+"""Qualifier of a statement → property of its evidence."""
+
+Qualifiers: TypeAlias = Sequence[tuple[str, str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,18 @@ class FactSettings:
 
 @dataclass(slots=True)
 class Written:
-    """The quads of a chunk and what they amount to."""
+    """The quads of a chunk and what they amount to.
+
+    Attributes:
+        verified: facts whose quote stands in the chunk; of these `by_content` in other words.
+        unverified: facts of which no sentence of the chunk was found to say them.
+    """
 
     quads: list[Quad] = field(default_factory=list)
     facts: int = 0
     verified: int = 0
+    by_content: int = 0
+    unverified: int = 0
     new_entities: list[NamedNode] = field(default_factory=list)
     entities: set[NamedNode] = field(default_factory=set)
     named: set[tuple[str, str]] = field(default_factory=set)
@@ -62,11 +75,12 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as evidence needs it: its IRI, its text, and its sentences."""
+    """A chunk as evidence needs it: its IRI, its text, its sentences, and what its document is about."""
 
     chunk: NamedNode
     text: str
     sentences: Sequence[Sentence]
+    topic: str | None = None
 
     def evidence(
         self,
@@ -74,18 +88,31 @@ class Passage:
         triple: tuple[NamedNode, NamedNode, NamedNode | Literal],
         span: tuple[int, int],
         confidence: float | None,
+        qualifiers: Qualifiers = (),
+        *,
+        by_content: bool = False,
     ) -> Iterator[Quad]:
         """The quads of a located quote, `span` being (offset, length) in the text."""
         offset, length = span
         number = self._number(offset)
         sentence = iris.sentence(self.chunk, self.sentences[number].index) if number >= 0 else None
         quote = self.text[offset : offset + length]
-        return prov.evidence(subgraph, triple, quote, offset, confidence, sentence)
+        return prov.evidence(
+            subgraph,
+            triple,
+            quote,
+            offset,
+            confidence,
+            sentence,
+            _literals(qualifiers),
+            by_content=by_content,
+        )
 
-    def sentence_at(self, offset: int) -> tuple[int, int]:
-        """The (offset, length) of the sentence that holds a place of the text."""
-        sentence = self.sentences[max(0, self._number(offset))]
-        return sentence.offset, sentence.length
+    def find(self, quote: str | None, subject: str, predicate: str, value: str) -> Located | None:
+        """Where the text says a fact in other words than those of its quote."""
+        return locate_by_content(
+            quote, subject, predicate, value, self.text, self.sentences, topic=self.topic
+        )
 
     def _number(self, offset: int) -> int:
         return bisect_right(self.sentences, offset, key=lambda sentence: sentence.offset) - 1
@@ -250,11 +277,15 @@ class FactWriter:
             self._name(out, subgraph, kind, candidate.type, named, entity=False)
             out.quads += self._withheld.contained(subgraph, node, RDF.type, kind)
         if candidate.definition:
+            said = (candidate.name, "", candidate.definition)
+            if not candidate.quote and passage.find(None, *said) is None:
+                item = f"{candidate.name} | definition | {candidate.definition}"
+                out.rejected.append(("no_evidence", item))
+                return
             triple = (node, SKOS.definition, Literal(candidate.definition))
             out.quads += self._withheld.contained(subgraph, *triple)
             out.facts += 1
-            if place := locate(candidate.definition, passage.text):
-                out.quote(passage.evidence(subgraph, triple, passage.sentence_at(place.offset), None))
+            self._quote(out, subgraph, passage, triple, said, candidate)
 
     def _relation(
         self,
@@ -265,15 +296,39 @@ class FactWriter:
         named: set[tuple[str, str]],
     ) -> None:
         s, p, o = self._state(out, subgraph, self._mint.relation(relation.predicate), relation, named)
-        span = relation.span
-        if span is None and relation.quote:
-            if place := locate(relation.quote, passage.text):
-                span = (place.offset, place.length)
-            else:
-                out.quote(prov.evidence(subgraph, (s, p, o), relation.quote, None, relation.confidence))
+        said = (relation.subject, relation.predicate, relation.object)
+        self._quote(out, subgraph, passage, (s, p, o), said, relation)
+
+    def _quote(
+        self,
+        out: Written,
+        subgraph: NamedNode,
+        passage: Passage,
+        triple: tuple[NamedNode, NamedNode, NamedNode | Literal],
+        said: tuple[str, str, str],
+        found: RelationCandidate | EntityCandidate,
+    ) -> None:
+        """The evidence of a statement or definition: its quote where it stands, else what says it in other
+        words, else its quote, marked as not found.
+        """
+        relation = found if isinstance(found, RelationCandidate) else None
+        span, confidence = (relation.span, relation.confidence) if relation else (None, None)
+        qualifiers = relation.qualifiers if relation else ()
+        by_content = False
+        if span is None:
+            place = locate(found.quote, passage.text) if found.quote else None
+            by_content = place is None
+            place = place or passage.find(found.quote, *said)
+            span = (place.offset, place.length) if place else None
         if span is not None:
             out.verified += 1
-            out.quote(passage.evidence(subgraph, (s, p, o), span, relation.confidence))
+            out.by_content += by_content
+            out.quote(passage.evidence(subgraph, triple, span, confidence, qualifiers, by_content=by_content))
+            return
+        out.unverified += 1
+        if found.quote:
+            literals = _literals(qualifiers)
+            out.quote(prov.evidence(subgraph, triple, found.quote, None, confidence, None, literals))
 
     def _state(
         self,
@@ -296,6 +351,10 @@ class FactWriter:
         out.quads += self._withheld.contained(subgraph, s, p, o)
         out.facts += 1
         return s, p, o
+
+
+def _literals(qualifiers: Qualifiers) -> list[tuple[NamedNode, Literal]]:
+    return [(QUALIFIERS[name], typed(text, datatype)) for name, text, datatype in qualifiers]
 
 
 def literal_of(relation: RelationCandidate) -> Literal | None:

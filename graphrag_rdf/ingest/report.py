@@ -90,6 +90,9 @@ class IngestReport:
         entities: entities new to the store.
         quads: quads written.
         rejected: candidates that extractors gave and that were not taken, by reason.
+        by_content: of the facts, those whose quote does not stand in the text word for word, or that have
+            none, and which a sentence says in other words.
+        unverified: of the facts, those that no sentence was found to say.
         relations: between passages and between entities, if they were built after it: how many of each kind
             the store holds now.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
@@ -103,6 +106,8 @@ class IngestReport:
     entities: int = 0
     quads: int = 0
     rejected: dict[str, int] = field(default_factory=dict)
+    by_content: int = 0
+    unverified: int = 0
     relations: dict[str, int] = field(default_factory=dict)
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)

@@ -257,6 +257,9 @@ def evidence(
     offset: int | None,
     confidence: float | None,
     sentence: NamedNode | None = None,
+    qualifiers: Sequence[tuple[NamedNode, Literal]] = (),
+    *,
+    by_content: bool = False,
 ) -> Iterator[Quad]:
     """One quote that supports a fact.
 
@@ -268,9 +271,17 @@ def evidence(
             evidence as unverified.
         confidence: 0 to 1, if the extractor gave one.
         sentence: the sentence in which the quote begins.
+        qualifiers: properties and values of what the text says beside the fact: since when, how much. With
+            other qualifiers it is other evidence.
+        by_content: the quote says the fact in other words than the extractor gave, or it gave none.
     """
     s, p, o = triple
-    node = iris.evidence(subgraph, s, p, o, offset if offset is not None else iris.digest(quote))
+    place: int | str = offset if offset is not None else iris.digest(quote)
+    if qualifiers:
+        place = ";".join([str(place), *(f"{prop.value}={value}" for prop, value in qualifiers)])
+    node = iris.evidence(subgraph, s, p, o, place)
+    for prop, value in qualifiers:
+        yield source(node, prop, value)
     yield source(node, RDF.reifies, Triple(s, p, o))
     yield source(node, PROV.wasDerivedFrom, subgraph)
     yield source(node, TG.sourceText, Literal(quote))
@@ -279,6 +290,8 @@ def evidence(
     else:
         yield source(node, TG.sourceCharOffset, integer(offset))
         yield source(node, TG.sourceCharLength, integer(len(quote)))
+    if by_content:
+        yield source(node, RAG.foundByContent, Literal(True))
     if sentence is not None:
         yield source(node, PROV.wasQuotedFrom, sentence)
     if confidence is not None:

@@ -51,3 +51,25 @@ def test_the_store_takes_every_typed_value(text, datatype):
     if kind is not None:
         assert Literal(form, datatype=NamedNode(kind)).datatype.value == kind
         assert form.isascii()
+
+
+@pytest.mark.parametrize(
+    ("text", "datatype", "lexical", "kind"),
+    [
+        ("13 December 1967", "date", "1967-12-13", "date"),
+        ("Wednesday, 13 Dec. 1967", "string", "1967-12-13", "date"),
+        ("December 13th, 1967", None, "1967-12-13", "date"),
+        ("13. Dezember 1967", "date", "1967-12-13", "date"),
+        ("13 de diciembre de 1967", "date", "1967-12-13", "date"),
+        ("1967年12月13日", "date", "1967-12-13", "date"),
+        ("December 1967", "date", "1967-12", "gYearMonth"),
+        ("in 1967", "year", "1967", "gYear"),
+    ],
+)
+def test_dates_in_words(text: str, datatype: str | None, lexical: str, kind: str) -> None:
+    assert typed_literal(text, datatype) == (lexical, XSD + kind, True)
+
+
+@pytest.mark.parametrize("text", ["1200", "about 13 December 1967", "1990-1994", "1200 BC", "32 May 1967"])
+def test_what_is_no_single_date_stays_as_it_is(text: str) -> None:
+    assert typed_literal(text, None) == (text, None, True)

@@ -27,7 +27,7 @@ from graphrag_rdf.llm.model import Completion, Message
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
 
-LLM_VERSION = "1"
+LLM_VERSION = "2"
 """Changes when the same answer would be read otherwise: part of every subgraph's IRI."""
 
 PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_relations.j2")}

@@ -213,6 +213,8 @@ def _next_in_run(
     if here >= len(words):
         return None
     word = words[here]
+    if (epithet := _epithet_after(words, last, text, table)) is not None:
+        return epithet
     if not _joined(text, words[last], word, table["abbreviations"]):
         gap = text[words[last].end : word.start]
         inner = words[last].lower in table["possessive_heads"] and gap in {"'s ", "’s "} and word.capital
@@ -243,6 +245,30 @@ def _next_in_run(
     ):
         return after
     return None
+
+
+def _epithet_after(
+    words: Sequence[Word], last: int, text: str, table: dict[str, frozenset[str]]
+) -> int | None:
+    """Index of a ruler's epithet, "Tall" in "Bolesław I the Tall", after the numeral; peoples are
+    none ("under Charles I the English").
+    """
+    here = last + 2
+    if here >= len(words) or not last or not _ROMAN.match(words[last].text):
+        return None
+    ruler, article, epithet = words[last - 1], words[last + 1], words[here]
+    alone = (
+        here + 1 == len(words) or not words[here + 1].capital or not _joined(text, epithet, words[here + 1])
+    )
+    gap = text[words[last].end : article.start].removeprefix(
+        "."
+    )  # German has a full stop: "Otto II. der Rote"
+    people = epithet.lower.endswith(("s", *table["demonym_endings"])) and not epithet.lower.endswith("ss")
+    named = (
+        ruler.capital and ruler.lower not in table["numbered"] and article.text in table["epithet_articles"]
+    )
+    joined = _JOINERS.fullmatch(gap) is not None and _joined(text, article, epithet)
+    return here if named and alone and joined and epithet.capital and not people else None
 
 
 def _names_person(words: Sequence[Word], last: int, table: dict[str, frozenset[str]], head: str) -> bool:
@@ -291,6 +317,7 @@ def _trim(
         and (words[last].lower in stop or words[last].lower in months)
         and not _acronym(words[last].text)
         and not (last > first and _ROMAN.match(words[last].text))  # "Nicholas I"
+        and not (last > first and words[last - 1].text in table["epithet_articles"])  # "Casimir II the Just"
     ):
         if words[last].lower in months and last > first:
             break

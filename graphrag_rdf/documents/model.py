@@ -6,7 +6,7 @@ removed, line ends and everything else stay.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -54,6 +54,21 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading in a document's text.
+
+    Args:
+        offset: where its line begins.
+        level: 1 for the highest; where the format's levels are not read, 1 for all.
+        text: without marks, on one line.
+    """
+
+    offset: int
+    level: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What somebody says in a chat, a transcript or a letter; see `documents.turns`.
 
@@ -94,6 +109,7 @@ class ParsedDocument:
             headers and footers of pages.
         warnings: (type, detail) of what could not be read, or not well.
         turns: who speaks where, in order.
+        headings: in order.
     """
 
     text: str
@@ -108,6 +124,18 @@ class ParsedDocument:
     unsaid: tuple[Span, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
     turns: tuple[Turn, ...] = ()
+    headings: tuple[Heading, ...] = ()
+
+    def headings_above(self, offset: int) -> tuple[str, ...]:
+        """The headings of the section that a part of the text begins in, highest first, without the title.
+
+        Args:
+            offset: where the part begins, in code points; a heading there is the part's own.
+        """
+        path: list[Heading] = []
+        for heading in self.headings[: bisect_left(self.headings, offset, key=lambda each: each.offset)]:
+            path = [*(above for above in path if above.level < heading.level), heading]
+        return tuple(heading.text for heading in path if heading.text != self.title)
 
 
 @dataclass(frozen=True, slots=True)

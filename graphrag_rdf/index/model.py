@@ -19,7 +19,7 @@ class Record:
         kind: which index it belongs to; statistics are kept apart by kind.
         text: chunk text, sentence text, or the definitions of an entity.
         labels: labels and aliases of an entity; for sentences and chunks the document's title, and words of
-            its file's name.
+            its file's name; for chunks also the headings above.
         language: BCP 47 tag of the text; None if unknown (then nothing is stemmed).
     """
 

@@ -117,7 +117,10 @@ class DocumentWriter:
         fresh = [chunk for chunk in placed if chunk.iri.value not in stands]
         reused = [chunk for chunk in placed if chunk.iri.value in stands]
         for chunk in reused:
-            _difference(stands[chunk.iri.value], list(place_quads(iri, chunk)), changes)
+            now_there = list(place_quads(iri, chunk))
+            _difference(stands[chunk.iri.value], now_there, changes)
+            if self._indexer is not None and _below(stands[chunk.iri.value]) != _below(now_there):
+                self._indexer.changed(chunks=[chunk.iri])
         if parted := _parted(stands, placed):
             changes.updates.append(("derived/part", {"pairs": parted}))
         if reused and _context(old, iri) != _context(wanted, iri):
@@ -186,7 +189,12 @@ class DocumentWriter:
 def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
     """Where a chunk stands."""
     parents = [iris.page(document, page.number) for page in placed.pages] or [document]
-    return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents)
+    return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents, placed.headings)
+
+
+def _below(place: Sequence[Quad]) -> set[Term]:
+    """The headings that a chunk stands below."""
+    return {quad.object for quad in place if quad.predicate == RAG.headings}
 
 
 def _parted(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -63,7 +64,9 @@ class IndexFeed:
         for batch in _batches(chunks):
             rows = self._store.select("index/chunks", chunks=batch)
             found = {_node(row["chunk"]): _chunk(row) for row in rows}
-            yield from found.values()
+            for row, chunk in zip(rows, found.values(), strict=True):
+                headings = (text_of(row["headings"]),) if "headings" in row else ()
+                yield replace(chunk, labels=chunk.labels + headings)
             for node, chunk in found.items():
                 for sentence in written.get(node.value, ()):
                     iri = iris.sentence_of(node.value, sentence.index)

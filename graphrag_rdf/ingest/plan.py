@@ -53,11 +53,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class PlacedChunk:
-    """A chunk with its IRI and the pages it touches."""
+    """A chunk with its IRI, the pages it touches and the headings above it, highest first."""
 
     iri: NamedNode
     chunk: Chunk
     pages: tuple[Page, ...]
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +205,8 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
         occurrence = seen.get(text_hash, 0)
         seen[text_hash] = occurrence + 1
         pages = tuple(pages_of(parsed, chunk.offset, len(chunk.text)))
-        placed.append(PlacedChunk(iris.chunk(document, text_hash, occurrence), chunk, pages))
+        headings = parsed.headings_above(chunk.offset)
+        placed.append(PlacedChunk(iris.chunk(document, text_hash, occurrence), chunk, pages, headings))
     return placed
 
 

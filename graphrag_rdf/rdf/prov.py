@@ -118,7 +118,9 @@ def table(
         yield source(node, RAG.keyColumn, integer(number + 1))
 
 
-def chunk_place(chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode]) -> Iterator[Quad]:
+def chunk_place(
+    chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode], headings: Sequence[str] = ()
+) -> Iterator[Quad]:
     """Where a chunk stands now: all that an insertion above it changes.
 
     Args:
@@ -126,7 +128,10 @@ def chunk_place(chunk: NamedNode, index: int, offset: int, parents: Iterable[Nam
         index: 0-based position in the document; `tg:chunkIndex` is 1-based as TrustGraph has it.
         offset: code points into the document's text.
         parents: the pages that it touches, or the document.
+        headings: of its section, highest first.
     """
+    if headings:
+        yield source(chunk, RAG.headings, Literal("\n".join(headings)))
     yield source(chunk, RDFS.label, Literal(f"Chunk {index + 1}"))
     yield source(chunk, TG.chunkIndex, integer(index + 1))
     yield source(chunk, TG.charOffset, integer(offset))

@@ -233,6 +233,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         unsaid=content.unsaid,
         warnings=content.warnings,
         turns=turns,
+        headings=tuple(replace(each, text=one_line(each.text)) for each in content.headings),
     )
 
 

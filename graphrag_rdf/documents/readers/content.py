@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from graphrag_rdf.documents.model import Page, Span, Table, Turn
+from graphrag_rdf.documents.model import Heading, Page, Span, Table, Turn
 from graphrag_rdf.documents.readers.grid import Grid, barred
 from graphrag_rdf.documents.tables import BARRED
 
@@ -50,7 +50,8 @@ class Content:
         language: the language that the file declares, unchecked.
         encoding: for text formats.
         metadata: (property IRI, value) pairs, unchecked.
-        tables, unsaid, turns: as in ParsedDocument; found before characters are replaced, one for one.
+        tables, unsaid, turns, headings: as in ParsedDocument; found before characters are replaced, one for
+            one.
     """
 
     text: str
@@ -64,6 +65,7 @@ class Content:
     unsaid: tuple[Span, ...] = ()
     warnings: tuple[tuple[str, str], ...] = ()
     turns: tuple[Turn, ...] = ()
+    headings: tuple[Heading, ...] = ()
 
 
 Reader = Callable[[bytes], Content]
@@ -130,6 +132,18 @@ def row(cells: Iterable[str]) -> Block | None:
     if not any(texts):
         return None
     return ("row", f"| {' | '.join(texts)} |") if len(texts) > 1 else ("paragraph", texts[0])
+
+
+def headings_in(text: str, blocks: Iterable[Block | Grid]) -> tuple[Heading, ...]:
+    """The headings among the blocks that `layout` made a text of."""
+    found: list[Heading] = []
+    position = 0
+    for block in blocks:
+        if not isinstance(block, Grid) and (place := text.find(block[1], position)) >= 0:
+            position = place + len(block[1])
+            if block[0] == "heading":
+                found.append(Heading(place, 1, " ".join(block[1].split())))
+    return tuple(found)
 
 
 def first_heading(blocks: Iterable[Block | Grid]) -> str:

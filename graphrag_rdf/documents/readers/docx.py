@@ -41,6 +41,7 @@ def read_docx(data: bytes) -> c.Content:
         tables=tables,
         title=core.title,
         heading=c.first_heading(blocks),
+        headings=c.headings_in(text, blocks),
         language=core.language,
         metadata=tuple(metadata(core, core.author, core.comments or core.subject)),
     )

@@ -100,6 +100,7 @@ def read_html(data: bytes) -> c.Content:
         laid_out,
         title=title.text() if title is not None else "",
         heading=c.first_heading(blocks),
+        headings=c.headings_in(laid_out, blocks),
         language=language,
         encoding=encoding,
         metadata=tuple(_metadata(tree)),

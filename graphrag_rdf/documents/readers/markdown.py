@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.inline_marks import unmarked
+from graphrag_rdf.documents.model import Heading
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.barred import FENCE, barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*\r?$", re.S | re.M)
 _LIKE_YAML = re.compile(r"[\w-]+:(?:\s|$)|\s|- |#")
 _PAIR = re.compile(r"([\w-]+):\s+(\S.*)")
-_ATX = re.compile(r"^ {0,3}#{1,6}[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(?:=+|-{2,})[ \t]*$")
 _NO_SETEXT = re.compile(r"[-*+>|]|\d+[.)]")
 _LONGEST_HEADING = 4096  # characters of a line that are looked at for a title
@@ -66,11 +68,13 @@ def read_markdown(data: bytes) -> c.Content:
         (iri, value) for key, iri in _PROPERTIES.items() if key in front for value in _values(front[key])
     ]
     title = _values(front.get("title"))
+    headings = tuple(_headings(text, len(text) - len(body)))
     language = _values(front.get("lang")) or _values(front.get("language"))
     return c.Content(
         text,
         title=title[0] if title else "",
-        heading=_first_heading(body),
+        heading=next((heading.text for heading in headings), ""),
+        headings=headings,
         language=language[0] if language else None,
         encoding=encoding,
         metadata=tuple(metadata),
@@ -151,21 +155,24 @@ def _values(value: Any) -> list[str]:
     ]
 
 
-def _first_heading(body: str) -> str:
-    fence = ""
-    previous = ""
-    for whole in body.splitlines():
-        line = whole[:_LONGEST_HEADING]
+def _headings(text: str, start: int) -> Iterator[Heading]:
+    """Headings of either kind, outside of code.
+
+    Args:
+        start: where the front matter ends.
+    """
+    fence = previous = ""
+    offset = before = start
+    for whole in text[start:].splitlines(keepends=True):
+        line = whole.rstrip("\r\n")[:_LONGEST_HEADING]
         mark = FENCE.match(line)
         if fence:
             if mark and mark[1].startswith(fence):
                 fence = ""
-            continue
-        if mark:
+        elif mark:
             fence = mark[1]
         elif match := _ATX.match(line):
-            return unmarked(match[1]).strip()
+            yield Heading(offset, len(match[1]), unmarked(match[2]).strip())
         elif previous and _SETEXT.match(line) and not _NO_SETEXT.match(previous):
-            return unmarked(previous).strip()
-        previous = line.strip()
-    return ""
+            yield Heading(before, 1 if line.lstrip()[0] == "=" else 2, unmarked(previous).strip())
+        before, offset, previous = offset, offset + len(whole), "" if fence else line.strip()

@@ -67,6 +67,7 @@ def read_rst(data: bytes) -> Content:
         content.text,
         title=content.title if content.title != "<string>" else "",
         heading=content.heading,
+        headings=content.headings,
         encoding=encoding,
         metadata=content.metadata,
         tables=content.tables,

@@ -67,6 +67,7 @@ def read_tex(data: bytes) -> c.Content:
         laid_out,
         title=" ".join(told.get("title", "").split()),
         heading=c.first_heading(blocks),
+        headings=c.headings_in(laid_out, blocks),
         encoding=encoding,
         metadata=(*((c.CREATOR, author) for author in authors), (c.CREATED, told.get("date", ""))),
         tables=tables,

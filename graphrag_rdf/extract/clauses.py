@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from .doubt import doubt_of_object, doubt_of_verb
 from .lexicon import Lexicon
+from .model import Qualifiers
 from .phrases import Item, NounPhrase, VerbGroup, surface
 from .statements import Clause, Description, Reading, Statements
 
@@ -426,6 +427,7 @@ class _Reader:
         clause.object = noun  # also where nothing is stated: what follows is about it
         dated = noun.literal is not None and noun.literal.kind in {"date", "month", "year"}
         if dated and after == "n":  # "gründete 1904 die Zeitung"
+            self.fronted.append(("in", noun))
             return self._object(clause, reach + 1)
         date = self._phrase(reach + 1)
         if after not in _ENDS | {"a", "e"} and (date is None or date.kind != "literal"):
@@ -442,10 +444,13 @@ class _Reader:
         if bare and not clause.copula:
             return reach + 1
         doubt, self.says.doubt = self.says.doubt, self.says.doubt or doubt_of_object(noun, self.words)
+        self.says.qualifiers = self._dates(reach + 1)
         if clause.copula:
             end = self._description(clause, members, reach)
         elif noun.kind == "common":
             whole, end = self._whole(at, reach)
+            if self.says.qualifiers and len(noun.of) == 1 and noun.of[0].literal is not None:
+                whole = noun  # "revenue of $4 million in 1902": the amount by itself
             for subject in clause.subjects if self._told(members, end) else ():
                 self.says.have_or_do(clause, subject, whole)
             self._reached(clause, reach)
@@ -453,22 +458,27 @@ class _Reader:
             for subject in clause.subjects:
                 for member in members:
                     self.says.state(subject, clause.words, member, clause.pattern or "active")
-            self._dated(clause, at, reach)
             end = self._after(members[-1], reach + 1)
-        self.says.doubt = doubt
+        self.says.doubt, self.says.qualifiers = doubt, ()
         return end
 
-    def _dated(self, clause: Clause, at: int, reach: int) -> None:
-        """`founded Orrin in 1902`: beside the name also the name with its date, as a text."""
-        date = self._phrase(reach + 2) if self._at(reach + 1) == "a" else None
-        noun = self.items[at].noun
-        literal = date.literal if date is not None else None
-        plain = at == reach and noun is not None and noun.kind == "name"
-        if plain and noun is not None and date is not None and literal is not None and literal.datatype:
-            units = (*noun.units, self.items[reach + 1].unit, *date.units)
-            text = NounPhrase(units, "common", noun.determiner, noun.possessive, noun.core)
-            for subject in clause.subjects:
-                self.says.state(subject, clause.words, text, clause.pattern or "active")
+    def _dates(self, at: int) -> Qualifiers:
+        """When an object holds that ends here, by the dates that follow it or open the sentence."""
+        told = list(self.fronted)
+        while self._at(at) == "a" and (noun := self._phrase(at + 1)) is not None and noun.literal is not None:
+            told.append((self.items[at].unit.lower, noun))
+            at += 2
+        found = {}
+        for preposition, noun in told:
+            literal, name = noun.literal, self.words.periods.get(preposition)
+            if (
+                name
+                and literal is not None
+                and literal.datatype
+                and literal.kind in {"date", "month", "year"}
+            ):
+                found[name] = (name, literal.lexical, literal.datatype)
+        return tuple(found.values())
 
     def _reached(self, clause: Clause, reach: int) -> None:
         """`filed a suit against Orrin`: the name that a verb with a common object leads to."""

@@ -87,6 +87,7 @@ class Lexicon:
         of: links a role to what it belongs to.
         is_: links a thing to its description.
         has: links a thing to an amount that it has.
+        periods: preposition before a date -> which of `model.QUALIFIERS` it makes the date.
         date_links: "year" and "day" -> the preposition of a date that stands without one.
         life: "born" and "died" -> the verb for it.
         known_name: a name that the tagger knows; "" where names of several words are tagged as they are.
@@ -128,6 +129,7 @@ class Lexicon:
     of: str
     is_: str
     has: str
+    periods: dict[str, str]
     date_links: dict[str, str]
     life: dict[str, str]
     known_name: str
@@ -179,6 +181,7 @@ def lexicon(language: str) -> Lexicon:
         of=table["spelling"]["of"],
         is_=table["spelling"]["is"],
         has=table["spelling"]["has"],
+        periods=_inverted(table["periods"]),
         date_links={name: table["spelling"][name] for name in ("year", "day")},
         life={name: table["spelling"][name] for name in ("born", "died")},
         verb_second=bool(table["spelling"]["verb_second"]),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,9 @@ class EntityCandidate:
     aliases: tuple[str, ...]
     span: tuple[int, int] | None
     quote: str | None = None
+
+
+Qualifiers: TypeAlias = tuple[tuple[str, str, str | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class RelationCandidate:
     quote: str | None
     confidence: float | None
     span: tuple[int, int] | None
-    qualifiers: tuple[tuple[str, str, str | None], ...] = ()
+    qualifiers: Qualifiers = ()
 
 
 QUALIFIERS = ("from", "to", "at", "amount")

@@ -265,6 +265,7 @@ class Prose:
             quote=self.text[sentence.offset : sentence.offset + sentence.length],
             confidence=confidence,
             span=(sentence.offset, sentence.length),
+            qualifiers=statement.qualifiers,
         )
         self.relations.setdefault((fold(subject.text), predicate, fold(candidate.object)), candidate)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from .lexicon import Lexicon
+from .model import Qualifiers
 from .phrases import NounPhrase, VerbGroup, surface
 from .units import Unit
 
@@ -39,6 +40,7 @@ class Statement:
         pattern: key of `CONFIDENCE`.
         doubt: why it is not asserted (see `doubt`), or "".
         general: whether it is in the present tense, so that its subject may be a kind of thing.
+        qualifiers: the dates that stand beside it; see `RelationCandidate`.
     """
 
     subject: NounPhrase | tuple[Unit, ...]
@@ -47,6 +49,7 @@ class Statement:
     pattern: str
     doubt: str = ""
     general: bool = False
+    qualifiers: Qualifiers = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,7 @@ class Statements:
         doubt: why what is said now is not asserted, or "".
         opens: whether the clause opens its sentence, which ends with a full stop.
         general: whether it is in the present tense too, and so may speak of a kind of thing.
+        qualifiers: the dates of what is said now.
     """
 
     def __init__(self, words: Lexicon) -> None:
@@ -128,6 +132,7 @@ class Statements:
         self.doubt = ""
         self.opens = False
         self.general = False
+        self.qualifiers: Qualifiers = ()
 
     def state(
         self,
@@ -138,7 +143,7 @@ class Statements:
     ) -> None:
         """Note a statement; see `Statement`."""
         general = self.general and pattern in {"active", "passive", "definition", "have"}
-        statement = Statement(subject, predicate, object_, pattern, self.doubt, general)
+        statement = Statement(subject, predicate, object_, pattern, self.doubt, general, self.qualifiers)
         self.reading.statements.append(statement)
 
     def agree(self, subjects: Sequence[NounPhrase], verb: VerbGroup) -> bool:

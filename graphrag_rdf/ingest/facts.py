@@ -9,13 +9,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import Located, locate, locate_by_content
-from graphrag_rdf.extract.model import NOTHING, EntityCandidate, Extraction, Mention, RelationCandidate
+from graphrag_rdf.extract.model import (
+    NOTHING,
+    EntityCandidate,
+    Extraction,
+    Mention,
+    Qualifiers,
+    RelationCandidate,
+)
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
@@ -26,8 +32,6 @@ from graphrag_rdf.rdf.terms import typed
 
 QUALIFIERS = {"from": RAG.since, "to": RAG.until, "at": RAG.at, "amount": RAG.amount}
 """Qualifier of a statement → property of its evidence."""
-
-Qualifiers: TypeAlias = Sequence[tuple[str, str, str | None]]
 
 
 @dataclass(frozen=True, slots=True)

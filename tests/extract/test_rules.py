@@ -46,13 +46,11 @@ EXACT = [
         [
             "Ada Venn | founded | Orrin Ltd",
             "Bob Hale | founded | Orrin Ltd",
-            "Ada Venn | founded | Orrin Ltd in 1902",
-            "Bob Hale | founded | Orrin Ltd in 1902",
         ],
     ),
     (
         "Ada Venn, the chief engineer of Orrin Ltd, lived in Kelm.",
-        ["Ada Venn | engineer of | Orrin Ltd", "Ada Venn | lived in | Kelm"],
+        ["Ada Venn | chief engineer of | Orrin Ltd", "Ada Venn | lived in | Kelm"],
     ),
     ("Paris is the capital of France.", ["Paris | capital of | France"]),
     ("The capital of France is Paris.", ["Paris | capital of | France"]),
@@ -265,13 +263,32 @@ def test_the_topic_stands_in_for_a_pronoun() -> None:
         (
             "nl",
             "Ada Venn stichtte het Kelm Instituut in 1902.",
-            ["Ada Venn | stichtte | Kelm Instituut", "Ada Venn | stichtte | Kelm Instituut in 1902"],
+            ["Ada Venn | stichtte | Kelm Instituut"],
         ),
     ],
 )
 def test_german_and_dutch(language: str, text: str, expected: list[str]) -> None:
     found = facts(text, language)
     assert [fact for fact in expected if fact not in found] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "dates"),
+    [
+        ("en", "Ada Venn founded Orrin Ltd in 1902.", "at 1902"),
+        ("en", "Ada Venn was the mayor of Kelm from 1902 to May 1911.", "from 1902 to 1911-05"),
+        ("en", "Ada Venn is the mayor of Kelm since 3 May 1902.", "from 1902-05-03"),
+        ("en", "The mayor of Kelm was Ada Venn until 1911.", "to 1911"),
+        ("en", "Orrin Ltd had a revenue of $4.2 million in 1902.", "at 1902"),
+        ("en", "Ada Venn founded Orrin Ltd.", ""),
+        ("de", "Ada Venn gründete 1902 die Orrin GmbH.", "at 1902"),
+        ("nl", "Ada Venn stichtte het Kelm Instituut in 1902.", "at 1902"),
+    ],
+)
+def test_a_date_beside_an_object_is_when_the_fact_holds(language: str, text: str, dates: str) -> None:
+    (fact,) = extract(text, language).relations
+    assert " ".join(f"{name} {lexical}" for name, lexical, _ in fact.qualifiers) == dates
+    assert not any(char.isdigit() for char in fact.object) or fact.object == "$4.2 million"
 
 
 def test_types_and_aliases() -> None:

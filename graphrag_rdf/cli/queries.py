@@ -66,7 +66,12 @@ def show(name: str, form: str) -> None:
         return
     say(styled(safe(template.name), bold=True) + f" ({template.header.kind})")
     say(safe(template.header.summary))
-    pairs([(f"  -p {key}=…", f"{p.type} {p.about}") for key, p in template.params.items()])
+    pairs(
+        [
+            (f"  -p {key}=…", f"{p.type} {p.about}{' (optional)' * p.optional}")
+            for key, p in template.params.items()
+        ]
+    )
     say(safe(f"  {template.path}"))
     say()
     say(safe(template.body.rstrip()))
@@ -121,7 +126,7 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
         except ValueError as error:
             raise UsageError(f"parameter {key} ({declared}): {error}") from error
         values[key] = [*values.get(key, []), *value] if declared.endswith("[]") else value
-    missing = [key for key in template.params if key not in values]
+    missing = [key for key, p in template.params.items() if key not in values and not p.optional]
     if missing:
         wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)
         raise UsageError(f"{template.name} needs {wanted}", hint=f"e.g. {_example(template, given, missing)}")

@@ -226,6 +226,10 @@ class Statements:
                 self.state(noun, self.role_of(role), subject.of, "role")
             elif subject.kind == "common" and subject.of and noun.literal is not None:
                 self.state(subject.of, f"{self.words.has} {self.low(role)} {self.words.of}", noun, "have")
+            elif subject.kind == "common" and subject.owner and noun.literal is not None:
+                self.state(
+                    subject.owner, f"{self.words.has} {self.low(subject.owned)} {self.words.of}", noun, "have"
+                )
             elif noun.kind == "name" and subject.owner and not plural:
                 self.state(noun, self.role_of(subject.owned), subject.owner, "role")
             elif noun.kind == "name" and subject.possessive and not plural:
@@ -252,7 +256,8 @@ class Statements:
 
     def have_or_do(self, clause: Clause, subject: NounPhrase, noun: NounPhrase) -> None:
         """Note `has population of | 12`, or what else a verb has as its object."""
-        if clause.have and len(noun.of) == 1 and noun.of[0].literal is not None:
+        amount = noun.of[0].literal if len(noun.of) == 1 and noun.units[noun.core[1]].kind == "F" else None
+        if clause.have and amount is not None:
             predicate = f"{clause.words} {self.low(role_of(noun))} {self.words.of}"
             self.state(subject, predicate, noun.of, "have")
         else:

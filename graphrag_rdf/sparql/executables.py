@@ -85,7 +85,7 @@ def _parameter(iri: NamedNode, order: int, name: str, parameter: Parameter) -> I
     elif kind == "iri":
         yield Triple(node, SH.nodeKind, SH.IRI)
     if not many:
-        yield Triple(node, SH.minCount, Literal(1))
+        yield Triple(node, SH.minCount, Literal(0 if parameter.optional else 1))
         yield Triple(node, SH.maxCount, Literal(1))
     sample = parameter.sample if isinstance(parameter.sample, str) else json.dumps(parameter.sample)
     if kind == "iri" and not many:

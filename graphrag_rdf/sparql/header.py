@@ -24,13 +24,17 @@ Kind = Literal["select", "ask", "construct", "update"]
 
 
 class Parameter(BaseModel):
-    """One typed parameter: `type` is a name of `sparql.parameters.TYPES`, `[]` after it makes a list."""
+    """One typed parameter: `type` is a name of `sparql.parameters.TYPES`, `[]` after it makes a list.
+
+    The sample of an optional one is its default.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     type: str
     sample: Any
     about: str = ""
+    optional: bool = False
 
 
 class Header(BaseModel):

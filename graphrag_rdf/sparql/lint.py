@@ -144,13 +144,13 @@ def _has_term(group: _Group) -> bool:
     return any(_has_term(i) if isinstance(i, _Group) else i.text in _OPEN for i in group.items)
 
 
-def _has_lone_term(group: _Group) -> bool:
-    """Whether there is a triple term in it without the plain triple beside it, by which it is looked up."""
+def _has_lone_term(group: _Group, around: Sequence[Sequence[str]] = ()) -> bool:
+    """Whether a triple term in it has no plain triple, by which it is looked up, beside or around it."""
     texts = ["" if isinstance(item, _Group) else item.text for item in group.items]
     places = [n + 1 for n, text in enumerate(texts) if text in _OPEN]
-    plain = [texts[n : n + 3] for n in range(len(texts)) if n not in places]
+    plain = [*around, *(texts[n : n + 3] for n in range(len(texts)) if n not in places)]
     return any(texts[n : n + 3] not in plain for n in places) or any(
-        _has_lone_term(item) for item in group.items if isinstance(item, _Group)
+        _has_lone_term(item, plain) for item in group.items if isinstance(item, _Group)
     )
 
 

@@ -154,6 +154,8 @@ def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, An
     """
     if unknown := sorted(given.keys() - declared.keys()):
         raise TemplateError(f"query {name}: unknown parameter {', '.join(unknown)}")
+    defaults = {key: parse(p.type, p.sample) for key, p in declared.items() if p.optional}
+    given = {**defaults, **given}
     if missing := sorted(declared.keys() - given.keys()):
         raise TemplateError(f"query {name}: missing parameter {', '.join(missing)}")
     context: dict[str, object] = {}

@@ -103,7 +103,9 @@ def fill(text: str, library: TemplateLibrary) -> str:
 
 def command(template: QueryTemplate) -> str:
     """The command that runs a template with the sample values of its header."""
-    given = (f"-p {shlex.quote(f'{name}={p.sample}')}" for name, p in template.params.items())
+    given = (
+        f"-p {shlex.quote(f'{name}={p.sample}')}" for name, p in template.params.items() if not p.optional
+    )
     return " ".join(["graphrag-rdf queries run", template.name, *given])
 
 

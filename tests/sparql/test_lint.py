@@ -44,6 +44,9 @@ BROKEN = {
     "a triple term deep in a UNION": (
         "SELECT * WHERE { { GRAPH <urn:g> { ?r rdf:reifies << ?s ?p ?o >> } } UNION { ?s ?p ?o } }"
     ),
+    "a triple term in a UNION outside of its own triple": (
+        "SELECT * WHERE { { { ?s ?p ?o } ?r rdf:reifies <<( ?s ?p ?o )>> } UNION { ?s ?p ?o } }"
+    ),
     "an annotation": "SELECT * WHERE { ?s ?p ?o {| rag:confidence ?c |} }",
     "a named reifier": "SELECT * WHERE { ?s ?p ?o ~ ?r }",
     "SERVICE": "SELECT * WHERE { SERVICE <http://example.org/> { ?s ?p ?o } }",
@@ -73,6 +76,9 @@ KEPT = {
     "in a UNION beside its own triple": (
         "SELECT * WHERE { { VALUES ?s { <urn:s> } ?s ?p ?o . ?r rdf:reifies <<( ?s ?p ?o )>> } "
         "UNION { ?s ?p ?o } }"
+    ),
+    "in a graph in a UNION inside of its own triple": (
+        "SELECT * WHERE { { ?s ?p ?o GRAPH <urn:g> { ?r rdf:reifies <<( ?s ?p ?o )>> } } UNION { ?s ?p ?o } }"
     ),
     "one pattern with a filter": (
         "SELECT * WHERE { ?a <urn:b> ?c OPTIONAL { ?c <urn:d> ?e FILTER(?e > 1) } }"

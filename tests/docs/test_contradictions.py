@@ -1,0 +1,111 @@
+"""`cookbook/contradictions` on documents that differ: amounts of tables and prose, holders of an office."""
+
+from __future__ import annotations
+
+import csv
+import io
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_rdf import Engine
+from graphrag_rdf.config import Settings
+from graphrag_rdf.rdf.terms import text_of
+from tests.support.commands import environment, program
+from tests.support.endpoint import Endpoint
+
+DOCUMENTS = {
+    "report.md": """# Venn Works: annual report
+
+| Item ($ million) | 2022 | 2023 |
+|---|---|---|
+| Revenue | 3,910 | 4,120 |
+| Operating income | 410 | 455 |
+""",
+    "firms.csv": """firm,revenue 2023 ($ million),employees,chief executive
+Venn Works,4120,8400,Ada Venn
+Karr Mills,310,900,Bo Karr
+""",
+    "letter.md": """# A letter to the owners
+
+Venn Works had revenue of $4.2 billion in 2023. Venn Works had operating income of $455 million in 2023.
+Karr Mills had revenue of $311 million in 2023. Venn Works had revenue of $3.9 billion in 2022.
+Karr Mills has 1,100 employees. Venn Works had revenue of €1.1 billion in 2023.
+Cy Dorn was mayor of Kelm from 2001 to 2008. Dee Ashe was mayor of Kelm from May 2008 to 2012.
+Ada Lind was guardian of Kelm. Bo Karr was the president of Orrin. Di Rook was the president of Orrin.
+""",
+    "chronicle.md": """# The chronicle of Kelm
+
+Flo Gant was the mayor of Kelm from 2005 to 2010. Gus Hale is the chief executive of Venn Works.
+Hal Venn is guardian of Kelm. Ada Venn was mayor of Orrin.
+""",
+}
+MAYOR = ("Kelm", "mayor of", "Cy Dorn (2001–2008)", "Flo Gant (2005–2010)")
+NEXT_MAYOR = ("Kelm", "mayor of", "Dee Ashe (2008-05–2012)", "Flo Gant (2005–2010)")
+CHIEF = ("Venn Works", "chief executive of", "Ada Venn", "Gus Hale")
+REVENUE = ("Venn Works", "revenue 2023", "4120 $ million", "$4.2 billion")
+EMPLOYEES = ("Karr Mills", "employees", "900", "1,100 employees")
+FOUND = [EMPLOYEES, MAYOR, NEXT_MAYOR, CHIEF, REVENUE, REVENUE]
+"""The revenue is in two tables."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("contradictions")
+    documents = place / "documents"
+    documents.mkdir()
+    for name, text in DOCUMENTS.items():
+        (documents / name).write_text(text, "utf-8")
+    with Engine.open(config=Settings(store=str(place / "store"))) as engine:
+        engine.ingest([documents])
+    return place / "store"
+
+
+@pytest.fixture(scope="module")
+def engine(store: Path) -> Iterator[Engine]:
+    with Engine.open(config=Settings(store=str(store)), read_only=True) as engine:
+        yield engine
+
+
+def found(engine: Engine, **values: Any) -> list[tuple[str, ...]]:
+    rows = engine.store.select("cookbook/contradictions", **values)
+    return [tuple(text_of(row[c]) for c in ("subject", "relation", "value", "other_value")) for row in rows]
+
+
+def test_amounts_and_holders_that_differ_are_found_and_no_others(engine: Engine) -> None:
+    assert found(engine) == FOUND
+
+
+def test_the_tolerance_says_how_far_amounts_may_differ(engine: Engine) -> None:
+    assert REVENUE not in found(engine, tolerance=0.02)
+    assert ("Karr Mills", "revenue 2023", "310 $ million", "$311 million") in found(engine, tolerance=0.001)
+
+
+def test_the_offices_can_be_named(engine: Engine) -> None:
+    offices = found(engine, offices=["guardian of"])
+    assert ("Kelm", "guardian of", "Ada Lind", "Hal Venn") in offices
+    assert MAYOR not in offices
+
+
+def test_a_relation_that_an_ontology_calls_functional_is_an_office(store: Path) -> None:
+    with Engine.open(":memory:") as engine:
+        engine.ingest([store.parent / "documents"])
+        engine.store.update(
+            "INSERT DATA { <http://trustgraph.ai/r/guardian-of> a "
+            "<http://www.w3.org/2002/07/owl#InverseFunctionalProperty> }"
+        )
+        assert ("Kelm", "guardian of", "Ada Lind", "Hal Venn") in found(engine)
+
+
+def test_the_command_and_the_server_give_the_same(store: Path) -> None:
+    command = program("queries", "run", "cookbook/contradictions", "--store", store, "--format", "csv")
+    asked = subprocess.run(command, capture_output=True, text=True, env=environment(), check=True)
+    rows = list(csv.DictReader(io.StringIO(asked.stdout)))
+    assert [(r["subject"], r["relation"], r["value"], r["other_value"]) for r in rows] == FOUND
+    with Endpoint.start(store) as server, server.client() as client:
+        shown = client.get("/queries/cookbook/contradictions", headers={"Accept": "application/json"}).json()
+        answer = client.post("/sparql", data={"query": shown["sample"]}, headers={"Accept": "text/csv"})
+        assert list(csv.DictReader(io.StringIO(answer.text))) == rows

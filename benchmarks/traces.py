@@ -114,7 +114,7 @@ def measure_traces(count: int) -> None:
 
 
 def _list(engine: Engine) -> int:
-    return len(engine.store.select("trace/list", pipelines=[], limit=50, offset=0))
+    return len(engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=50, offset=0))
 
 
 if __name__ == "__main__":

@@ -32,22 +32,30 @@ def trace_command() -> None:
 @trace_command.command("list", examples=["graphrag-rdf trace list --limit 5"])
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
 @click.option("--pipeline", metavar="NAME", help="Only traces of this pipeline.")
+@click.option(
+    "--outcome",
+    type=click.Choice(["completed", "unanswered", "failed", "cancelled", "unfinished"]),
+    help="Only traces that ended so.",
+)
 @format_option("text", "json", "jsonl")
-def list_(limit: int, pipeline: str | None, form: str) -> None:
+def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> None:
     """List traces, newest first; sub-traces stand indented under theirs."""
     from graphrag_rdf.trace.catalogue import list_traces
+    from graphrag_rdf.trace.outcomes import count_outcomes, outcome_told
     from graphrag_rdf.trace.text import render_list
 
     with open_engine() as engine:
-        found = list_traces(engine.store, limit, pipeline)
+        found = list_traces(engine.store, limit, pipeline, outcome=outcome)
+        counts = count_outcomes(engine.store)
     if form == "json":
         output.write_json([summary.as_json() for summary in found])
     elif form == "jsonl":
         output.write_jsonl(summary.as_json() for summary in found)
     elif found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
+        say("\nall: " + ", ".join(f"{number} {outcome_told(code)}" for code, number in counts.items()))
     else:
-        say("there is no trace yet")
+        say("there is no such trace" if counts else "there is no trace yet")
 
 
 @trace_command.command(

@@ -140,7 +140,7 @@ class Client(Connection):
             UsageError: (these methods) when the server says that the request is wrong.
             ServerError: (these methods) as `ask`.
         """
-        path = f"/facts?all={_truth(every)}"
+        path = f"/facts/decisions?all={_truth(every)}"
         found: list[dict[str, Any]] = self._json("GET", path, holds="items")["items"]
         return found
 

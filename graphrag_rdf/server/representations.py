@@ -30,6 +30,19 @@ TEXT = Format(("text/plain",), None, "", charset=True)
 _WITH_PREFIXES = ("text/turtle", "application/trig")
 
 
+_LONGEST = 1000
+"""Characters of a text to look for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which part of a list is asked for: items with `match` in them, where it is not empty."""
+
+    limit: int
+    offset: int
+    match: str
+
+
 @dataclass(frozen=True, slots=True)
 class Forms:
     """How to make each form of a thing; only the one that is asked for is made.
@@ -119,6 +132,15 @@ def whole_number(request: Request, name: str, default: int, most: int) -> int:
 def parameter(request: Request, name: str) -> str | None:
     """A parameter of the URL that may stand once."""
     return Parameters.of_query_string(request.scope["query_string"]).one(name)
+
+
+def part_of(request: Request, furthest: int = 10**9) -> Part:
+    """`limit`, `offset` and `match` of the URL."""
+    return Part(
+        limit=whole_number(request, "limit", 50, 1000),
+        offset=whole_number(request, "offset", 0, furthest),
+        match=(parameter(request, "match") or "")[:_LONGEST],
+    )
 
 
 def iri_of(text: str) -> NamedNode:

@@ -45,27 +45,43 @@ class TraceSummary:
         return {**{name: getattr(self, name) for name in self.__slots__}, "time": iso(self.time)}
 
 
-def list_traces(store: Store, limit: int, kind: str | None = None) -> list[TraceSummary]:
+def list_traces(
+    store: Store,
+    limit: int,
+    kind: str | None = None,
+    *,
+    outcome: str | None = None,
+    match: str = "",
+    offset: int = 0,
+) -> list[TraceSummary]:
     """The newest traces, newest first; sub-traces follow their parent in the order in which they ran.
 
     Args:
-        limit: how many. Without `kind`, sub-traces come with their parents and do not count; with it, every
-            trace of that kind counts.
+        limit: how many. In a list of all traces, sub-traces come with their parents and do not count.
         kind: only traces of this pipeline.
+        outcome: only traces that ended so: a code of `trace.outcomes`.
+        match: only questions that hold this text, without regard to case.
+        offset: traces to pass over; counted like `limit`.
     """
-    pipelines = [kind] if kind else []
+    chosen = {
+        "pipelines": [kind] if kind else [],
+        "outcomes": [outcome] if outcome else [],
+        "texts": [match] if match else [],
+    }
+    each = any(chosen.values())
     found: list[TraceSummary] = []
-    tops = offset = 0
-    while tops < limit:
-        page = store.select("trace/list", pipelines=pipelines, limit=limit, offset=offset)
+    tops = read = 0
+    while tops < offset + limit:
+        page = store.select("trace/list", **chosen, limit=offset + limit, offset=read)
         for summary in map(_summary, page):
-            if tops == limit:
+            if tops == offset + limit:
                 break
-            found.append(summary)
-            tops += summary.parent is None or kind is not None
-        if len(page) < limit:
+            if tops >= offset:  # what precedes a trace of its own are its sub-traces: they began later
+                found.append(summary)
+            tops += each or summary.parent is None
+        if len(page) < offset + limit:
             break
-        offset += limit
+        read += len(page)
     return _nested(found)
 
 

@@ -21,6 +21,7 @@ from graphrag_rdf.trace.drawing import Edge, Node, draw
 from graphrag_rdf.trace.items import Fact, Source
 from graphrag_rdf.trace.lines import printable
 from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.outcomes import outcome_told
 from graphrag_rdf.trace.passages import Passage
 
 if TYPE_CHECKING:
@@ -328,7 +329,7 @@ def environment() -> Environment:
     """Of the templates beside this module."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    return Environment(
+    found = Environment(
         loader=PackageLoader("graphrag_rdf.trace", "."),
         autoescape=True,
         undefined=StrictUndefined,
@@ -336,3 +337,5 @@ def environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
+    found.filters["outcome"] = outcome_told
+    return found

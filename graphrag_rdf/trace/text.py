@@ -18,6 +18,7 @@ from graphrag_rdf.trace.items import Call, Fact, Score, Selection, Source
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace, TraceStep
+from graphrag_rdf.trace.outcomes import outcome_told
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
@@ -95,13 +96,13 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
     for summary in summaries:
         depth = depths[summary.iri] = depths.get(summary.parent or "", -1) + 1
         when = summary.time.strftime("%Y-%m-%d %H:%M:%S") if summary.time else "?" * 19
-        took = "unfinished" if summary.seconds is None else f"{summary.seconds:.2f} s"
-        ended = "" if summary.outcome in (None, "completed") else f" · {summary.outcome}"
+        took = "" if summary.seconds is None else f" · {summary.seconds:.2f} s"
         uuid = summary.iri.rsplit(":", 1)[-1]
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
         page.paragraph(
-            f"{summary.steps} steps · {took}{ended} · {summary.question or _ERASED}", f"{indent}  "
+            f"{outcome_told(summary.outcome)} · {summary.steps} steps{took} · {summary.question or _ERASED}",
+            f"{indent}  ",
         )
     return page.text()
 
@@ -115,7 +116,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         trace.kind or "unknown pipeline",
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
         "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
-        trace.outcome or "not finished",
+        outcome_told(trace.outcome),
         f"model {trace.model}" if trace.model else "no model",
         "" if trace.commit is None else f"commit {trace.commit}",
     ]

@@ -99,7 +99,8 @@ def test_what_comes_closest_is_shown_where_nothing_answers(run: Run, store: Path
     shown = run("ask", question).out
     assert "Closest passages" in shown
     assert nearest["quote"].split()[0] in shown.partition("Closest passages")[2]
-    assert "unanswered" in run("trace", "list").out
+    assert "no answer: closest passages" in run("trace", "list", "--outcome", "unanswered").out
+    assert run("trace", "list", "--outcome", "failed").out.strip() == "there is no such trace"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 
 

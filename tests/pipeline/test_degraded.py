@@ -268,7 +268,9 @@ def test_each_degraded_mode_is_named(
         answer = final(engine, settings={"exploration.use": "hybrid"})
         assert kinds(answer).count(kind) == 1
         assert answer["citations"], "it still works"
-        session = engine.store.select("trace/list", pipelines=[], limit=1, offset=0)[0]["session"]
+        session = engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=1, offset=0)[
+            0
+        ]["session"]
         rows = engine.store.select("trace/warnings", session=session)
         assert kind in {text_of(row["type"]) for row in rows}
         told = {warning["type"] for warning in diagnostics(engine)["warnings"]}

@@ -77,7 +77,7 @@ def test_its_trace_leads_to_the_first(engine: Engine) -> None:
 def test_its_trace_can_be_verified(engine: Engine) -> None:
     ask(engine)
     ask(engine)
-    for row in engine.store.select("trace/list", pipelines=[], limit=2, offset=0):
+    for row in engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=2, offset=0):
         session = row["session"]
         assert isinstance(session, NamedNode)
         assert all(check.ok for check in verify_trace(engine.store, engine.librarian, session))

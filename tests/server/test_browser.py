@@ -41,6 +41,8 @@ PAGES = (
     "/sparql-editor?query=SELECT%20*%20%7B%20%3Fs%20rdfs%3Alabel%20%3Fo%20%7D%20LIMIT%2030",
     "/ontology",
     "/facts",
+    "/facts?match=Pennock",
+    "/facts/decisions",
     "/facts?subject=Walter+Pennock&predicate=founded&object=Tarnay+Electric+Light+Company",
     "/dataset",
     "/queries",
@@ -335,7 +337,7 @@ def test_files_are_dropped(browser: Browser, uploading: Endpoint) -> None:
     page.dispatch_event(".drop", "drop", {"dataTransfer": transfer})
     page.get_by_role("link", name="Show them").click(timeout=60_000)
     page.wait_for_url("**/documents?sort=added")
-    listed = page.locator(".documents th .soft").all_inner_texts()
+    listed = page.locator(".listing th .soft").all_inner_texts()
     page.close()
     assert sorted(listed) == ["almanac.txt", "boat.txt"]
 

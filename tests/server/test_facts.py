@@ -31,14 +31,14 @@ def test_remove_list_and_take_back(writer: httpx.Client, stranger: httpx.Client)
     done = writer.post("/facts", json={**BORN, "reason": "misread", "by": "R. T."})
     assert int(done.headers["graphrag-commit"]) > 0
     assert not holds(writer)
-    [listed] = stranger.get("/facts").json()["items"]
+    [listed] = stranger.get("/facts/decisions").json()["items"]
     assert [listed] == done.json()["decisions"]
     assert (listed["reason"], listed["label"]) == ("misread", "removal by R. T.")
     undone = writer.request("DELETE", "/facts", params={"decision": listed["iri"]}).json()
     assert undone["asserted"] == [listed["fact"]]
     assert holds(writer)
-    assert stranger.get("/facts").json()["items"] == []
-    assert len(stranger.get("/facts", params={"all": "true"}).json()["items"]) == 1
+    assert stranger.get("/facts/decisions").json()["items"] == []
+    assert len(stranger.get("/facts/decisions", params={"all": "true"}).json()["items"]) == 1
     assert writer.request("DELETE", "/facts", params={"decision": listed["iri"]}).status_code == 400
 
 
@@ -90,7 +90,7 @@ def test_deciding_needs_a_token_that_may_write(stranger: httpx.Client, writer: h
     assert stranger.request("DELETE", "/facts", params={"decision": "urn:x"}).status_code == 401
     assert writer.post("/facts", content=b"x", headers={"Content-Type": "text/plain"}).status_code == 415
     assert writer.request("DELETE", "/facts").status_code == 400
-    assert writer.get("/facts", params={"all": "x"}).status_code == 400
+    assert writer.get("/facts/decisions", params={"all": "x"}).status_code == 400
     assert holds(stranger)
 
 
@@ -100,7 +100,7 @@ def test_a_server_that_only_reads(documents_store: Path, tmp_path: Path) -> None
         endpoint.client(WRITE) as client,
     ):
         assert client.post("/facts", json=BORN).status_code == 403
-        assert client.get("/facts").json()["items"] == []
+        assert client.get("/facts/decisions").json()["items"] == []
 
 
 @pytest.mark.slow

@@ -89,7 +89,7 @@ def test_a_fact(client: httpx.Client) -> None:
     unknown = {"subject": "<urn:a>", "predicate": "<urn:b>", "object": "1"}
     assert client.get("/facts", params=unknown).status_code == 404
     assert client.get("/facts", params={"subject": "<urn:a>"}).status_code == 400
-    assert "Nothing was decided" in get(client, "/facts").text
+    assert "Nothing was decided" in get(client, "/facts/decisions").text
 
 
 def test_wherever_a_fact_is_shown_its_source_is_a_link_away(client: httpx.Client, asked: str) -> None:
@@ -113,12 +113,64 @@ def test_the_texts_of_calls_can_be_read(client: httpx.Client, asked: str) -> Non
 
 
 def test_lists_turn(client: httpx.Client) -> None:
-    for path in ("/documents", "/entities"):
+    for path in ("/documents", "/entities", "/facts"):
         first = get(client, f"{path}?limit=1")
         (after,) = [a for a in first.addresses("a") if "offset=1" in a]
         second = get(client, after)
         assert f"{path}?limit=1&offset=0" in second.addresses("a")
         assert first.text != second.text
+
+
+def test_the_counts_of_the_first_page_lead_to_lists_of_as_many(client: httpx.Client, asked: str) -> None:
+    assert asked
+    counts = client.get("/", headers={"Accept": "application/json"}).json()["counts"]
+    page = get(client, "/")
+    for name, number in counts.items():
+        assert f"/{name}" in page.addresses("a")
+        items = []
+        while found := _items(client, name, limit=7, offset=len(items)):
+            items += found
+        assert len(items) == number, name
+        assert len({str(item) for item in items}) == number, name
+
+
+def test_facts_are_found_by_any_of_their_names_and_by_values(client: httpx.Client) -> None:
+    every = _items(client, "facts", limit=1000)
+    value = next(fact["o_label"] for fact in every if ":" not in fact["o"])
+    for word in ("pennock", "FOUNDED", value.upper()):
+        found = _items(client, "facts", match=word, limit=1000)
+        said = [fact for fact in every if word.lower() in " ".join(fact.values()).lower()]
+        assert {str(fact) for fact in said} <= {str(fact) for fact in found}
+        assert 0 < len(found) < len(every)
+    page = get(client, "/facts?match=pennock")
+    assert any(address.startswith("/facts?subject=") for address in page.addresses("a"))
+    (query,) = [a for a in page.addresses("a") if a.startswith("/sparql-editor?query=")]
+    assert "Walter Pennock" in get(client, query).text
+    assert "No fact holds this text" in get(client, "/facts?match=zzz").text
+
+
+def test_questions_are_listed_by_their_outcome(client: httpx.Client, asked: str) -> None:
+    unknown = "What is the price of saffron?"
+    client.post("/ask", data={"question": unknown}, timeout=60)
+    page = get(client, "/traces")
+    for told in ("answered (", "no answer: closest passages ("):
+        assert told in page.text
+    (few,) = [a for a in page.addresses("a") if a.endswith("outcome=unanswered")]
+    assert unknown in get(client, few).text
+    assert QUESTION not in get(client, few).text
+    assert {item["question"] for item in _items(client, "traces", outcome="unanswered")} == {unknown}
+    assert {item["question"] for item in _items(client, "traces", match="FOUNDED the")} == {QUESTION}
+    every = client.get("/traces", headers={"Accept": "application/json"}).json()
+    assert every["outcomes"]["unanswered"] == len(_items(client, "traces", outcome="unanswered"))
+    assert sum(every["outcomes"].values()) == len(every["items"])
+    assert client.get("/traces?outcome=lost").status_code == 400
+    assert "unanswered" not in Page(client.get("/", headers={"Accept": "text/html"}).text).text
+
+
+def _items(client: httpx.Client, name: str, **asked: object) -> list[dict[str, str]]:
+    found = client.get(f"/{name}", params=asked, headers={"Accept": "application/json"})
+    items: list[dict[str, str]] = found.raise_for_status().json()["items"]
+    return items
 
 
 def test_a_relation(client: httpx.Client) -> None:

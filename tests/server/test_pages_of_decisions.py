@@ -54,7 +54,7 @@ def test_the_return_key_where_something_was_put_right_removes_nothing(client: ht
     refused = client.post("/facts", data=both)
     assert refused.status_code == 422
     assert "press “Correct it”" in refused.text
-    assert client.get("/facts", headers={"Accept": "application/json"}).json()["items"] == []
+    assert client.get("/facts/decisions", headers={"Accept": "application/json"}).json()["items"] == []
 
 
 def test_a_removed_fact_is_marked_where_an_answer_rested_on_it(client: httpx.Client) -> None:
@@ -75,7 +75,7 @@ def test_a_removed_fact_is_marked_where_an_answer_rested_on_it(client: httpx.Cli
     assert "Holds no more: removal by R. <Tennant>" in " ".join(
         client.get(asked, headers={"Accept": "text/plain"}).text.split()
     )
-    (listed,) = [a for a in get(client, "/facts").addresses("a") if a.startswith("/facts?subject")]
+    (listed,) = [a for a in get(client, "/facts/decisions").addresses("a") if a.startswith("/facts?subject")]
     page = get(client, listed)
     assert any(address.startswith(asked) for address in page.addresses("a"))
     assert "Answers that used it" in page.text
@@ -125,13 +125,13 @@ def test_deciding_by_the_form_of_a_facts_page(client: httpx.Client) -> None:
 )
 def test_forms_that_say_nothing_decide_nothing(fields: dict[str, str], client: httpx.Client) -> None:
     assert client.post("/facts", data={**FOUNDED, **fields}).status_code == 422
-    assert "Nothing was decided" in get(client, "/facts").text
+    assert "Nothing was decided" in get(client, "/facts/decisions").text
 
 
 def test_foreign_pages_decide_nothing(client: httpx.Client) -> None:
     data = {**FOUNDED, "act": "remove"}
     assert client.post("/facts", data=data, headers={"Origin": "https://evil.example"}).status_code == 403
-    assert "Nothing was decided" in get(client, "/facts").text
+    assert "Nothing was decided" in get(client, "/facts/decisions").text
 
 
 def test_without_a_token_the_form_asks_for_one(place: Path) -> None:

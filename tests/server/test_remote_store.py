@@ -567,7 +567,7 @@ def test_documents_come_and_go_and_facts_are_decided(client: httpx.Client) -> No
     fact = {"subject": "Ada Kerrow", "predicate": "founded", "object": "Skerry Mail"}
     decided = client.post("/facts", json={**fact, "by": "me"})
     assert decided.status_code == 200, decided.text
-    assert client.get("/facts").json()["items"]
+    assert client.get("/facts/decisions").json()["items"]
     gone = client.delete("/documents/mail/skerry.txt")
     assert gone.status_code == 200
     assert gone.json()["removed"]["chunks"] == 1

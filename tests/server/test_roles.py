@@ -29,6 +29,7 @@ NEEDS = {
     "/documents": {"GET": "read", "POST": "write"},
     "/documents/{id:path}": {"GET": "read", "DELETE": "write"},
     "/facts": {"GET": "read", "POST": "write", "DELETE": "write"},
+    "/facts/decisions": {"GET": "read"},
     "/entities": {"GET": "read"},
     "/entities/{id:path}": {"GET": "read"},
     "/resource": {"GET": "read"},

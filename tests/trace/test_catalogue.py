@@ -8,6 +8,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.outcomes import count_outcomes
 from graphrag_rdf.trace.recorder import TraceRecorder
 from tests.trace.conftest import Sample, nest, record
 
@@ -104,3 +105,25 @@ def test_an_ambiguous_beginning_lists_the_candidates(sample: Sample) -> None:
     with pytest.raises(UsageError, match=f"several traces: .*{runs[0].run}"):
         find_trace(sample.store, "12345678")
     assert find_trace(sample.store, runs[1].run) == NamedNode(runs[1].session.value)
+
+
+def test_parts_of_the_list_follow_each_other(sample: Sample) -> None:
+    for number in range(4):
+        parent, child = (record(sample, f"{name} {number}?") for name in ("Parent", "Child"))
+        nest(sample, child, parent)
+    pages = [list_traces(sample.store, 3, offset=offset) for offset in (0, 3, 6)]
+    assert [[summary.question for summary in page if not summary.parent] for page in pages] == [
+        ["Parent 3?", "Parent 2?", "Parent 1?"],
+        ["Parent 0?"],
+        [],
+    ]
+    assert [summary for page in pages for summary in page] == list_traces(sample.store, 10)
+
+
+def test_by_outcome_and_words(sample: Sample) -> None:
+    record(sample, "Who founded the mill?")
+    record(sample, "Who sold it?", closed=False)
+    assert [s.question for s in list_traces(sample.store, 9, outcome="unfinished")] == ["Who sold it?"]
+    assert [s.question for s in list_traces(sample.store, 9, match="FOUND")] == ["Who founded the mill?"]
+    assert list_traces(sample.store, 9, outcome="failed") == []
+    assert count_outcomes(sample.store) == {"completed": 1, "unfinished": 1}

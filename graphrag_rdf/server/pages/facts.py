@@ -39,7 +39,11 @@ def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every
         }
 
     return render(
-        "facts", "/facts", decisions=[*map(shown, reversed(decisions))], every=every, links=links_of(service)
+        "decisions",
+        "/facts/decisions",
+        decisions=[*map(shown, reversed(decisions))],
+        every=every,
+        links=links_of(service),
     )
 
 

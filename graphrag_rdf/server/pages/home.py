@@ -11,6 +11,7 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import Forms, represent
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import list_traces
+from graphrag_rdf.trace.outcomes import count_outcomes
 
 _RECENT = 10
 
@@ -20,13 +21,14 @@ async def home(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
-        counts = service.counter.things()
+        counts, outcomes = service.counter.things(), count_outcomes(store)
         return Forms(
-            json=lambda: {"counts": counts},
+            json=lambda: {"counts": counts, "outcomes": outcomes},
             html=lambda: render(
                 "home",
                 "/",
                 counts=counts,
+                unanswered=outcomes.get("unanswered", 0),
                 traces=list_traces(store, _RECENT),
                 href=links_of(service),
                 token=needs_token(request),

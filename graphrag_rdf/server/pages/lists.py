@@ -1,43 +1,193 @@
-"""The pages of lists."""
+"""The pages of lists: one template, and for each list its columns and rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
 from graphrag_rdf.server.pages.links import Links
 from graphrag_rdf.server.pages.rendering import render
+from graphrag_rdf.server.representations import Part
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import TraceSummary
+from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.outcomes import OUTCOMES, outcome_told
 
 
-def traces_page(service: Service, traces: Sequence[TraceSummary], limit: int, kind: str | None) -> str:
-    """The newest traces."""
-    tops = sum(trace.parent is None for trace in traces)
-    more = {"limit": min(limit * 2, 1000), **({"kind": kind} if kind else {})}
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A value of a row.
+
+    Attributes:
+        href: where it leads.
+        note: what stands behind it in small letters.
+        inside: whether the row belongs to the one before.
+    """
+
+    text: str
+    href: str | None = None
+    note: str = ""
+    inside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of things.
+
+    Attributes:
+        path: its address.
+        names: of its columns; those that end with `#` hold numbers.
+        rows: of cells, the first of which names the thing.
+        search: what its box looks for.
+        query: the SPARQL query of the list.
+        empty: what stands in the place of no rows.
+        choices: (name, address, whether it is chosen) of parts of the list.
+        chosen: parameters beside `match`, `limit` and `offset`.
+        more: other pages: (name, address).
+    """
+
+    title: str
+    path: str
+    names: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    search: str
+    query: str
+    empty: str
+    choices: Sequence[tuple[str, str, bool]] = ()
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    more: Sequence[tuple[str, str]] = ()
+
+
+def list_page(listing: Listing, part: Part, found: int | None = None) -> str:
+    """A page of a list.
+
+    Args:
+        found: items that count against the limit, where not all rows do.
+    """
+    chosen = {**listing.chosen, **({"match": part.match} if part.match else {})}
     return render(
-        "traces",
-        "/traces",
-        traces=traces,
-        href=links_of(service),
-        more=f"/traces?{urlencode(more)}" if tops >= limit < 1000 else None,
+        "list",
+        listing.path,
+        list=listing,
+        match=part.match,
+        run=f"/sparql-editor?{urlencode({'query': listing.query})}",
+        **turns(
+            listing.path, part.limit, part.offset, len(listing.rows) if found is None else found, **chosen
+        ),
     )
 
 
-def entities_page(
-    service: Service, items: Sequence[Mapping[str, Any]], limit: int, offset: int, match: str
+def traces_page(
+    service: Service,
+    traces: Sequence[TraceSummary],
+    part: Part,
+    counts: Mapping[str, int],
+    kind: str | None,
+    outcome: str | None,
 ) -> str:
-    """Entities, a page of them, with a box to look for more."""
-    more = {"match": match} if match else {}
-    return render(
-        "entities",
-        "/entities",
-        entities=items,
-        match=match,
-        links=links_of(service),
-        **turns("/entities", limit, offset, len(items), **more),
+    """Questions with the outcome of each, the newest first."""
+    links = links_of(service)
+    pipeline = {"kind": kind} if kind else {}
+    kept = {**pipeline, **({"match": part.match} if part.match else {})}
+    every = [("all", None, sum(counts.values())), *((OUTCOMES.get(c, c), c, n) for c, n in counts.items())]
+    choices = [
+        (
+            f"{name} ({number:,})",
+            f"/traces?{urlencode({**kept, **({'outcome': code} if code else {})})}",
+            code == outcome,
+        )
+        for name, code, number in every
+    ]
+    listing = Listing(
+        title="Questions and how their answers came about",
+        path="/traces",
+        names=("Question", "Outcome", "Asked", "Seconds#", "Pipeline"),
+        rows=[
+            (
+                Cell(
+                    trace.question or "(a question that was erased)",
+                    links(trace.iri),
+                    inside=trace.parent is not None,
+                ),
+                Cell(outcome_told(trace.outcome)),
+                Cell(trace.time.strftime("%Y-%m-%d %H:%M UTC") if trace.time else ""),
+                Cell("" if trace.seconds is None else f"{trace.seconds:.2f}"),
+                Cell(trace.kind or ""),
+            )
+            for trace in traces
+        ],
+        search="Words of a question",
+        query=service.engine.store.render(
+            "trace/list",
+            pipelines=[kind] if kind else [],
+            outcomes=[outcome] if outcome else [],
+            texts=[part.match] if part.match else [],
+            limit=part.limit,
+            offset=part.offset,
+        ),
+        empty="There are none like that." if part.match or outcome or kind else "Nothing was asked yet.",
+        choices=choices if sum(counts.values()) else (),
+        chosen={**pipeline, **({"outcome": outcome} if outcome else {})},
+        more=(("Ask something", "/ask"),),
     )
+    each = kept or outcome
+    return list_page(listing, part, sum(bool(each) or trace.parent is None for trace in traces))
+
+
+def entities_page(service: Service, items: Sequence[Mapping[str, Any]], part: Part) -> str:
+    """Entities, those with most facts first."""
+    links = links_of(service)
+    listing = Listing(
+        title="Entities",
+        path="/entities",
+        names=("Name", "Facts#"),
+        rows=[
+            (
+                Cell(
+                    item["name"],
+                    links.entity(item["iri"]),
+                    f"{item['members']} in one" if item["members"] > 1 else "",
+                ),
+                Cell(f"{item['facts']:,}"),
+            )
+            for item in items
+        ],
+        search="Part of a name",
+        query=service.engine.store.render("entities/list", text=part.match, limit=part.offset + part.limit),
+        empty="There are none of this name." if part.match else "There are none.",
+    )
+    return list_page(listing, part)
+
+
+def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
+    """Facts in the order in which the store keeps them: to sort them all would take seconds."""
+    links = links_of(service)
+    listing = Listing(
+        title="Facts",
+        path="/facts",
+        names=("Subject", "Relation", "Object", "Where it is said"),
+        rows=[
+            (
+                Cell(fact.s_label, links(fact.s.value)),
+                Cell(fact.p_label, links(fact.p.value)),
+                Cell(fact.o_label, links(fact.o.value) if not hasattr(fact.o, "datatype") else None),
+                Cell("source", links.fact(fact)),
+            )
+            for fact in facts
+        ],
+        search="Part of a name or value",
+        query=service.engine.store.render(
+            "facts/list",
+            texts=[part.match] if part.match else [],
+            limit=part.limit,
+            offset=part.offset,
+        ),
+        empty="No fact holds this text." if part.match else "There are none.",
+        more=(("Decisions about facts", "/facts/decisions"),),
+    )
+    return list_page(listing, part)
 
 
 def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[str, str | None]:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.trace.lines import human_size
+from graphrag_rdf.trace.outcomes import outcome_told
 from graphrag_rdf.trace.page import visible
 
 if TYPE_CHECKING:
@@ -14,15 +15,16 @@ if TYPE_CHECKING:
 NAVIGATION = (
     ("/", "Home"),
     ("/ask", "Ask"),
-    ("/traces", "Answers"),
+    ("/traces", "Questions"),
     ("/documents", "Documents"),
     ("/entities", "Entities"),
+    ("/facts", "Facts"),
     ("/sparql-editor", "SPARQL"),
     ("/ontology", "Ontology"),
 )
 
 FURTHER = (
-    ("/facts", "Decisions about facts"),
+    ("/facts/decisions", "Decisions about facts"),
     ("/dataset", "What the store holds"),
     ("/queries", "Queries of the program"),
 )
@@ -52,5 +54,6 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=visible,
     )
+    environment.filters["outcome"] = outcome_told
     environment.globals.update(navigation=NAVIGATION, further=FURTHER, size=human_size)
     return environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from pyoxigraph import NamedNode
@@ -12,7 +13,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.entity import entity_page
 from graphrag_rdf.server.pages.lists import entities_page
-from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
+from graphrag_rdf.server.representations import Forms, iri_of, listed, part_of, represent, whole_number
 from graphrag_rdf.server.routes.resource import described, of_list, statements
 from graphrag_rdf.server.service import Service
 
@@ -21,11 +22,10 @@ _FURTHEST = 100_000
 
 async def entity_list(request: Request) -> Response:
     """Entities, those with most facts first, as `entities list` has them (`match`, `limit`, `offset`)."""
-    offset = whole_number(request, "offset", 0, _FURTHEST)
-    limit, match = whole_number(request, "limit", 50, 1000), parameter(request, "match") or ""
+    part = part_of(request, _FURTHEST)
 
     def forms(service: Service) -> Forms:
-        found = service.engine.store.select("entities/list", text=match, limit=offset + limit)[offset:]
+        every = service.engine.store.select("entities/list", text=part.match, limit=part.offset + part.limit)
         items: list[dict[str, Any]] = [
             {
                 "iri": text_of(row["entity"]),
@@ -33,12 +33,12 @@ async def entity_list(request: Request) -> Response:
                 "facts": to_python(row["facts"]),
                 "members": to_python(row["members"]),
             }
-            for row in found
+            for row in every[part.offset :]
         ]
         return Forms(
-            json=lambda: listed(items, limit=limit, offset=offset, match=match),
+            json=lambda: listed(items, **asdict(part)),
             rdf=lambda: of_list(service.engine.store, [item["iri"] for item in items]),
-            html=lambda: entities_page(service, items, limit, offset, match),
+            html=lambda: entities_page(service, items, part),
         )
 
     return await represent(request, forms)

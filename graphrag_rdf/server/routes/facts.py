@@ -1,12 +1,14 @@
-"""`/facts`: what people decided about facts - removals and corrections - and deciding or taking back more."""
+"""`/facts`: the facts and their sources, and what people decided about them: removals and corrections."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pyoxigraph import Triple
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -20,8 +22,11 @@ from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.pages.facts import decisions_page, fact_page
-from graphrag_rdf.server.representations import Forms, listed, parameter, represent
+from graphrag_rdf.server.pages.lists import facts_page
+from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent
 from graphrag_rdf.server.service import COMMIT, Service, service_of
+from graphrag_rdf.trace.fact_rows import fact_of
+from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.named_facts import Edge, facts_called
 from graphrag_rdf.trace.sources import source_fact
 
@@ -61,14 +66,34 @@ class FactRequest(BaseModel):
     dry_run: bool = False
 
 
-async def decisions(request: Request) -> Response:
-    """The decisions that stand, as `facts list --format json`; with `all=true` also those taken back. With
-    `subject`, `predicate` and `object` the sources of that fact, as `source fact --format json`.
+async def fact_list(request: Request) -> Response:
+    """Facts, those in which a name or value holds `match` (`limit`, `offset`).
+
+    With `subject`, `predicate` and `object` the sources of that fact, as `source fact --format json`.
     """
-    every = _truth(request, "all")
     fact = [parameter(request, name) for name in ("subject", "predicate", "object")]
     if any(fact):
         return await _sources(request, *fact)
+    part = part_of(request)
+
+    def forms(service: Service) -> Forms:
+        store = service.engine.store
+        texts = [part.match] if part.match else []
+        found = store.select("facts/list", texts=texts, limit=part.limit, offset=part.offset)
+        labels = read_labels(store, [row[name] for row in found for name in "spo"])
+        facts = [fact_of(row, labels) for row in found]
+        return Forms(
+            json=lambda: listed([fact.as_json() for fact in facts], **asdict(part)),
+            rdf=lambda: [Triple(fact.s, fact.p, fact.o) for fact in facts],
+            html=lambda: facts_page(service, facts, part),
+        )
+
+    return await represent(request, forms)
+
+
+async def decisions(request: Request) -> Response:
+    """The decisions that stand, as `facts list --format json`; with `all=true` also those taken back."""
+    every = _truth(request, "all")
 
     def forms(service: Service) -> Forms:
         facts = service.engine.facts

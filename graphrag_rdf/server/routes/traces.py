@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -9,11 +11,12 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
-from graphrag_rdf.server.representations import Forms, listed, parameter, represent, whole_number
+from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent
 from graphrag_rdf.server.routes.resource import of_list
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.export import trace_quads
+from graphrag_rdf.trace.outcomes import OUTCOMES, count_outcomes
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 
@@ -21,15 +24,21 @@ _COLUMNS = 80
 
 
 async def trace_list(request: Request) -> Response:
-    """The newest traces, as `trace list --format json` (`limit`, `kind`)."""
-    limit, kind = whole_number(request, "limit", 50, 1000), parameter(request, "kind")
+    """The newest traces, as `trace list --format json` (`limit`, `offset`, `kind`, `outcome`, `match`), and
+    how many there are of each outcome.
+    """
+    part, kind, outcome = part_of(request), parameter(request, "kind"), parameter(request, "outcome")
+    if outcome and outcome not in OUTCOMES:
+        raise Problem(400, f"outcome is one of {', '.join(OUTCOMES)}")
 
     def forms(service: Service) -> Forms:
-        found = list_traces(service.engine.store, limit, kind)
+        store = service.engine.store
+        found = list_traces(store, part.limit, kind, outcome=outcome, match=part.match, offset=part.offset)
+        counts = count_outcomes(store)
         return Forms(
-            json=lambda: listed([trace.as_json() for trace in found], limit=limit),
+            json=lambda: listed([trace.as_json() for trace in found], **asdict(part), outcomes=counts),
             rdf=lambda: of_list(service.engine.store, [trace.iri for trace in found]),
-            html=lambda: traces_page(service, found, limit, kind),
+            html=lambda: traces_page(service, found, part, counts, kind, outcome),
         )
 
     return await represent(request, forms)

@@ -32,7 +32,7 @@ def _fact(command: F) -> F:
         click.option(
             "--with-sentences",
             is_flag=True,
-            help="The text is wrong, not only its reading: questions leave out its sentences too.",
+            help="The text is wrong too: questions leave out its sentences. Can be added later.",
         ),
         click.option("--by", metavar="NAME", help="Who decides; kept with the decision."),
         click.option("--reason", metavar="TEXT", help="Why; kept with the decision."),
@@ -93,12 +93,12 @@ def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: s
     of a date or number another one is taken.
     """
     instead = {name: how.pop(name) for name in _PLACES}
-    if not how["undo"] and all(value is None for value in instead.values()):
+    if not (how["undo"] or how["with_sentences"]) and all(value is None for value in instead.values()):
         raise UsageError(
             "it is not said what holds instead", hint="give --object, --subject or --predicate; or --undo"
         )
     done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
-    _print(done, form, dry_run=dry_run)
+    _print(done, form, dry_run=dry_run, none="its sentences were left out before")
 
 
 def _decided(
@@ -191,6 +191,8 @@ def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") ->
         say(f"  holds no more: {_words(fact)}")
     for fact in done["asserted"]:
         say(f"  holds: {_words(fact)}")
+    if done["sentences"] and any(decision["with_sentences"] for decision in done["decisions"]):
+        say(f"  sentences that questions leave out: {len(done['sentences'])}")
     standing = [decision for decision in done["decisions"] if decision["undone"] is None]
     if done["also"]:
         output.note(f"still said of what is one with it: {'; '.join(map(_words, done['also']))}")

@@ -104,7 +104,7 @@ def remove_facts(
         dry_run: write nothing.
 
     Returns:
-        what was decided; about a fact that is removed already nothing is.
+        what was decided; about a fact that is removed already only that its sentences are left out too.
 
     Raises:
         UsageError: when a fact is a name, or not one that anything contains.
@@ -114,6 +114,8 @@ def remove_facts(
     out = Edited()
     for fact in dict.fromkeys(facts):
         if fact in Withheld(before):
+            if with_sentences:
+                _leave_out_sentences(engine, _standing(before, fact), out)
             continue
         _require_contained(engine, fact)
         decision = _decision(before, person, fact, None, with_sentences=with_sentences)
@@ -137,27 +139,35 @@ def correct_fact(
 
     Args:
         names: how the new things are called that the other fact speaks of.
-        with_sentences, dry_run: as of `remove_facts`.
+        with_sentences, dry_run: as of `remove_facts`. The sentences of a fact that was corrected before can
+            be left out later: give the same correction again, or none (`instead` is the fact).
 
     Raises:
         UsageError: as `remove_facts`; when both are the same, or one of them was removed before.
     """
     person = person or Person()
+    before = read_fact_decisions(engine.store)
+    standing = _standing(before, fact)
+    out = Edited()
+    if with_sentences and standing and all(instead in (fact, decision.instead) for decision in standing):
+        _leave_out_sentences(engine, standing, out)
+        if not dry_run:
+            _commit(engine, Person(), out, Changes(add=_quads(out)))
+        return out
     if fact == instead:
         raise UsageError("the correction says what the fact says", hint="give another --object, or none")
     if instead[1] in _NAMES:
         raise UsageError("a correction cannot be a name", hint=_OF_NAMES)
-    before = read_fact_decisions(engine.store)
     for one in (fact, instead):
         if one in Withheld(before):
-            (known, *_) = [d for d in before if d.undone is None and d.fact == one]
+            known = _standing(before, one)[0]
             raise UsageError(
                 f"{text_of_statement(one)} was removed before: {known.label}",
                 hint=f"take that back first: graphrag-rdf facts undo {known.iri.value}",
             )
     _require_contained(engine, fact)
     decision = _decision(before, person, fact, instead, with_sentences=with_sentences)
-    out = Edited(asserted=[instead])
+    out.asserted = [instead]
     evidence = _note(engine, decision, out)
     changes = Changes(add=[*_quads(out), *decision.provenance(evidence)], remove=_assertions(out.facts))
     changes.add += prov.contained(decision.subgraph, *instead)
@@ -214,6 +224,20 @@ def _require_contained(engine: NeededParts, fact: Statement) -> None:
             f"nothing that is stored says {text_of_statement(fact)}",
             hint="graphrag-rdf source fact S P O shows where a fact comes from",
         )
+
+
+def _standing(before: Sequence[FactDecision], fact: Statement) -> list[FactDecision]:
+    """The decisions that hold about a fact."""
+    return [decision for decision in before if decision.undone is None and decision.fact == fact]
+
+
+def _leave_out_sentences(engine: NeededParts, standing: Sequence[FactDecision], out: Edited) -> None:
+    """Decide of decisions that stand that the text is wrong too."""
+    for decision in standing:
+        if not decision.with_sentences:
+            out.decisions.append(replace(decision, with_sentences=True))
+            rows = engine.store.select("facts/evidence", edges=[decision.fact])
+            out.sentences += dict.fromkeys(_node(row["sentence"]) for row in rows if "sentence" in row)
 
 
 def _containers(engine: NeededParts, fact: Statement) -> set[NamedNode]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
-from tests.support.commands import Run
+from tests.support.commands import Run, environment, program
 
 BORN = ["Andrew Orr", "was born in", "Arnhythe"]
 
@@ -55,6 +56,47 @@ def test_questions_still_use_the_sentence_and_are_told_so(run: Run, store: Path)
     run("facts", "remove", "--undo", *BORN)
     assert run("facts", "remove", *BORN, "--with-sentences").err == ""
     assert "Arnhythe" not in run("ask", "Where was Andrew Orr born?").out
+
+
+def test_the_sentences_of_a_decision_are_left_out_later(store: Path, folder: Path) -> None:
+    """Each command is a process of its own."""
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = program(*arguments)
+        how = {"capture_output": True, "text": True, "cwd": folder, "env": environment()}
+        return subprocess.run(command, check=False, **how)
+
+    question = ("ask", "Where was Andrew Orr born?")
+    nothing_stands = call("facts", "correct", *BORN, "--with-sentences")
+    assert nothing_stands.returncode == 2
+    assert "says what the fact says" in nothing_stands.stderr
+    call("facts", "correct", *BORN, "--object", "Tarnay")
+    said = call(*question).stdout
+    assert "Arnhythe" not in said or said.index("Tarnay") < said.index("Arnhythe")
+    assert "leave out: 1" in call("facts", "correct", *BORN, "--with-sentences", "--dry-run").stdout
+    assert 'with_sentences": false' in call("facts", "list", "--format", "json").stdout
+    other = call("facts", "correct", *BORN, "--object", "Leeds", "--with-sentences")
+    assert (other.returncode, "was removed before" in other.stderr) == (2, True)
+    later = call("facts", "correct", *BORN, "--with-sentences")
+    assert (later.returncode, later.stderr) == (0, "")
+    assert "leave out: 1" in later.stdout
+    assert 'with_sentences": true' in call("facts", "list", "--format", "json").stdout
+    said = call(*question).stdout
+    assert "Tarnay" in said
+    assert "Arnhythe" not in said
+    again = call("facts", "correct", *BORN, "--object", "Tarnay", "--with-sentences")
+    assert again.stdout == "its sentences were left out before\n"
+    assert call("check", "--shapes").returncode == 0
+    call("facts", "correct", "--undo", *BORN)
+    assert "Arnhythe" in call(*question).stdout
+
+
+def test_the_sentences_of_a_removed_fact_are_left_out_later(run: Run, store: Path) -> None:
+    run("facts", "remove", *BORN)
+    assert "Arnhythe" in run("ask", "Where was Andrew Orr born?").out
+    assert "leave out: 1" in run("facts", "remove", *BORN, "--with-sentences").out
+    assert "Arnhythe" not in run("ask", "Where was Andrew Orr born?").out
+    assert run("facts", "remove", *BORN, "--with-sentences").out == "it was removed before\n"
 
 
 def test_names_regardless_of_case_and_what_is_meant(run: Run, store: Path) -> None:

@@ -146,7 +146,7 @@ def _decision(service: Service, asked: FactRequest) -> Callable[[], Edited]:
     instead = asked.instead
     if instead is None:
         return lambda: facts.remove(*fact, **how)
-    if instead == Instead():
+    if instead == Instead() and not asked.with_sentences:
         raise Problem(422, "instead: give subject, predicate or object")
     how |= instead.model_dump()
     return lambda: facts.correct(*fact, **how)

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
-from graphrag_rdf.steps.figures import Figure, figures, known_figures
+from graphrag_rdf.steps.checking import GENERAL, UNRELIABLE, Claim, check_answer, refuses
+from graphrag_rdf.steps.citations import cited_numbers, sentence_spans, with_markers
+from graphrag_rdf.steps.refusals import is_sentinel, not_answered, without_sentinel
 from graphrag_rdf.steps.state import Context, Edge, Selection, SourceQuote, State
 from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
-
-_MARKER = re.compile(r"\[(S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*)\]")  # [1], the seeds' [S1], and models' [1, 2]
-_GENERAL = "[general knowledge]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,64 +39,64 @@ class CitedSentence:
     selections: tuple[Selection, ...]
 
 
+def read_answer(state: State, known: AbstractSet[int]) -> None:
+    """Take over what the model wrote, with its citations in one form; it may say that it does not know.
+
+    Args:
+        known: the numbers that it was given.
+    """
+    completion = state.completion
+    assert completion is not None  # noqa: S101
+    if completion.truncated:
+        state.warn("answer_truncated", "the model's answer was cut off at its limit of tokens")
+    text = with_markers(completion.text.strip(), known)
+    refused = is_sentinel(text)
+    if not refused:
+        text = without_sentinel(text).strip()
+        sentences = [text[at : at + length] for at, length in sentence_spans(text, state.language)]
+        refused = refuses(sentences, known)
+        state.answer = text
+    if refused or not text:
+        state.answered = False
+        state.answer = state.answer or not_answered(state.language)
+        why = "says that it does not know" if refused else "wrote no answer"
+        state.warn("answer_refused", f"the model {why}")
+
+
+def is_reliable(state: State) -> bool:
+    """Whether the answer has no warning for which it should not be given again."""
+    return not any(warning["type"] in UNRELIABLE for warning in state.warnings)
+
+
 def compose(state: State) -> list[CitedSentence]:
     """Resolve the markers of the answer, warn of what is wrong with them, and fill `state.final`."""
     by_marker = {selection.marker: selection for selection in state.selections if selection.marker}
     sentences: list[CitedSentence] = []
     invalid: list[str] = []
-    for offset, length in _sentences(state.answer, state.language):
+    for offset, length in sentence_spans(state.answer, state.language):
         text = state.answer[offset : offset + length]
-        if _GENERAL in text:  # such a sentence rests on nothing of ours, whatever it claims to cite
+        if any(mark in text for mark in GENERAL):  # it rests on nothing of ours, whatever it claims to cite
             sentences.append(CitedSentence(text, offset, length, ()))
             continue
-        numbers = [int(n) for marker in _MARKER.findall(text) for n in re.findall(r"\d+", marker)]
+        numbers = cited_numbers(text)
         invalid += [f"[{number}]" for number in numbers if number not in by_marker]
-        cited = tuple(dict.fromkeys(number for number in numbers if number in by_marker))
-        selections = tuple(by_marker[number] for number in cited)
+        selections = tuple(by_marker[number] for number in numbers if number in by_marker)
         sentences.append(CitedSentence(text, offset, length, selections))
     if invalid:
         state.warn("invalid_citation", f"no statement has the number {', '.join(dict.fromkeys(invalid))}")
-    _check_numbers(state, sentences)
+    _check(state, sentences)
     _fill(state, sentences)
     return sentences
 
 
-def _sentences(answer: str, language: str | None) -> list[tuple[int, int]]:
-    """(offset, length) of the answer's sentences; markers after a full stop belong to what stands before."""
-    spans: list[tuple[int, int]] = []
-    for sentence in split_sentences(answer, language):
-        offset, end = sentence.offset, sentence.offset + sentence.length
-        text = answer[offset:end]
-        lead = re.match(r"(?:\[[^\]\n]{1,20}\]\s*)+", text)
-        if lead and spans:
-            before, _ = spans[-1]
-            spans[-1] = (before, offset + len(lead[0].rstrip()) - before)
-            offset += lead.end()
-        if answer[offset:end].strip():
-            spans.append((offset, end - offset))
-    return spans
-
-
-def _check_numbers(state: State, sentences: Sequence[CitedSentence]) -> None:
-    for sentence in sentences:
-        text = sentence.text
-        claimed = figures(_MARKER.sub("", text), state.language)
-        if not claimed or _GENERAL in text:
-            continue
-        if not sentence.selections:
-            state.warn("unreferenced_numeric", f"cites nothing: {_listed(claimed)} in “{text[:120]}”")
-            continue
-        cited = [_cited_text(selection) for selection in sentence.selections]
-        if not all(cited):  # a whole chunk, whose text is not at hand: nothing can be said
-            continue
-        known = known_figures("\n".join(cited))
-        missing = [figure for figure in claimed if not known.supports(figure)]
-        if missing:
-            state.warn("unsupported_numeric", f"not in what is cited: {_listed(missing)} in “{text[:120]}”")
-
-
-def _listed(claimed: Sequence[Figure]) -> str:
-    return ", ".join(figure.text for figure in claimed)
+def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
+    """Warn of what a model wrote; what is quoted needs no check."""
+    if state.completion is None or not state.answered:
+        return
+    claims = [Claim(each.text, tuple(map(_cited_text, each.selections))) for each in sentences]
+    titles = {source.title for each in sentences for cited in each.selections for source in cited.sources}
+    for kind, detail in check_answer(state.question, claims, state.language, "\n".join(sorted(titles))):
+        state.warn(kind, detail)
 
 
 def _cited_text(selection: Selection) -> str:

@@ -8,10 +8,11 @@ in every way: "1.200" supports both 1200 and 1.2, and "twelve" supports 12.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from itertools import permutations
 
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.numbers import find_literals
@@ -28,6 +29,8 @@ _PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,])")
 _LIST_MARK = re.compile(r"^\s*\d{1,3}[.)](?=\s|$)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]+")
+_LISTED = re.compile(r",\s*(?:and|und|et|y|e|en)?\s+|\s+(?:and|und|et|y|e|en)\s+|[;、，]")
+_MOST_VALUES = 40  # of which all pairs are looked at
 
 _SCALES: Mapping[str, int] = {
     **dict.fromkeys(("thousand", "tausend", "duizend", "千"), 10**3),
@@ -84,11 +87,13 @@ class Figure:
         text: as it stands there.
         values: what it may mean, as a number; of a date, its day and year.
         date: a full date or month in ISO 8601, else None.
+        percent: whether it is a share; `values` then have it also as a fraction.
     """
 
     text: str
     values: frozenset[Decimal]
     date: str | None = None
+    percent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +108,38 @@ class Known:
         if figure.date is None:
             return not figure.values.isdisjoint(self.values)
         return any(date.startswith(figure.date) for date in self.dates) or figure.values <= self.values
+
+
+def follows(figure: Figure, texts: Iterable[str]) -> bool:
+    """Whether a number is the result of simple arithmetic with the numbers of some texts.
+
+    Sums, differences, products, quotients and changes in per cent of two, rounded as the number is; the sum
+    of all; how many texts there are, or how many things one of them lists.
+    """
+    if figure.date is not None:
+        return False
+    told = list(texts)
+    values = sorted({value for text in told for value in known_figures(text).values})[:_MOST_VALUES]
+    counts = {len(told), *(len(_LISTED.split(text)) for text in told)}
+    claimed = {max(figure.values)} if figure.percent else figure.values
+    if not claimed.isdisjoint({*map(Decimal, counts), sum(values, Decimal())}):
+        return True
+    decimals = max(0, *(-int(value.normalize().as_tuple().exponent) for value in claimed))
+    exact = not decimals and not figure.percent
+    return any(
+        round(result, decimals) in claimed
+        for a, b in permutations(values, 2)
+        for result in _results(a, b, exact=exact)
+    )
+
+
+def _results(a: Decimal, b: Decimal, *, exact: bool) -> Iterator[Decimal]:
+    """Of two numbers; quotients that are not whole only where they are asked for rounded."""
+    yield from (a + b, abs(a - b), a * b)
+    if b and (not exact or not a % b):
+        yield a / b
+    if b and not exact:
+        yield from (100 * a / b, 100 * abs(a - b) / b)
 
 
 def figures(text: str, language: str | None) -> list[Figure]:
@@ -133,7 +170,7 @@ def figures(text: str, language: str | None) -> list[Figure]:
         if percent:
             readings |= {value / 100 for value in readings}
         surface = text[start : scale.end() if scale else end]
-        found.append((start, Figure(surface, frozenset(readings))))
+        found.append((start, Figure(surface, frozenset(readings), percent=percent)))
     return [figure for _, figure in sorted(found, key=lambda item: item[0])]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.recorder import ModelCall, Step
+
+if TYPE_CHECKING:
+    from graphrag_rdf.llm.model import Completion
 
 
 def ask_model(
@@ -29,8 +32,13 @@ def ask_model(
     return str(completion.text)
 
 
-def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> Iterator[str]:
+def stream_model(
+    context: Context, step: Step, purpose: str, done: Callable[[Completion], None], **values: Any
+) -> Iterator[str]:
     """The model's answer piece by piece; the call is recorded when it is complete.
+
+    Args:
+        done: called with the whole answer.
 
     Raises:
         LlmError: when the call fails, also half-way.
@@ -44,6 +52,7 @@ def stream_model(context: Context, step: Step, purpose: str, **values: Any) -> I
     finally:
         stream.close()
     _record(context, step, purpose, prompt, stream.completion)
+    done(stream.completion)
 
 
 def _ready(context: Context, template: str | None, values: dict[str, Any]) -> tuple[Any, str]:

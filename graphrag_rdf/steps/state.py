@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
+    from graphrag_rdf.llm.model import Completion
 
 Triple: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
 Parameters: TypeAlias = Mapping[str, Any]
@@ -348,6 +349,7 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        completion: the answer as a model wrote it; None of one that was quoted.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
         vouched: whether a model said of what was found, and is left, that it helps.
@@ -368,6 +370,7 @@ class State:
     passages: list[PassageHit] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     answer: str = ""
+    completion: Completion | None = None
     answered: bool = True
     closest: list[SourceQuote] = field(default_factory=list)
     empty: bool = False

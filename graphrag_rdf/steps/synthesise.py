@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from pyoxigraph import Literal
@@ -11,10 +12,24 @@ from pyoxigraph import Literal
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double
-from graphrag_rdf.steps.answer import compose, name_documents, name_entities, record_answer
+from graphrag_rdf.steps.answer import (
+    compose,
+    is_reliable,
+    name_documents,
+    name_entities,
+    read_answer,
+    record_answer,
+)
 from graphrag_rdf.steps.focus import record_selections
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
+from graphrag_rdf.steps.refusals import (
+    SENTINEL,
+    is_sentinel,
+    may_become_sentinel,
+    not_answered,
+    nothing_found,
+)
 from graphrag_rdf.steps.rows import row_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
@@ -22,8 +37,6 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
-UNKNOWN = "I don't know: nothing relevant was found in the documents."
-NOT_ANSWERED = "I don't know: what was found in the documents does not answer the question."
 
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -46,10 +59,9 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     """
     step = _begin(context, "llm")
     found = Quotes((), 0.0) if state.vouched else pick(context, step, state, parameters)
-    pieces: list[str] = []
     if not state.selections or not (state.vouched or found.margin >= parameters["min_margin"]):
-        pieces.append(_unknown(context, state, step, found))
-        yield context.recorder.text_chunk(pieces[0])
+        state.answer = _unknown(context, state, step, found)
+        yield context.recorder.text_chunk(state.answer)
     else:
         for marker, selection in enumerate(state.selections, start=1):
             selection.marker = marker
@@ -58,20 +70,33 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             context,
             step,
             "answer",
+            partial(setattr, state, "completion"),
             question=state.question,
             history=state.conversation,
             items=[_item(selection, rows) for selection in state.selections],
             response_type=parameters["response_type"],
             allow_general_knowledge=parameters["allow_general_knowledge"],
-            unknown=NOT_ANSWERED,
+            unknown=SENTINEL,
         )
-        for piece in stream:
-            pieces.append(piece)
-            yield context.recorder.text_chunk(piece)
-        if "".join(pieces).strip().rstrip(".") == NOT_ANSWERED.rstrip("."):
+        yield from _give_out(context, state, stream)
+        read_answer(state, {s.marker for s in state.selections if s.marker})
+        if not state.answered:
             state.vouched = False
-            _unknown(context, state, step, pick(context, step, state, parameters))
-    yield from _finish(context, state, parameters, step, "".join(pieces).strip())
+            _closest(context, state, step, pick(context, step, state, parameters))
+    yield from _finish(context, state, parameters, step, state.answer)
+
+
+def _give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator[GraphRagResponse]:
+    """The pieces of a model's answer; in place of the sentinel, that the program doesn't know."""
+    held = ""
+    for piece in stream:
+        held += piece
+        if not may_become_sentinel(held):
+            yield context.recorder.text_chunk(held)
+            for further in stream:
+                yield context.recorder.text_chunk(further)
+            return
+    yield context.recorder.text_chunk(not_answered(state.language) if is_sentinel(held) else held)
 
 
 def _item(selection: Selection, rows: Mapping[str, str]) -> dict[str, Any]:
@@ -112,6 +137,16 @@ def _select(context: Context, state: State, step: Step, selection: Selection) ->
 def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
     """Say that there is no answer; what comes nearest to one is kept beside it."""
     state.answered = False
+    _closest(context, state, step, found)
+    if found.quotes:
+        state.warn("not_answered", "what was found speaks of too little of the question")
+        return not_answered(state.language)
+    state.warn("no_relevant_facts", "no fact or sentence of the documents speaks of what was asked")
+    return nothing_found(state.language)
+
+
+def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:
+    """Keep and record what comes nearest to an answer that is not there; nothing is cited."""
     state.closest = [quote.source for quote in found.quotes if quote.source.chunk is not None]
     for quote in found.quotes:
         _select(context, state, step, quote.selection)
@@ -119,11 +154,6 @@ def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
             context.recorder.say(step, RAG.closest, quote.selection.node)
     for selection in state.selections:
         selection.marker = None
-    if found.quotes:
-        state.warn("not_answered", "what was found speaks of too little of the question")
-        return NOT_ANSWERED
-    state.warn("no_relevant_facts", "no fact or sentence of the documents speaks of what was asked")
-    return UNKNOWN
 
 
 def _finish(
@@ -133,6 +163,8 @@ def _finish(
     name_entities(context, state, step)
     name_documents(context, state, step)
     cited = compose(state)
+    if context.gateway and state.completion and not is_reliable(state):
+        context.gateway.discard(state.completion)  # asked again, the model may do better
     if number := parameters["suggestions"]:
         state.final["suggestions"] = suggest(context, state, step, number)
     record_answer(context, state, step, cited)

@@ -24,17 +24,14 @@ from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 LASTING = frozenset(
     {
-        "invalid_citation",
         "no_relevant_facts",
         "not_answered",
         "selection_ignored",
-        "unreferenced_numeric",
-        "unsupported_numeric",
         "unused_sources",
     }
 )
-"""Warnings of the answer itself. One of any other kind tells of something missing that may be there next
-time, so that the answer is not given again."""
+"""Warnings with which an answer may be given again. Others say that something was missing, or that the model
+may do better next time."""
 
 
 @dataclass(frozen=True, slots=True)

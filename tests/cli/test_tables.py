@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.steps.synthesise import NOT_ANSWERED
+from graphrag_rdf.steps.refusals import not_answered
 from tests.support.commands import Run
 
 PEOPLE = """name,born,occupation,born_in
@@ -32,7 +32,7 @@ def _ingest(run: Run, folder: Path, text: str = PEOPLE, name: str = "people.csv"
         ("Who was born in London?", "Ada Keller: born in London. [1] Charles Babb: born in London. [2]"),
         ("What was the occupation of Bo Strand?", "Bo Strand: occupation painter. [1]"),
         ("Who is a painter?", "Bo Strand: occupation painter. [1]"),
-        ("Who was born in Paris?", NOT_ANSWERED),
+        ("Who was born in Paris?", not_answered("en")),
     ],
 )
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -16,7 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.rdf.namespaces import RDFS, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.synthesise import NOT_ANSWERED
+from graphrag_rdf.steps.refusals import SENTINEL
 from graphrag_rdf.store.base import Changes
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, ScriptedServer
@@ -187,10 +187,10 @@ def test_a_retrieval_that_fails_closes_its_trace(place: Path, scripted_server: S
 
 
 def test_a_model_that_does_not_know_is_believed(place: Path, scripted_server: ScriptedServer) -> None:
-    scripted_server.answer_with(model(NOT_ANSWERED))
+    scripted_server.answer_with(model(SENTINEL))
     with open_engine(place, config=settings(scripted_server)) as engine:
         answer = final(engine)
-    assert "not_answered" in kinds(answer)
+    assert "answer_refused" in kinds(answer)
     assert not answer["answered"]
     assert answer["citations"] == []
     assert answer["closest"]

@@ -21,7 +21,7 @@ from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace import reuse
 from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.verify import verify_trace
-from tests.pipeline.test_with_a_model import ANSWER, QUESTION, model, settings
+from tests.pipeline.test_with_a_model import CITED, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
@@ -33,7 +33,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
     """The sample store with a scripted model, whose raw answers are not cached."""
     folder = tmp_path / "store"
     shutil.copytree(sample_folder, folder)
-    scripted_server.answer_with(model())
+    scripted_server.answer_with(model(CITED))
     with open_engine(folder, config=settings(scripted_server, **{"cache.enabled": False})) as opened:
         yield opened
 
@@ -58,7 +58,7 @@ def test_the_same_answer_without_a_call(engine: Engine, scripted_server: Scripte
     }
     assert again["usage"]["llm_calls"] == 0
     assert [m.kind for m in messages] == ["session", "question", "answer", "synthesis", "final"]
-    assert "".join(m.response for m in messages) == ANSWER
+    assert "".join(m.response for m in messages) == CITED
 
 
 def test_its_trace_leads_to_the_first(engine: Engine) -> None:

@@ -91,7 +91,7 @@ def test_in_the_language_of_the_question(sample_folder: Path, tmp_path: Path) ->
 
 def test_by_the_model(with_model: Engine, scripted_server: ScriptedServer) -> None:
     prompts: list[str] = []
-    inner = model()
+    inner = model("The ship was lost. [1]")
 
     def reply(request: Request) -> str | Reply:
         if "may want to ask next" in request.prompt:

@@ -22,6 +22,7 @@ from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [77]"
+CITED = "Rhoda Tennant invented the reversing gear. [1]"
 
 
 @pytest.fixture
@@ -174,7 +175,7 @@ def test_no_key_reaches_the_store(engine: Engine, scripted_server: ScriptedServe
 
 
 def test_the_same_question_again_costs_no_call(engine: Engine, scripted_server: ScriptedServer) -> None:
-    scripted_server.answer_with(model())
+    scripted_server.answer_with(model(CITED))
     first = run(engine)[-1].answer
     asked = len(scripted_server.requests)
     second = run(engine)[-1].answer

@@ -1,0 +1,184 @@
+"""Checks of what a model wrote: refusals, sentences without citation, names, numbers and language."""
+
+from __future__ import annotations
+
+import pytest
+
+from graphrag_rdf.steps.checking import Claim, check_answer, refuses
+from graphrag_rdf.steps.citations import cited_numbers, sentence_spans
+from graphrag_rdf.steps.refusals import (
+    SENTINEL,
+    is_sentinel,
+    may_become_sentinel,
+    not_answered,
+    nothing_found,
+    without_sentinel,
+)
+
+EVIDENCE = {
+    1: "Rhoda Tennant built three mills and four looms in Corrie in 1867, and died on 5 May 1911.",
+    2: "The mill at Corrie cost 1,200 pounds; in 1870 it was sold for 1,500 pounds to the United Nations.",
+    3: "Frau Tennant gründete 1867 die Mühle in Corrie und leitete sie als Chefin.",
+}
+
+
+def sentences(answer, language="en"):
+    return [answer[at : at + length] for at, length in sentence_spans(answer, language)]
+
+
+def warnings(answer, question="Who built the mill at Corrie?", language="en", evidence=EVIDENCE):
+    claims = [
+        Claim(text, tuple(evidence[n] for n in cited_numbers(text) if n in evidence))
+        for text in sentences(answer, language)
+    ]
+    return dict(check_answer(question, claims, language))
+
+
+REFUSALS = [
+    "I don't know.",
+    "I'm sorry. I can't answer that from these statements.",
+    "I’m unable to answer this question.",
+    "The documents do not mention who built it. [1][2]",
+    "There is no information about the bridge in the statements. They are about mills.",
+    "The provided context does not contain the answer.",
+    "This cannot be determined.",
+    "It is not mentioned.",
+    "Das weiß ich nicht.",
+    "Leider. Die Dokumente enthalten dazu keine Angaben.",
+    "Das lässt sich aus den Aussagen nicht beantworten.",
+    "Je ne sais pas.",
+    "Les documents ne mentionnent pas le pont. [1]",
+    "No lo sé.",
+    "Los documentos no mencionan quién lo construyó.",
+    "Non lo so.",
+    "Ik weet het niet.",
+    "Não sei. O texto não menciona a ponte.",
+    "我不知道。",
+    "文档中没有提到这座桥。[1]",
+    "無関係です。" + "分かりません。",
+]
+ANSWERS = [
+    "Rhoda Tennant built it. [1]",
+    "Rhoda Tennant built it [1]. The documents do not say when.",
+    "The documents do not say who sold it, but Rhoda Tennant built it. [1]",
+    "I don't know who sold it, but it was Rhoda Tennant who built it. [1]",
+    "It is unknown who built it. [1]",
+    "Rhoda Tennant built it.",
+    "The documents do not say. In general, mills are built by millers. [LLM: verify]",
+    "Die Dokumente nennen den Käufer nicht, aber Rhoda Tennant baute sie. [1]",
+    "",
+]
+
+
+@pytest.mark.parametrize("answer", REFUSALS[:-1])
+def test_refusals(answer):
+    assert refuses(sentences(answer, None), {1, 2, 3})
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_answers_that_are_no_refusals(answer):
+    assert not refuses(sentences(answer), {1, 2, 3})
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it", "nl", "pt", "zh", "ja", "sw", None])
+def test_what_the_program_says_is_a_refusal_in_every_language(language):
+    for said in (not_answered(language), nothing_found(language)):
+        assert refuses(sentences(said, language), set())
+    assert (not_answered(language) == not_answered("en")) == (language in ("en", "sw", None))
+
+
+@pytest.mark.parametrize(
+    "text", [SENTINEL, f"**{SENTINEL}**", f" {SENTINEL}.\n", f"{SENTINEL}: nothing fits", "NO_ANSWER"]
+)
+def test_the_sentinel(text):
+    assert is_sentinel(text)
+    assert all(may_become_sentinel(text[:end]) for end in range(len(text) + 1))
+
+
+@pytest.mark.parametrize(
+    "text", ["NO ANSWERS were given.", "Norway.", "No answer was given by Ada. [1]", "It was NO ANSWER"]
+)
+def test_what_only_looks_like_the_sentinel(text):
+    assert not is_sentinel(text)
+    assert not may_become_sentinel(text)
+
+
+def test_a_sentinel_after_a_partial_answer_is_left_out():
+    assert without_sentinel(f"It was Ada. [1]\n\n{SENTINEL}") == "It was Ada. [1]"
+
+
+FINE = [
+    "Rhoda Tennant built it in 1867. [1]",
+    "Yes. Rhoda Tennant built it. [1]",
+    "These were built:\n- three mills [1]\n- four looms [1]",
+    "The buildings are: mills and looms. [1]",
+    "Rhoda Tennant built it. [1] The documents do not say for whom.",
+    "Tennant's mill was sold to the UN in 1870. [2]",
+    "She was 44 years at work, from 1867 to 1911. [1]",
+    "She built 7 things. [1]",
+    "The gain was 300 pounds, or 25 %. [2]",
+    "It cost 1200 pounds. [2]",
+    "She built 3 mills. [1]",
+    "In Corrie there were two owners. [1][2]",
+    "The year was 3 after the sale. [2] [LLM: verify]",
+]
+
+
+@pytest.mark.parametrize("answer", FINE)
+def test_answers_that_deserve_no_warning(answer):
+    assert warnings(answer) == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        ("Rhoda Tennant built it. She was a great engineer. [1]", "uncited_sentence", "1 of 2"),
+        ("It was built in 1867.", "unreferenced_numeric", "1867"),
+        ("It was built in 1867.", "uncited_sentence", "built in 1867"),
+        ("Rhoda Tennant of Glasgow built it. [1]", "unsupported_name", "Glasgow"),
+        ("It was built by James Watt. [1]", "unsupported_name", "James Watt"),
+        ("It cost 1,300 pounds. [2]", "unsupported_numeric", "1,300"),
+        ("She died on 6 May 1911. [1]", "unsupported_numeric", "6 May 1911"),
+        ("The gain was 31 %. [2]", "unsupported_numeric", "31"),
+        (
+            "La fábrica de Corrie fue construida por Rhoda Tennant, que murió en 1911. [1]",
+            "answer_language",
+            "es",
+        ),
+    ],
+)
+def test_what_is_warned_of(answer, kind, words):
+    found = warnings(answer)
+    assert words in found[kind]
+
+
+def test_names_and_numbers_of_the_question_need_no_other_evidence():
+    assert warnings("In 1899 Otto Bode saw the mill. [1]", "What did Otto Bode see in 1899?") == {}
+
+
+def test_names_in_another_language_than_the_evidence_are_not_judged():
+    answer = "Die Mühle in Schottland wurde von Frau Tennant nach dem Jahr 1867 an die Briten verkauft. [2]"
+    found = warnings(answer, "Wann wurde die Mühle in Schottland verkauft?", "de")
+    assert "unsupported_name" not in found
+
+
+def test_a_german_noun_is_no_name():
+    answer = "Als die Mühle 1867 gegründet wurde, war Frau Tennant die Leiterin in Corrie. [3]"
+    assert warnings(answer, "Wer hat die Mühle in Corrie gegründet?", "de") == {}
+    answer = answer.replace("Frau Tennant", "Frau Erna Schulz")
+    assert "Schulz" in warnings(answer, "Wer hat die Mühle in Corrie gegründet?", "de")["unsupported_name"]
+
+
+def test_nothing_is_said_of_evidence_whose_words_are_not_at_hand():
+    assert warnings("James Watt built it in 1777. [1]", evidence={1: " "}) == {}
+
+
+def test_the_language_is_that_of_the_question():
+    answer = "Rhoda Tennant built the three mills and the four looms, and that was in Corrie. [1]"
+    assert warnings(answer) == {}
+    question = "Wer hat die Mühle in Corrie gebaut und wann war das?"
+    assert (
+        warnings(answer, question, "de")["answer_language"] == "the question is in “de”, the answer in “en”"
+    )
+    assert "answer_language" in warnings(answer, "谁在科里建造了磨坊？", "zh")
+    assert "answer_language" not in warnings("Rhoda Tennant. [1]", question, "de")

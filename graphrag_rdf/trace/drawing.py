@@ -71,11 +71,11 @@ def draw(nodes: Sequence[Node], edges: Sequence[Edge], title: str) -> Markup:
         [
             *(line for line, _ in lines),
             *(label for _, label in lines),  # above all lines, so that none strikes a label out
-            *(_box(node, *places[node.key]) for node in nodes),
+            *(box(node, *places[node.key], _WIDTH, _HEIGHT, _NAME) for node in nodes),
         ]
     )
     return Markup(  # noqa: S704 - its parts are escaped
-        f'<svg class="drawing" role="group" aria-label="{escape(one_line(title))}" '
+        f'<svg class="drawing broad" role="group" aria-label="{escape(one_line(title))}" '
         f'viewBox="0 0 {width} {height}" width="{width}" height="{height}">'
         '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
         f'orient="auto-start-reverse"><path d="M0 0 8 4 0 8z"/></marker></defs>{shown}</svg>'
@@ -160,14 +160,10 @@ def _line(
         right, level = (end, y2) if x1 < x2 else (start, y1)  # beside the node farther off: each has a row
         at, anchor = (right - 10, level - 4 - 13 * above), "end"
     kind = (" strong" if edge.strong else "") + (" gone" if edge.gone else "")
-    label = ("✗ " if edge.gone else "") + _cut(edge.label, _RELATION)
+    label = ("✗ " if edge.gone else "") + shortened(edge.label, _RELATION)
     told = f"{names[edge.source]} {edge.label} {names[edge.target]}{' (holds no more)' if edge.gone else ''}"
-    what = (
-        f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
-        f'data-label="{escape(one_line(edge.label))}"'
-    )
     line = Markup(  # noqa: S704 - its parts are escaped
-        f'<g class="edge{kind}" {what}><title>{escape(one_line(told))}</title>'
+        f'<g class="edge{kind}" {data_of(edge)}><title>{escape(one_line(told))}</title>'
         f'<path d="{path}" marker-end="url(#tip)"/></g>'
     )
     return line, Markup(  # noqa: S704 - its parts are escaped
@@ -176,20 +172,36 @@ def _line(
     )
 
 
-def _box(node: Node, x: float, y: float) -> Markup:
+def data_of(edge: Edge) -> str:
+    """What an edge is, as attributes."""
+    from markupsafe import escape
+
+    return (
+        f'data-source="{escape(one_line(edge.source))}" data-target="{escape(one_line(edge.target))}" '
+        f'data-label="{escape(one_line(edge.label))}"'
+    )
+
+
+def box(node: Node, x: float, y: float, width: float, height: float, letters: int) -> Markup:
+    """A node.
+
+    Args:
+        letters: of its name that fit.
+    """
     from markupsafe import Markup, escape
 
-    box = (
-        f'<rect x="{x:g}" y="{y:g}" width="{_WIDTH}" height="{_HEIGHT}" rx="6"/>'
-        f'<text x="{x + _WIDTH / 2:g}" y="{y + _HEIGHT / 2 + 4:g}" text-anchor="middle">'
-        f"{escape(_cut(node.label, _NAME))}</text><title>{escape(one_line(node.label))}</title>"
+    shape = (
+        f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="6"/>'
+        f'<text x="{x + width / 2:g}" y="{y + height / 2 + 4:g}" text-anchor="middle">'
+        f"{escape(shortened(node.label, letters))}</text><title>{escape(one_line(node.label))}</title>"
     )
-    inside = f'<a href="{escape(node.href)}">{box}</a>' if node.href else box
+    inside = f'<a href="{escape(node.href)}">{shape}</a>' if node.href else shape
     kind = "node start" if node.start else "node"
     what = f'data-key="{escape(one_line(node.key))}" data-label="{escape(one_line(node.label))}"'
     return Markup(f'<g class="{kind}" {what}>{inside}</g>')  # noqa: S704 - its parts are escaped
 
 
-def _cut(text: str, most: int) -> str:
+def shortened(text: str, most: int) -> str:
+    """A text on one line, of so many letters at most."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1]}…"

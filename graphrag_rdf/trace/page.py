@@ -17,11 +17,12 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import shown_names
-from graphrag_rdf.trace.drawing import Edge, Node, draw
+from graphrag_rdf.trace.drawing import Edge, Node
 from graphrag_rdf.trace.items import Fact, Source
 from graphrag_rdf.trace.lines import printable
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.outcomes import outcome_told
+from graphrag_rdf.trace.outline import draw_for_screens
 from graphrag_rdf.trace.passages import Passage
 
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
         Edge(fact.s.value, _key(fact.o), fact.p_label, strong, gone=fact in gone)
         for fact, strong in shown.items()
     ]
-    return draw(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
+    return draw_for_screens(list(nodes.values()), edges, f"Facts that were selected for: {trace.question}")
 
 
 def _connected(facts: Mapping[Fact, bool], seeds: Set[str]) -> dict[Fact, bool]:

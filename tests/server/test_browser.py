@@ -212,23 +212,46 @@ def test_a_citation_leads_to_the_marked_sentence(tab: Watched) -> None:
     assert 0 <= box["y"] < 700
 
 
+@pytest.mark.parametrize("tab", [(390, True)], indirect=True, ids=["phone"])
+def test_a_drawing_on_a_phone_shows_its_nodes(tab: Watched) -> None:
+    for path in ("/entities/walter-pennock", "/traces/last"):
+        page = tab.open(path)
+        assert not page.locator("svg.broad").is_visible()
+        assert page.locator("svg.narrow .node").count() == page.locator("svg.broad .node").count()
+        for part in page.locator("svg.narrow .node, svg.narrow .label text").all():
+            box = part.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= 390
+        for text in page.locator("svg.narrow .node text").all():
+            box = text.bounding_box()
+            assert box is not None
+            assert box["height"] >= 12
+        for link in page.locator("svg.narrow a").all():
+            box = link.bounding_box()
+            assert box is not None
+            assert box["height"] >= 40
+    page.locator("svg.narrow a").first.click()
+    page.wait_for_url("**/entities/**")
+
+
 def test_a_drawing_that_moves_and_grows(tab: Watched) -> None:
     page = tab.open("/entities/walter-pennock")
-    drawn = page.locator("svg.drawing .node").count()
+    drawn = page.locator("svg.broad .node").count()
     page.get_by_role("button", name="Move and zoom").click()
     page.locator(".graph canvas").first.wait_for()
-    assert not page.locator("svg.drawing").is_visible()
+    assert not page.locator("svg.broad").is_visible()
     assert page.evaluate("document.querySelector('.graph').graph.nodes().length") == drawn
     page.evaluate("document.querySelector('.graph').graph.nodes().filter(n => n.data('href'))[0].emit('tap')")
     page.get_by_role("button", name="Show its neighbours").click()
     page.get_by_text("more", exact=False).or_(page.get_by_text("Nothing more")).first.wait_for()
     assert page.evaluate("document.querySelector('.graph').graph.nodes().length") >= drawn
     page.emulate_media(media="print")
-    assert page.locator("svg.drawing").is_visible()
+    assert page.locator("svg.broad").is_visible()
     assert not page.locator(".graph").is_visible()
     page.emulate_media(media="screen")
     page.get_by_role("button", name="As drawn").click()
-    assert page.locator("svg.drawing").is_visible()
+    assert page.locator("svg.broad").is_visible()
 
 
 def test_what_is_folded_is_printed(tab: Watched) -> None:

@@ -16,10 +16,11 @@ from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.drawing import Edge, Node, draw
+from graphrag_rdf.trace.drawing import Edge, Node
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.items import Fact
 from graphrag_rdf.trace.labels import label_of, read_labels
+from graphrag_rdf.trace.outline import draw_for_screens
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -114,4 +115,6 @@ def _drawing(
                 nodes[key] = Node(key, name, links(key))
         if ends[0] != ends[1] and all(end in nodes for end in ends):
             edges.setdefault((ends[0], ends[1], fact.p_label), Edge(ends[0], ends[1], fact.p_label))
-    return draw(list(nodes.values()), list(edges.values()), f"Neighbours of {label}") if edges else None
+    if not edges:
+        return None
+    return draw_for_screens(list(nodes.values()), list(edges.values()), f"Neighbours of {label}")

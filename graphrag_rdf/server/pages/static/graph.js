@@ -108,11 +108,15 @@
       ...added,
       ...fresh.filter((item) => item.group === "edges" && known(item.data.source) && known(item.data.target)),
     ]);
+    spread(graph, 170);
+    return added.length;
+  }
+
+  function spread(graph, length) {
     graph.layout({
       name: "cose", animate: false, randomize: false, fit: true, padding: 20,
-      nodeRepulsion: () => 120000, idealEdgeLength: () => 170, nodeDimensionsIncludeLabels: true,
+      nodeRepulsion: () => 120000, idealEdgeLength: () => length, nodeDimensionsIncludeLabels: true,
     }).run();
-    return added.length;
   }
 
   function button(text, act) {
@@ -125,7 +129,7 @@
   }
 
   function enhance(frame) {
-    const svg = frame.querySelector("svg.drawing");
+    const drawings = [...frame.querySelectorAll("svg.drawing")];
     const place = document.createElement("div");
     place.className = "graph";
     place.hidden = true;
@@ -167,8 +171,9 @@
       turn.disabled = true;
       try {
         await fetchLibrary();
+        const svg = drawings.find((one) => one.getClientRects().length);  // for broad or for narrow screens
         place.hidden = !place.hidden;
-        svg.classList.toggle("printed", !place.hidden);
+        for (const one of drawings) one.classList.toggle("printed", !place.hidden);
         if (!graph) {
           graph = window.cytoscape({
             container: place, elements: read(svg), style: style(), layout: { name: "preset", padding: 20 },
@@ -177,6 +182,10 @@
           graph.on("tap", (event) => choose(event.target === graph || event.target.isEdge() ? null : event.target));
           matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.style(style()));
           if (graph.zoom() > 1) graph.zoom(1).center();
+          if (svg.matches(".narrow")) {  // its column is no place for lines with labels
+            spread(graph, 110);
+            if (graph.zoom() < 0.7) graph.zoom(0.7).center(graph.nodes(".start"));
+          }
           place.graph = graph;
         }
         turn.textContent = place.hidden ? "Move and zoom" : "As drawn";

@@ -135,6 +135,12 @@ class TableReading:
     unitless: frozenset[str] = frozenset()
 
     @property
+    def labels_lines(self) -> bool:
+        """Whether the key labels lines of figures: columns are periods, or it has no name itself."""
+        over_time = self.turned or any(map(is_period, self.table.names))
+        return over_time or not any(self.columns[number].predicate for number in self.key)
+
+    @property
     def names(self) -> str:
         """The names of the columns as a record of CSV."""
         line = StringIO()

@@ -49,6 +49,7 @@ class RelationCandidate:
         span: (offset, length) of the evidence, when the extractor knows it.
         qualifiers: what the text says beside it: (one of `QUALIFIERS`, lexical form, absolute XSD IRI or None
             for a string).
+        of_term: whether the subject is no entity but the label of a line in a table ("Cost of sales").
     """
 
     subject: str
@@ -60,6 +61,7 @@ class RelationCandidate:
     confidence: float | None
     span: tuple[int, int] | None
     qualifiers: Qualifiers = ()
+    of_term: bool = False
 
 
 QUALIFIERS = ("from", "to", "at", "amount")
@@ -87,11 +89,13 @@ class Mention:
         offset: start in the chunk's text, code points.
         length: code points.
         name: the name it stands for; the text itself unless a dictionary says otherwise.
+        term: whether it is the label of a line in a table and names no entity.
     """
 
     offset: int
     length: int
     name: str
+    term: bool = False
 
 
 @dataclass(frozen=True, slots=True)

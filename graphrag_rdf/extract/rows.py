@@ -20,6 +20,8 @@ from .gazetteer import Gazetteer
 from .mentions import find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .normalise import fold
+from .sure import is_plain
+from .tagging import tagger_for
 
 CONFIDENCE = 0.9
 """How sure a statement of a row is: as sure as the plainest sentences."""
@@ -153,6 +155,7 @@ class _About:
     subject: str | None
     predicate: str
     unit: str = ""
+    term: bool = False
 
 
 class _Rows:
@@ -163,11 +166,12 @@ class _Rows:
         self.relations: list[RelationCandidate] = []
         self.rejected: list[Rejected] = []
         self.mentions: list[Mention] = []
+        self.lines = False  # whether the row at hand is one of figures, which its key labels
 
     def take(self, row: Row) -> None:
         part, reading = row.part, row.reading
         table = reading.table
-        written = part.row
+        written, self.lines = part.row, reading.labels_lines
         cells = read_row(written, table.separator, table.names)
         if reading.problem or cells is None:
             self._names_of(written, part, 0)
@@ -189,9 +193,10 @@ class _Rows:
         for number, (column, cell) in enumerate(zip(reading.columns, cells, strict=True)):
             if number in reading.key:
                 continue
-            about = _About(subject, column.predicate)
+            about = _About(subject, column.predicate, term=self._is_label(subject))
             if reading.turned:
-                about = _About(self._column(column, part) if period else None, period)
+                name = self._column(column, part) if period else None
+                about = _About(name, period, term=self._is_label(name))
             other_unit = excepted or ("%" in written and not currency_of(cell.text))
             if column.unit and not (column.common and other_unit):
                 about = replace(about, unit=column.unit)
@@ -201,12 +206,18 @@ class _Rows:
                     if _within(value, part):
                         self._cell(part, about, column, value, room=filled <= self.rules.max_facts)
 
+    def _is_label(self, name: str | None) -> bool:
+        """Whether what a row is about is no thing, but the label of a line: `Cost of sales`."""
+        if name is None or not self.lines or self.rules.names.find(name):
+            return False
+        return not looks_like_name(name) or is_plain(name, tagger_for(self.rules.language))
+
     def _column(self, column: Column, part: RowPart) -> str | None:
         """The name of a column as a subject: what a row of a period tells of."""
         name = self.rules.canonical(column.name)
         if not column.predicate or self.rules.reject(name):
             return None
-        self._name(name, (part.offset, part.length))
+        self._name(name, (part.offset, part.length), term=self._is_label(name))
         return name
 
     def _subject(self, part: RowPart, reading: TableReading, cells: Sequence[Cell]) -> str | None:
@@ -222,10 +233,13 @@ class _Rows:
             return None
         # of a row that is cut, the later parts are about its subject all the same
         place = _place(keys[0], part) if _within(keys[0], part) else (part.offset, part.length)
-        self._name(name, place)
+        term = self._is_label(name)
+        self._name(name, place, term=term)
         for key in keys:
             if _within(key, part) and not looks_like_name(key.text):  # words in which a name may stand
                 self._names_of(part.written(key), part, key.offset)
+        if term:
+            return name
         kinds = [
             cell.text
             for column, cell in zip(reading.columns, cells, strict=True)
@@ -273,6 +287,7 @@ class _Rows:
             return
         literal = literal_of(cell.text, column, self.rules.language) if column.role != "alias" else None
         entity = literal is None and self._names_entity(column, cell.text, kind)
+        entity = entity and not self._is_label(cell.text)
         name = self._without_article(cell.text) if entity else cell.text
         if entity and self.rules.reject(name) is None:
             self._name(name, _place(cell, part))
@@ -294,6 +309,7 @@ class _Rows:
             quote=self.text[part.offset : part.offset + part.length],
             confidence=CONFIDENCE,
             span=(part.offset, part.length),
+            of_term=about.term,
         )
         if reason := self._unfit(candidate, room=room):
             item = f"{about.subject} | {candidate.predicate} | {candidate.object}"
@@ -317,8 +333,10 @@ class _Rows:
             return kind in {"name", "text", "code"}
         return column.role == "text" and " " in value and looks_like_name(value)
 
-    def _name(self, name: str, place: tuple[int, int]) -> None:
-        self.mentions.append(Mention(*place, name))
+    def _name(self, name: str, place: tuple[int, int], *, term: bool = False) -> None:
+        self.mentions.append(Mention(*place, name, term))
+        if term:
+            return
         self.entities.setdefault(fold(name), EntityCandidate(name, None, None, (), place))
 
     def _names_of(self, piece: str, part: RowPart, start: int) -> None:
@@ -336,7 +354,8 @@ class _Rows:
                 offset = begin + first + places[found.offset]
                 length = places[found.offset + found.length] - places[found.offset]
                 inside = part.offset <= offset and offset + length <= part.offset + part.length
-                if inside and self.rules.reject(found.name) is None:
+                named = inside and not is_plain(found.name, tagger_for(self.rules.language))
+                if named and self.rules.reject(found.name) is None:
                     self._name(self.rules.canonical(found.name), (offset, length))
 
 

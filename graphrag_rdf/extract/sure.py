@@ -51,6 +51,12 @@ def known_words(
     return frozenset(word for name in (*single, *longer, title or "") for word in name.lower().split())
 
 
+def is_plain(name: str, tagger: Tagger | None) -> bool:
+    """Whether the language has all words of a name otherwise too: `Cost of Sales`, `Fiscal 2027`."""
+    words = _WORD.findall(name)
+    return tagger is not None and all(map(tagger.is_common, words))
+
+
 def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
     """Whether a name is but a word of the language, alone or with a number: `Section 4`."""
     first = name.split(maxsplit=1)[0]
@@ -144,10 +150,12 @@ class SureNames:
         if words[1:] and words[0].group() == words[1].group():  # of two cells
             del words[0]
         alone = mention.offset in self._starts and self._text[span[1] : span[1] + 1] in _STOPS
-        if not words or (len(words) == 1 and alone) or all(self._tagger.is_common(w.group()) for w in words):
+        if not words or (len(words) == 1 and alone):
             return
         start, end = words[0].start(), words[-1].end()
-        yield Mention(start, end - start, " ".join(self._text[start:end].split()))
+        name = " ".join(self._text[start:end].split())
+        if not is_plain(name, self._tagger):
+            yield Mention(start, end - start, name)
 
 
 def _ends_name(word: str) -> bool:

@@ -13,6 +13,7 @@ from threading import Lock
 from typing import Any
 
 from .lexicon import TAGGED_LANGUAGES, base_language
+from .numbers import month_words
 
 _MODELS = {"en": "morphmodel_en.pgz", "de": "morphmodel_ger.pgz", "nl": "morphmodel_dutch.pgz"}
 # the analysis of an unknown word takes time that grows with the square of its length
@@ -70,7 +71,7 @@ class Tagger:
         Args:
             word: as written; of a compound with hyphens, the last part counts.
         """
-        return word.isdigit() or self._common(word.rsplit("-", 1)[-1])
+        return word.isdigit() or word.lower() in month_words() or self._common(word.rsplit("-", 1)[-1])
 
     def _is_common(self, word: str) -> bool:
         known = self._model.cache.get(self._model.normalize(word), ())

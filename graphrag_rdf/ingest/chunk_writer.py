@@ -208,6 +208,7 @@ class ChunkWriter:
             for entity in extracted.extraction.entities:
                 known.update((entity.name, *entity.aliases))
         in_tables = task.marked.rows
+        labels = [mention for mention in found if mention.term]
         if elsewhere or not found:
             found = find_names(
                 text,
@@ -230,6 +231,7 @@ class ChunkWriter:
             found = with_speakers(found, text, task.marked.turns, parsed.language)
         if extracted is not None and (called := other_names(extracted.extraction.entities)):
             found = [replace(mention, name=called.get(mention.name, mention.name)) for mention in found]
+            found = (*found, *labels)
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
         in_rows, in_prose = parted(found, in_tables)
         # rows are not about what the first of them names, and a word in one stands for no name in another

@@ -215,6 +215,8 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             old = have.get(entity, [])
             changes.remove += [_canonical(entity, one) for one in old if one not in target]
             changes.add += [_canonical(entity, one) for one in target if one not in old]
+            if old and not stands:
+                changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
     for start in range(0, len(lost), _BATCH):
         some = {"entities": lost[start : start + _BATCH]}

@@ -160,18 +160,22 @@ class FactWriter:
         """
         out = Written()
         kept = [m for m in mentions if self._sieve.unfit(m.name) is None]
-        nodes = {m.name: self._mint.entity(m.name) for m in kept}
+        terms = {m.name: self._mint.term(m.name) for m in kept if m.term}
+        nodes = {m.name: self._mint.entity(m.name) for m in kept if not m.term}
         about = [topic for topic in topics if self._sieve.unfit(topic) is None]
         nodes |= {topic: self._mint.entity(topic) for topic in about}
-        self._names.load([*nodes.values(), *self._named_by(fit or Fit())])
+        self._names.load([*nodes.values(), *terms.values(), *self._named_by(fit or Fit())])
         by_sentence: dict[int, dict[str, NamedNode]] = {}
         position = 0
         for mention in sorted(kept, key=lambda m: m.offset):
             while position + 1 < len(sentences) and sentences[position + 1].offset <= mention.offset:
                 position += 1
-            by_sentence.setdefault(position, {})[nodes[mention.name].value] = nodes[mention.name]
+            node = (terms if mention.term else nodes)[mention.name]
+            by_sentence.setdefault(position, {})[node.value] = node
         for name, node in nodes.items():
             self._name(out, subgraph, node, name, out.named)
+        for name, node in terms.items():
+            self._name(out, subgraph, node, name, out.named, term=True)
         sentence_quads = [prov.source(chunk, RAG.about, nodes[topic]) for topic in about]
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
@@ -217,6 +221,9 @@ class FactWriter:
             self._state(out, subgraph, relations[relation.predicate], relation, out.named)
         return out
 
+    def _subject(self, relation: RelationCandidate) -> NamedNode:
+        return (self._mint.term if relation.of_term else self._mint.entity)(relation.subject)
+
     def _named_by(self, fit: Fit) -> Iterator[NamedNode]:
         """The things of which names will be asserted or contained."""
         for candidate in fit.entities:
@@ -224,7 +231,7 @@ class FactWriter:
             if candidate.type:
                 yield self._mint.type(candidate.type)
         for relation in fit.relations:
-            yield self._mint.entity(relation.subject)
+            yield self._subject(relation)
             yield self._mint.relation(relation.predicate)
             if relation.object_is_entity:
                 yield self._mint.entity(relation.object)
@@ -244,15 +251,22 @@ class FactWriter:
         named: set[tuple[str, str]],
         *,
         entity: bool = True,
+        term: bool = False,
     ) -> None:
-        """Contain a name of a thing, and assert it if it is new, unless it is `named` already."""
+        """Contain a name of a thing, and assert it if it is new, unless it is `named` already.
+
+        A term, the label of lines in tables, is found as an entity is, and does not count as one.
+        """
         if (thing.value, name) in named:
             return
         named.add((thing.value, name))
         if entity:
             out.entities.add(thing)
             if self._names.is_new(thing):
-                out.new_entities.append(thing)
+                if term:
+                    out.quads.append(Quad(thing, RDF.type, RAG.Term, Graphs.DERIVED))
+                else:
+                    out.new_entities.append(thing)
                 out.quads.append(Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED))
                 if thing in self._groups:
                     self._names.contest(thing)
@@ -343,9 +357,9 @@ class FactWriter:
         named: set[tuple[str, str]],
     ) -> tuple[NamedNode, NamedNode, NamedNode | Literal]:
         """Contain a fact with the names of its parts, and assert it."""
-        s = self._mint.entity(relation.subject)
+        s = self._subject(relation)
         o: NamedNode | Literal
-        self._name(out, subgraph, s, relation.subject, named)
+        self._name(out, subgraph, s, relation.subject, named, term=relation.of_term)
         self._name(out, subgraph, p, relation.predicate, named, entity=False)
         if (literal := literal_of(relation)) is not None:
             o = literal

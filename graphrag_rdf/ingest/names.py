@@ -40,6 +40,10 @@ class Minter:
         """The IRI of an entity. Raises ValueError for a name with nothing in it."""
         return _minted(iris.entity, name, self._namespace)
 
+    def term(self, name: str) -> NamedNode:
+        """The IRI of the label of lines in tables. Raises ValueError for a name with nothing in it."""
+        return _minted(iris.term, name, self._namespace)
+
     def relation(self, name: str) -> NamedNode:
         """The IRI of a relation. Raises ValueError for a name with nothing in it."""
         return _minted(iris.relation, name, self._namespace)

@@ -172,6 +172,11 @@ def entity(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
     return NamedNode(f"{namespace}e/{slug}")
 
 
+def term(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
+    """The label of lines in tables, by its slug; never the IRI of an entity."""
+    return NamedNode(f"{namespace}term/{slug}")
+
+
 def relation(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
     """A relation (predicate), by the slug of its name; never the IRI of an entity."""
     return NamedNode(f"{namespace}r/{slug}")

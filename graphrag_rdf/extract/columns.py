@@ -136,9 +136,12 @@ class TableReading:
 
     @property
     def labels_lines(self) -> bool:
-        """Whether the key labels lines of figures: columns are periods, or it has no name itself."""
+        """Whether the key labels lines: others are figures or periods, or it has no name but a unit."""
+        others = (column.role for number, column in enumerate(self.columns) if number not in self.key)
+        figures = all(role in {"value", "none"} for role in others)
         over_time = self.turned or any(map(is_period, self.table.names))
-        return over_time or not any(self.columns[number].predicate for number in self.key)
+        called = " ".join(self.table.names[number] for number in self.key)
+        return figures or over_time or not predicate_of(called) or bool(stated_unit(called)[0])
 
     @property
     def names(self) -> str:

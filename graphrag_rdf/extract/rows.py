@@ -20,7 +20,7 @@ from .gazetteer import Gazetteer
 from .mentions import find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .normalise import fold
-from .sure import is_plain
+from .sure import is_plain, lower_words
 from .tagging import tagger_for
 
 CONFIDENCE = 0.9
@@ -166,6 +166,7 @@ class _Rows:
         self.relations: list[RelationCandidate] = []
         self.rejected: list[Rejected] = []
         self.mentions: list[Mention] = []
+        self.lower = lower_words(text)
         self.lines = False  # whether the row at hand is one of figures, which its key labels
 
     def take(self, row: Row) -> None:
@@ -208,9 +209,12 @@ class _Rows:
 
     def _is_label(self, name: str | None) -> bool:
         """Whether what a row is about is no thing, but the label of a line: `Cost of sales`."""
-        if name is None or not self.lines or self.rules.names.find(name):
+        if name is None or self.rules.names.find(name):
             return False
-        return not looks_like_name(name) or is_plain(name, tagger_for(self.rules.language))
+        return is_period(name) or (self.lines and (not looks_like_name(name) or self._is_plain(name)))
+
+    def _is_plain(self, name: str) -> bool:
+        return is_plain(name, self.lower, tagger_for(self.rules.language))
 
     def _column(self, column: Column, part: RowPart) -> str | None:
         """The name of a column as a subject: what a row of a period tells of."""
@@ -354,7 +358,8 @@ class _Rows:
                 offset = begin + first + places[found.offset]
                 length = places[found.offset + found.length] - places[found.offset]
                 inside = part.offset <= offset and offset + length <= part.offset + part.length
-                named = inside and not is_plain(found.name, tagger_for(self.rules.language))
+                word = self.lines or " " not in found.name
+                named = inside and not (word and self._is_plain(found.name))
                 if named and self.rules.reject(found.name) is None:
                     self._name(self.rules.canonical(found.name), (offset, length))
 

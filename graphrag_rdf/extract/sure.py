@@ -23,6 +23,8 @@ from .units import Unit, build_units
 
 _WORD = re.compile(r"[^\W_]+(?:[-‐‑][^\W_]+)*")
 _VERBS = frozenset("BHXV")
+_NUMBER = re.compile(r"\d+[A-Z]?")
+_RUN_IN = re.compile(r"\s*(?:[—–:]|--)")
 _STOPS = frozenset(".,;!?")
 
 
@@ -40,31 +42,41 @@ def known_words(
         title: its title.
         tagger: of its language.
     """
-    lower = frozenset(filter(str.islower, _WORD.findall(text)))
+    lower = lower_words(text)
     inside = Counter(m.name.lower() for m in mentions if " " not in m.name and m.offset not in starts)
     single = {
         name
         for name, times in inside.items()
         if not tagger.is_common(name) or (times > 1 and name not in lower)
     }
-    longer = (m.name for m in mentions if " " in m.name and not _numbered(m.name))
-    return frozenset(word for name in (*single, *longer, title or "") for word in name.lower().split())
+    longer = {word for m in mentions if " " in m.name for word in m.name.lower().split()}
+    rare = {word for word in longer if not tagger.is_common(word)}
+    return frozenset({*single, *rare, *(title or "").lower().split()})
 
 
-def is_plain(name: str, tagger: Tagger | None) -> bool:
-    """Whether the language has all words of a name otherwise too: `Cost of Sales`, `Fiscal 2027`."""
+def lower_words(text: str) -> frozenset[str]:
+    """The words that a text has without a capital."""
+    return frozenset(filter(str.islower, _WORD.findall(text)))
+
+
+def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
+    """Whether the language, or the text, has all words of a name otherwise too: `Cost of Sales`.
+
+    Args:
+        name: as written.
+        lower: words that the text has without a capital.
+        tagger: of its language; None for none, which has no such names.
+    """
     words = _WORD.findall(name)
-    return tagger is not None and all(map(tagger.is_common, words))
+    return tagger is not None and all(word.lower() in lower or tagger.is_common(word) for word in words)
 
 
 def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
-    """Whether a name is but a word of the language, alone or with a number: `Section 4`."""
-    first = name.split(maxsplit=1)[0]
-    return _numbered(name) and tagger.is_common(first) and first.lower() not in known
-
-
-def _numbered(name: str) -> bool:
-    return all(map(str.isdigit, name.split()[1:]))
+    """Whether a name is but a word of the language, alone or with a number: `Section 4`, `Ltd`."""
+    first, *others = name.split()
+    if first.lower() in lexicon(tagger.language).name_types:
+        return not others
+    return all(map(_NUMBER.fullmatch, others)) and tagger.is_common(first) and first.lower() not in known
 
 
 def sentence_starts(sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
@@ -102,6 +114,7 @@ class SureNames:
         self._labels = {turn.name[0] for turn in turns if turn.name[0] < turn.name[1]}
         self._title = frozenset(_WORD.findall((title or "").lower()))
         self._known = known
+        self._lower = lower_words(text)
         self._tagger = tagger
         self._whole = lexicon(tagger.language).keeps_case  # names may be parts of mentions: "Stadt Kelm"
         self._judged: list[tuple[int, int]] = []
@@ -128,7 +141,7 @@ class SureNames:
             words = mention.name.lower().split()
             if mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words):
                 sure.append(mention)
-            elif in_speech(self._lines, mention.offset):
+            elif in_speech(self._lines, mention.offset) or self._heads(mention):
                 lines.append(mention)
             elif (mention.offset in self._names or not in_speech(self._judged, mention.offset)) and (
                 self._whole or not _is_word(mention.name, self._known, self._tagger)
@@ -137,6 +150,11 @@ class SureNames:
         named = {fold(mention.name) for mention in sure}
         sure += [part for mention in lines for part in self._in_line(mention, named)]
         return tuple(sorted(sure, key=lambda mention: mention.offset))
+
+    def _heads(self, mention: Mention) -> bool:
+        """Whether a mention is a heading at the beginning of what it heads: `Exchange Rates — We are …`."""
+        after = _RUN_IN.match(self._text, mention.offset + mention.length)
+        return not self._whole and mention.offset in self._starts and after is not None
 
     def _in_line(self, mention: Mention, named: Collection[str]) -> Iterator[Mention]:
         """What a mention names where capitals tell nothing: at most the words before a number or a month."""
@@ -149,12 +167,16 @@ class SureNames:
         words = words[: next(ends, len(words))]
         if words[1:] and words[0].group() == words[1].group():  # of two cells
             del words[0]
+        while words and words[0].group().lower() in self._lower:
+            del words[0]
+        while words and words[-1].group().lower() in self._lower:
+            del words[-1]
         alone = mention.offset in self._starts and self._text[span[1] : span[1] + 1] in _STOPS
         if not words or (len(words) == 1 and alone):
             return
         start, end = words[0].start(), words[-1].end()
         name = " ".join(self._text[start:end].split())
-        if not is_plain(name, self._tagger):
+        if not is_plain(name, self._lower, self._tagger):
             yield Mention(start, end - start, name)
 
 

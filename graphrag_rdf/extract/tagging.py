@@ -74,7 +74,8 @@ class Tagger:
         return word.isdigit() or word.lower() in month_words() or self._common(word.rsplit("-", 1)[-1])
 
     def _is_common(self, word: str) -> bool:
-        known = self._model.cache.get(self._model.normalize(word), ())
+        cache, plain = self._model.cache, self._model.normalize(word)
+        known = cache.get(plain) or cache.get(plain.removesuffix("s"), ())
         least = max((p for _, p in known), default=0.0) - _HARDLY
         return bool(known) and not any(
             p > least and self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, p in known

@@ -361,3 +361,21 @@ def test_each_value_of_a_list_in_a_record_is_a_fact() -> None:
     }
     [(chunk, found)] = extractions(text, ".json")
     assert {chunk[m.offset : m.offset + m.length] for m in found.mentions} >= {"Ada Venn", "Tidal Club"}
+
+
+def test_labels_of_lines_of_figures_are_terms() -> None:
+    text = "| | 2021 | 2022 |\n|---|---|---|\n| Cost of sales | 12 | 14 |\n| Kelmar Ltd | 3 | 4 |\n"
+    [(_, found)] = extractions(text, ".md")
+    assert [(r.subject, r.object, r.of_term) for r in found.relations] == [
+        ("Cost of sales", "12", True),
+        ("Cost of sales", "14", True),
+        ("Kelmar Ltd", "3", False),
+        ("Kelmar Ltd", "4", False),
+    ]
+    assert {("Cost of sales", True), ("Kelmar Ltd", False)} <= {(m.name, m.term) for m in found.mentions}
+    assert "Cost of sales" not in {entity.name for entity in found.entities}
+
+
+def test_rows_that_tell_more_than_figures_are_of_things() -> None:
+    [(_, found)] = extractions("tree,height,home\noak tree,30,Tarnow\nlime tree,20,Narne\n", ".csv")
+    assert [entity.name for entity in found.entities][::2] == ["oak tree", "lime tree"]

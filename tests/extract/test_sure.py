@@ -55,3 +55,8 @@ def test_a_word_of_the_language_is_a_name_where_a_text_has_it_so_twice(
     text: str, expected: list[str]
 ) -> None:
     assert names(text) == expected
+
+
+def test_a_heading_before_what_it_heads_names_nothing() -> None:
+    assert names("Information Services — The port of Tarnow uses them.") == ["Tarnow"]
+    assert names("Ida Venner: the port of Tarnow raised them.") == ["Ida Venner", "Tarnow"]

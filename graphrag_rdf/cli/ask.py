@@ -236,7 +236,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     if last.answer["cached"]:
         output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
     for warning in last.answer["warnings"]:
-        output.warn(f"{warning['detail']} ({warning['type']})")
+        output.warn_of(warning)
     if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
         _explain(explained, session)
     return 0

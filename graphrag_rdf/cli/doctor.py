@@ -123,7 +123,7 @@ def _show(found: dict[str, Any]) -> None:
     _show_store(found)
     _show_facts(found)
     for warning in found["warnings"]:
-        output.warn(f"{warning['detail']} ({warning['type']})")
+        output.warn_of(warning)
 
 
 def _show_store(found: dict[str, Any]) -> None:

@@ -32,7 +32,7 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
             engine, documents, dry_run=dry_run, tell=lambda what: output.note(f"{what} …")
         )
     for warning in forgotten.warnings:
-        output.warn(f"{warning['type']}: {warning['detail']}")
+        output.warn_of(warning)
     if form == "json":
         output.write_json({"dry_run": dry_run, **forgotten.as_json()})
         return

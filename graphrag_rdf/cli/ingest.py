@@ -13,6 +13,7 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option, server_options
 from graphrag_rdf.cli.output import format_option, pairs, say
+from graphrag_rdf.cli.reasons import left_out
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
 from graphrag_rdf.cli.summary import counts, outcome, usage
 from graphrag_rdf.errors import StoreMissingError, UsageError
@@ -163,7 +164,8 @@ def show_report(report: IngestReport, by: str) -> None:
         told = f"{report.by_content:,} facts placed by their content, {report.unverified:,} found nowhere"
         lines.append(("quotes", f"{told} (queries run cookbook/unverified)"))
     if report.rejected:
-        lines.append(("left out", _rejected(report.rejected)))
+        told = f"{left_out(report.rejected, _REASONS)} (queries run system/rejected-counts)"
+        lines.append(("left out", told))
     if report.relations:
         lines.append(("relations", counts(report.relations)))
     if report.llm.calls or report.llm.cached:
@@ -171,20 +173,12 @@ def show_report(report: IngestReport, by: str) -> None:
     lines.append(("time", f"{report.seconds:.1f} s"))
     pairs(lines)
     for warning in report.warnings:
-        output.warn(f"{warning['detail']} ({warning['type']})")
+        output.warn_of(warning)
     _list_rest(report.failures, report.skipped, report.missing)
     if report.stopped == "interrupted":
         output.warn("interrupted: what was done is kept; run the same command again to go on")
     elif report.stopped:
         output.warn("the budget is used up: raise it and run the same command again to go on")
-
-
-def _rejected(rejected: dict[str, int]) -> str:
-    """How many statements were not taken, and most of why."""
-    most = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{number:,} {reason}" for reason, number in most[:_REASONS])
-    more = f" and {len(most) - _REASONS} more" if len(most) > _REASONS else ""
-    return f"{sum(rejected.values()):,} statements: {told}{more} (queries run system/rejected-counts)"
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:

@@ -11,7 +11,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -61,6 +61,12 @@ def warn(text: str) -> None:
     if is_quiet():
         return
     click.echo(f"{styled('warning:', fg='yellow', err=True)} {safe(text)}", err=True)
+
+
+def warn_of(warning: Mapping[str, Any]) -> None:
+    """A warning of an answer or report: its sentence; with -v also its type, which the reference lists."""
+    kind = f" ({warning['type']})" if common.kept().get("verbose") else ""
+    warn(f"{warning['detail']}{kind}")
 
 
 def is_quiet() -> bool:

@@ -175,12 +175,13 @@ def _show(report: RelationReport) -> None:
     if told := counts(read.pairs):
         rows.append(("pairs of passages", told))
     if read.rejected:
-        rows.append(("left out", counts(read.rejected)))
+        reasons = {code.replace("_", " "): number for code, number in read.rejected.items()}
+        rows.append(("left out", counts(reasons)))
     if report.llm.calls or report.llm.cached:
         rows.append(("model", usage(report.llm)))
     pairs(rows or [("none", "")])
     for warning in report.warnings:
-        output.warn(f"{warning['detail']} ({warning['type']})")
+        output.warn_of(warning)
     if read.stopped:
         output.warn("not all pairs were read: run the same command again to go on")
 

@@ -161,7 +161,7 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
         fact = f"{edge['s_label']} — {edge['p_label']} — {edge['o_label']}"
         say(output.wrapped(fact, indent="            ", first=f"     {edge['score']:.3f}  "))
     for warning in result.get("warnings", ()):
-        output.warn(f"{warning['detail']} ({warning['type']})")
+        output.warn_of(warning)
     say()
 
 

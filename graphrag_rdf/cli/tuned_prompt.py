@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.output import note, pairs, safe, say, warn
+from graphrag_rdf.cli.output import note, pairs, safe, say, warn, warn_of
 from graphrag_rdf.cli.summary import counts, usage
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bo
     ]
     pairs(rows)
     for warning in outcome.warnings:
-        warn(f"{warning['detail']} ({warning['type']})")
+        warn_of(warning)
     if outcome.check is not None:
         _show_check(told["check"])
     if "diff" in told:

@@ -150,7 +150,7 @@ def _step(page: Lines, step: TraceStep, full: bool) -> None:
     if section:
         section(page, step, full)
     for warning in step.warnings:
-        page.paragraph(warning["detail"], "    ", f"Warning {warning['type']}: ")
+        page.paragraph(warning["detail"], "    ", "Warning: ")
     if full:
         for call in step.calls:
             _call(page, call)

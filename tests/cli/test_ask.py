@@ -40,7 +40,9 @@ def test_for_people(run: Run, store: Path) -> None:
     assert "[1]" in answer
     assert sources.startswith("[1] Port Merrin: “Andrew Orr designed Drumlaw Head Lighthouse in 1881.”")
     assert all(len(line) <= 80 for line in sources.splitlines())
-    assert "no_llm" in found.err
+    assert "No language model is configured" in found.err
+    assert "no_llm" not in found.err
+    assert "(no_llm)" in run("-v", "ask", QUESTION).err
 
 
 def test_quiet_says_the_answer_only(run: Run, store: Path) -> None:
@@ -177,7 +179,7 @@ def test_what_only_a_model_follows_is_told_without_one(run: Run, store: Path) ->
         "synthesis.response_type",
         "synthesis.allow_general_knowledge",
     ]
-    assert "setting_ignored" in run("trace", "show", "last").out
+    assert "Warning: synthesis.response_type" in run("trace", "show", "last").out
     plain = run("ask", "--set", "synthesis.max_sentences=1", "--format", "json", QUESTION).json
     assert [warning["type"] for warning in plain["warnings"]] == ["no_llm"]
     run("config", "set", "graph_rag.synthesis.response_type", "a list")
@@ -188,7 +190,7 @@ def test_with_a_model(run: Run, store: Path, model: ScriptedServer) -> None:
     found = run("ask", QUESTION)
     assert found.code == 0, found.err
     assert found.out.startswith("Andrew Orr did. [1]\n\nSources\n[1] ")
-    assert "no_llm" not in found.err
+    assert "No language model" not in found.err
 
 
 def test_response_type_and_general_knowledge_reach_the_model(

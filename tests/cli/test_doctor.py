@@ -102,7 +102,7 @@ def test_what_works_worse_than_it_might_is_told(run: Run, store: Path) -> None:
     (store / "index" / "text" / "manifest.json").write_text("{")
     found = run("doctor", "--format", "json").json
     assert [warning["type"] for warning in found["warnings"]] == ["no_llm", "index_missing"]
-    assert "index_missing" in run("doctor").err
+    assert "index_missing" in run("-v", "doctor").err
 
 
 def test_a_prompt_that_was_told_of_the_documents(

@@ -99,7 +99,7 @@ def test_relations_by_a_model(
     assert failed.json["pairs"]["asked"] == 0
     assert failed.json["pairs"]["failed"] == planned["pairs"]["asked"]
     assert [warning["type"] for warning in failed.json["warnings"]] == ["relation_parse_fallback"]
-    assert "relation_parse_fallback" in run("doctor").err
+    assert "relation_parse_fallback" in run("-v", "doctor").err
 
     def causes(request: Request) -> Reply:
         quote = request.prompt.split("<second>\n")[1].split("\n</second>")[0]
@@ -112,7 +112,7 @@ def test_relations_by_a_model(
     assert found.code == 0, found.err
     pairs = failed.json["pairs"]["failed"]
     assert f"{pairs:,} asked" in found.out
-    assert f"{pairs:,} low_confidence" in found.out
+    assert f"{pairs:,} low confidence" in found.out
     told = run("doctor", "--format", "json").json
     assert told["relation_counts"]["rag:causes"] == pairs
     assert told["noise_control"]["rejected"]["low_confidence"] == pairs

@@ -98,7 +98,7 @@ def test_all_of_a_trace(sample: Sample, run: TraceRecorder) -> None:
         "        Source: Chunk 2 → Page 2 → Report on the mill (characters 41–70)\n",
         "    Selected 1 sentence(s)\n",
         "Ada founded the mill. [1] It stands in Corvane. [2]\n",
-        "    Warning unused_sources: one is not cited\n",
+        "    Warning: one is not cited\n",
     ):
         assert text in shown
 

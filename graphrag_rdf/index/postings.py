@@ -291,6 +291,19 @@ class Shelf:
             for _, address in view.hits(query, self.count):
                 yield view.entry(address)
 
+    def holding(self, terms: Sequence[str], language: str) -> Iterator[str]:
+        """The IRIs of documents in a language that have these terms one after another."""
+        if not terms or not self.count:
+            return
+        view, words = self._view, framed(terms)
+        parts = [self._term("text", term) for term in dict.fromkeys(terms)]
+        parts.append(self._term("language", language))
+        query = self._tantivy.Query.boolean_query([(self._tantivy.Occur.Must, part) for part in parts])
+        for _, address in view.hits(query, self.count):
+            entry = view.entry(address)
+            if words in entry.fields["text"]:
+                yield entry.iri
+
     def hashes(self, iris: Sequence[str]) -> dict[str, str]:
         if not iris or not self.count:
             return {}

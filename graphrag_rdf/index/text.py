@@ -395,6 +395,19 @@ class TextIndex:
                     by_key.setdefault(key, []).append(entry.iri)
         return {label: sorted(by_key[key]) for label, key in keys.items() if key in by_key}
 
+    def holding(self, phrase: str, *, kind: Kind) -> list[str]:
+        """The records of a kind that have these words one after another, in any of their forms and stop words
+        left out, in order of their IRIs.
+        """
+        shelf = self._shelves[kind]
+        with self._guard():
+            found = {
+                iri
+                for language in shelf.languages()
+                for iri in shelf.holding(analyse(phrase, language), language)
+            }
+        return sorted(found)
+
     def _weights(
         self, shelf: Shelf, query: str, kind: Kind, language: str | None, boosts: Mapping[str, float] | None
     ) -> Weights:

@@ -23,6 +23,7 @@ from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactWriter, Passage, Written, literal_of
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
@@ -140,6 +141,7 @@ class ChunkWriter:
         placed, document = task.placed, task.incoming.plan.iri
         chunk, changes = placed.iri, Changes()
         if task.stored:
+            changes.updates.append(("links/drop", {"chunks": [chunk]}))
             changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
             if not self._mentions_only:
                 changes.updates += self._failures.of_chunk(chunk)
@@ -157,6 +159,7 @@ class ChunkWriter:
     def _commit(self, task: Task, changes: Changes, entities: set[NamedNode]) -> None:
         chunk = task.placed.iri
         changes.add += unsettled(self._names.take_contested())
+        changes.add += unlinked([chunk])
         if self._indexer is not None:  # noted before: what is noted and not there does no harm
             if task.stored:
                 rows = self._store.select("ingest/sentences-of", chunks=[chunk])

@@ -20,6 +20,7 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.readers.gzipped import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.model import Record
+from graphrag_rdf.ingest.links import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import text_of
@@ -160,15 +161,18 @@ class StoreIndexer:
         """Note chunks and sentences that were taken out."""
         self._removed.update((node.value, node) for node in things)
 
-    def flush(self, *, final: bool = False, purge: bool = False) -> None:
+    def flush(self, *, final: bool = False, purge: bool = False) -> int:
         """Index what was noted, once enough has gathered or the run ends.
 
         Args:
-            final: index it however little it is.
+            final: index it however little it is, and link names in what is indexed.
             purge: also erase from the files what was removed.
+
+        Returns:
+            how many quads the store has more by links.
         """
         if not final and len(self._chunks) < _FLUSH_AT:
-            return
+            return 0
         number = self._store.content_commit()
         chunks, entities = self._chunks.values(), self._entities.values()
         named: set[str] = set()
@@ -190,6 +194,7 @@ class StoreIndexer:
         self._entities.clear()
         self._removed.clear()
         self._sentences.clear()
+        return link_names(self._store, self._text) if final else 0
 
     def _put_on_disk(self, *, whole: bool) -> None:
         """Sync the store; flush it once enough was written since it was last: run after run of a document

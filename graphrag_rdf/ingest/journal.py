@@ -54,7 +54,8 @@ class Journal:
             changes.add += self._of_run()
         self._store.commit(changes)
         self._newest = self._store.content_commit()
-        self.quads += len(changes.add) - len(changes.remove)
+        kept = sum(quad.predicate != RAG.unlinked for quad in changes.add)
+        self.quads += kept - len(changes.remove)
 
     def end(self) -> None:
         """Say that the run ended, if it began, or if an earlier one was stopped: it is settled by now."""

@@ -17,6 +17,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.extract.normalise import slug
 from graphrag_rdf.ingest.decisions import read_groups, relink
 from graphrag_rdf.ingest.fact_decisions import withhold
+from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, to_python
@@ -125,7 +126,7 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
 def settle(store: Store) -> list[NamedNode]:
     """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities with
     what is derived of them, and let the others point at what stands for them by the decisions about
-    entities. Facts that a decision retracts go too.
+    entities. Facts that a decision retracts go too. What was settled is marked to be linked (`links`).
 
     Each step may be repeated, so a process that is killed on the way leaves work, not damage.
 
@@ -139,6 +140,7 @@ def settle(store: Store) -> list[NamedNode]:
         store.commit(_elect(store, batch))
         links = relink(store, groups, batch)
         links.remove += unsettled(batch)
+        links.add += unlinked(batch)
         store.commit(links)
     withhold(store)
     return things

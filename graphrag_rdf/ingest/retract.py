@@ -39,6 +39,7 @@ def retract_chunks(
     candidates = store.select("ingest/contained-in-chunks", chunks=chunks)
     cited = set() if erase else {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=chunks)}
     gone = [chunk for chunk in chunks if chunk not in cited]
+    changes.updates.append(("links/drop", {"chunks": chunks}))
     if gone:
         changes.updates.append(("ingest/retract-chunks", {"chunks": gone}))
     if cited:

@@ -80,7 +80,7 @@ class Ingest:
         self._progress = progress
         self._stop = stop or (lambda: False)
         self._by_location: dict[str, NamedNode] = {}
-        self._done = 0
+        self._done = self._linked = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
         self.report = IngestReport()
@@ -140,7 +140,7 @@ class Ingest:
             self.report.warn("budget_spent", str(spent))
         finally:
             self._finish()
-            self.report.quads = self._journal.quads
+            self.report.quads = self._journal.quads + self._linked
             self.report.seconds = round(time.perf_counter() - begun, 3)
         return self.report
 
@@ -150,7 +150,7 @@ class Ingest:
             self._indexer.changed(entities=settled)
         self._journal.end()
         if self._indexer is not None:
-            self._indexer.flush(final=True)
+            self._linked = self._indexer.flush(final=True)
 
     def _tasks(self, documents: Iterable[Incoming | DocumentError]) -> Iterator[Task]:
         counts = self.report.documents

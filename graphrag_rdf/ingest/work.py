@@ -100,8 +100,8 @@ class Indexer(Protocol):
     def removed(self, things: Iterable[NamedNode]) -> None:
         """Note chunks and sentences that were taken out."""
 
-    def flush(self, *, final: bool = False) -> None:
-        """Bring the indexes up to the store's newest commit."""
+    def flush(self, *, final: bool = False) -> int:
+        """Bring the indexes up to the store's newest commit; how many quads the store has more by links."""
 
     def recover(self) -> None:
         """Mend indexes that a run that was killed left behind the store."""

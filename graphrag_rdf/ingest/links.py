@@ -1,0 +1,183 @@
+"""Names of what passages are about, linked in passages whose own reading missed them.
+
+A document's title names what it is about, also where other texts write that name without any sign for
+rules, or were there first. Such a link is `rag:mentions` in `urn:graph:derived`; retrieval reads it
+beside those in `urn:graph:source`.
+
+The links of a chunk follow from its text, the names that were read in it, and the names of topics. So they
+do not depend on the order of ingests. Only chunks are looked at that are new, or that have a name in them
+that is new, changed or gone. The transaction that makes it so marks it (`rag:unlinked`); the index of words
+finds the chunks of a name.
+
+No name is linked that could be common words: it has two words with a capital or more, and begins and ends
+with a capital or a number. The longest name wins, also over names that were read in the chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from pyoxigraph import NamedNode, Quad
+
+from graphrag_rdf.extract.words import Word, words_of
+from graphrag_rdf.index.stopwords import STOP_WORDS
+from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
+from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.store.base import Changes, Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.index.text import TextIndex
+
+_T = TypeVar("_T")
+_BATCH = 100
+_LONGEST = 10  # words of a name
+_GAP = re.compile(r"(?:['’]s)?[,:]?\s{1,3}|\.\s?|\s&\s")  # between two words of a name
+_ABBREVIATION = 4  # letters of a word, at most, whose full stop does not end a sentence
+
+
+def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
+    """The marks of chunks that are new or read anew, and of entities whose names have changed."""
+    for thing in things:
+        yield Quad(STORE_NODE, RAG.unlinked, thing, Graphs.SYSTEM)
+
+
+def link_names(store: Store, index: TextIndex) -> int:
+    """Bring links up to date with what is marked.
+
+    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
+
+    Args:
+        index: as the store is now.
+
+    Returns:
+        how many links there are more.
+    """
+    more = 0
+    marked = [_node(row["thing"]) for row in store.select("links/unlinked")]
+    chunks: dict[str, NamedNode] = {}
+    for batch in _batches(marked):
+        rows = store.select("links/chunks", things=batch)
+        chunks.update((text_of(row["chunk"]), _node(row["chunk"])) for row in rows)
+        for names in _topics(store, batch).values():
+            found = (iri for name in names for iri in index.holding(name, kind="chunk"))
+            chunks.update((iri, NamedNode(iri)) for iri in found)
+    for some in _batches([chunks[iri] for iri in sorted(chunks)]):
+        changes = _relinked(store, index, some)
+        store.commit(changes)
+        more += len(changes.add) - len(changes.remove)
+    for batch in _batches(marked):
+        store.commit(Changes(remove=[*unlinked(batch)], content=False))
+    return more
+
+
+def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[str]]:
+    """Those of some entities, and of what some chunks are about, that passages are about, with the names that
+    can be linked.
+    """
+    found: dict[NamedNode, set[str]] = {}
+    for row in store.select("links/topics", things=list(things)):
+        name = text_of(row["name"])
+        if _can_be_linked(name):
+            found.setdefault(_node(row["entity"]), set()).add(name)
+    return found
+
+
+def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Changes:
+    """What changes the links of chunks to what they should be; empty when all are right."""
+    wanted = list(chunks)
+    texts = {_node(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)}
+    read: dict[NamedNode, set[str]] = {chunk: set() for chunk in texts}
+    for row in store.select("links/names-in", chunks=wanted):
+        read[_node(row["chunk"])].add(text_of(row["name"]))
+    mentioned: dict[Term, set[Term]] = {}
+    old: set[Quad] = set()
+    for row in store.select("links/mentioned", chunks=wanted):
+        if "linked" in row:
+            old.add(_link(row["sentence"], row["linked"]))
+        else:
+            mentioned.setdefault(row["sentence"], set()).add(row["entity"])
+    places = []
+    for row in store.select("index/sentences", chunks=wanted):
+        chunk = _node(row["chunk"])
+        start = int(text_of(row["offset"]))
+        places.append((row["sentence"], chunk, start, start + int(text_of(row["length"]))))
+    spans = {sentence: list(_spans(texts[chunk], start, end)) for sentence, chunk, start, end in places}
+    called = _called(store, index, {name for found in spans.values() for _, _, name in found})
+    new: set[Quad] = set()
+    for sentence, chunk, start, end in places:
+        covered = list(_occurrences(texts[chunk], read[chunk], start, end))
+        for first, last, name in spans[sentence]:  # the longest first
+            missed = called.get(name, set()) - mentioned.get(sentence, set())
+            if missed and not any(a <= first and last <= b for a, b in covered):
+                covered.append((first, last))
+                new.update(_link(sentence, entity) for entity in missed)
+    return Changes(remove=sorted(old - new, key=str), add=sorted(new - old, key=str), content=False)
+
+
+def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[Term]]:
+    """The topics that are called so."""
+    exact = index.exact(sorted(names))
+    entities = sorted({iri for iris in exact.values() for iri in iris})
+    found: dict[str, set[Term]] = {}
+    for batch in _batches(entities):
+        for entity, own in _topics(store, [NamedNode(iri) for iri in batch]).items():
+            for name in own & names:
+                found.setdefault(name, set()).add(entity)
+    return found
+
+
+def _spans(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
+    """What could be a name in a sentence, longest first: where it stands, and the name."""
+    words = words_of(text, start, end)
+    found = []
+    for first, word in enumerate(words):
+        if not _opens(word):
+            continue
+        for last in range(first + 1, min(first + _LONGEST, len(words))):
+            if not _follows(words[last - 1], words[last], text):
+                break
+            if _opens(words[last]) and sum(map(_is_capital, words[first : last + 1])) > 1:
+                a, b = word.start, words[last].end
+                found.append((a, b, " ".join(text[a:b].split())))
+    return sorted(found, key=lambda span: (span[0] - span[1], span[0]))
+
+
+def _can_be_linked(name: str) -> bool:
+    return any((start, end) == (0, len(name)) for start, end, _ in _spans(name, 0, len(name)))
+
+
+def _opens(word: Word) -> bool:
+    return word.capital or word.text[0].isdigit()
+
+
+def _is_capital(word: Word) -> bool:
+    return word.capital and len(word.text) > 1 and word.lower not in STOP_WORDS["en"]
+
+
+def _follows(left: Word, right: Word, text: str) -> bool:
+    gap = text[left.end : right.start]
+    return _GAP.fullmatch(gap) is not None and (gap[0] != "." or len(left.text) <= _ABBREVIATION)
+
+
+def _occurrences(text: str, names: Iterable[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+    for name in names:
+        place = text.find(name, start, end)
+        while place >= 0:
+            yield place, place + len(name)
+            place = text.find(name, place + 1, end)
+
+
+def _batches(things: Sequence[_T]) -> Iterator[list[_T]]:
+    for start in range(0, len(things), _BATCH):
+        yield list(things[start : start + _BATCH])
+
+
+def _link(sentence: Term, entity: Term) -> Quad:
+    return Quad(_node(sentence), RAG.mentions, _node(entity), Graphs.DERIVED)
+
+
+def _node(term: Term) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

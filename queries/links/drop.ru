@@ -1,0 +1,10 @@
+# name: links/drop
+# kind: update
+# summary: Take out what the sentences of chunks are linked to.
+# params:
+#   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
+DELETE { GRAPH <urn:graph:derived> { ?sentence rag:mentions ?entity } } WHERE {
+  {{ values("?chunk", chunks) }}
+  GRAPH <urn:graph:source> { ?sentence rag:sentenceOf ?chunk }
+  GRAPH <urn:graph:derived> { ?sentence rag:mentions ?entity }
+}

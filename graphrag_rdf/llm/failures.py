@@ -6,6 +6,8 @@ InternalServerError), so the kind is read from the whole chain of causes and fro
 
 from __future__ import annotations
 
+import ast
+import json
 import os
 import re
 import time
@@ -48,6 +50,8 @@ _HINT: dict[LlmErrorKind, str] = {
 _SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS)S?$")
 _SECRET_FORM = re.compile(r"\b(?:sk|pk|rk|gsk|xai|hf|AIza)[-_][\w*.\-]{4,}|(?<=Bearer )\S+", re.ASCII)
 _LITELLM_PREFIX = re.compile(r"^(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)\b(?: Error)?\s*[:-]\s*)+")
+_LITELLM_ADDS = re.compile(r"\.? Handle with `litellm|\.? Original exception: ")
+_ERROR = re.compile(r"\{.*\}", re.DOTALL)
 _LONGEST_CAUSE = 300
 
 
@@ -174,9 +178,30 @@ def _cause(error: BaseException) -> str:
     network = [
         cause for cause in _chain(error) if isinstance(cause, httpx.TransportError | OSError) and str(cause)
     ]
-    text = str(network[-1]) if network else _LITELLM_PREFIX.sub("", str(error))
+    text = str(network[-1]) if network else _said(_LITELLM_PREFIX.sub("", str(error)))
     text = " ".join(re.sub(r"<[^<>]{1,200}>", " ", text).split())
     return text if len(text) <= _LONGEST_CAUSE else text[: _LONGEST_CAUSE - 1] + "…"
+
+
+def _said(text: str) -> str:
+    """What a server said: the message of an error in JSON, without what litellm adds."""
+    text = _LITELLM_ADDS.split(text)[0]
+    body = _ERROR.search(text)
+    if body is None:
+        return text
+    try:
+        said = ast.literal_eval(body[0])  # the OpenAI client shows what it read as Python does
+    except (ValueError, SyntaxError):
+        try:
+            said = json.loads(body[0])
+        except ValueError:
+            return text
+    error = said.get("error", said) if isinstance(said, dict) else None
+    message = error.get("message") if isinstance(error, dict) else error
+    if not isinstance(message, str) or not message:
+        return text
+    option = error.get("param") if isinstance(error, dict) else None
+    return message if not option or str(option) in message else f"{message} ({option})"
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -199,4 +224,5 @@ def _missing_key(model: str) -> str | None:
         missing = litellm.validate_environment(model)["missing_keys"]
     except Exception:  # noqa: BLE001  # an unknown provider is told elsewhere
         return None
-    return str(missing[0]) if missing else None
+    # of Azure also address and version: the key is what is asked for
+    return str(next((name for name in missing if name.endswith("KEY")), missing[0])) if missing else None

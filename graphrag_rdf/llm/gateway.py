@@ -259,8 +259,11 @@ class LlmGateway:
                 choice = answer.choices[0] if answer.choices else None
                 if choice is None:
                     raise failure("server", "an answer without choices", target)
-                thinking = getattr(choice.message, "reasoning_content", None)
-                raw = raw_output(choice.message.content, thinking, choice.finish_reason, target)
+                message = choice.message
+                fields = getattr(message, "provider_specific_fields", None) or {}
+                content = message.content if message.content is not None else fields.get("refusal")
+                thinking = getattr(message, "reasoning_content", None)
+                raw = raw_output(content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))
                 cost = answer._hidden_params.get("response_cost") if tokens[0] is not None else None
                 take(*tokens, cost)

@@ -29,6 +29,7 @@ _MAX_FAILURES = 50
 _MAX_REPAIR = 200_000
 _MAX_DEPTH = 50  # json-repair takes time by the square of the nesting
 _SHOWN = 500
+_OF_A_CALL = ("arguments", "parameters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,9 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
 def _sort_in(item: Any, names: Mapping[str, Section], found: dict[str, list[Any]], depth: int = 0) -> bool:
     if not isinstance(item, dict):
         return False
+    for key in _OF_A_CALL:  # a call of a tool that nobody offered has a name, which names nothing
+        if isinstance(item.get(key), dict):
+            return _sort_in(item[key], names, found, depth)
     known = False
     for name, section in names.items():
         for key in section.keys:

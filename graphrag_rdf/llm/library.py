@@ -6,6 +6,7 @@ import functools
 import gc
 import logging
 import os
+import re
 import warnings
 from collections.abc import Callable
 from types import ModuleType
@@ -16,6 +17,7 @@ _MODELS = 256  # that are remembered
 _PLAIN = frozenset(
     {"messages", "model", "temperature", "max_tokens", "seed", "response_format", "stream", "stream_options"}
 )
+_THINK = re.compile(r"<(/?)think>")
 LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
 """Warnings of pydantic's about litellm's own types: with the first stream, and with packed vectors."""
 
@@ -50,7 +52,27 @@ def load_litellm() -> ModuleType:
     for message in LITELLM_WARNINGS:
         warnings.filterwarnings("ignore", message=message, category=UserWarning)
     _spare_futile_work(litellm)
+    _keep_thinking_tags()
     return litellm
+
+
+def _keep_thinking_tags() -> None:
+    """Have litellm leave `<think>` in the streams of Ollama: it takes the tags out, and most of the thinking
+    for the answer. It does not know `<thinking>`.
+    """
+    try:
+        from litellm.llms.ollama.chat.transformation import OllamaChatCompletionResponseIterator as Pieces
+    except ImportError:
+        return
+    read = Pieces.chunk_parser
+
+    def chunk_parser(self: Any, chunk: dict[str, Any]) -> Any:
+        message = chunk.get("message")
+        if isinstance(message, dict) and isinstance(message.get("content"), str):
+            message["content"] = _THINK.sub(r"<\1thinking>", message["content"])
+        return read(self, chunk)
+
+    setattr(Pieces, "chunk_parser", chunk_parser)  # noqa: B010  # mypy takes methods for constants
 
 
 def _spare_futile_work(litellm: ModuleType) -> None:

@@ -19,7 +19,7 @@ def asked(run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: p
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
 
     def answer(request: Request) -> str | None:
-        return "Andrew Orr \x1b[2Jdid. [1]" if request.body.get("stream") else None
+        return "Andrew Orr \x1b[mdid. [1]" if request.body.get("stream") else None
 
     scripted_server.answer_with(answer)
     found = run("ask", "--model", "openai/scripted", "--format", "json", QUESTION)
@@ -30,7 +30,7 @@ def asked(run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: p
 def test_log_has_prompts_and_raw_answers(run: Run, asked: str) -> None:
     calls = run("llm", "log", "--format", "jsonl").lines
     answer = next(call for call in calls if call["purpose"] == "answer")
-    assert answer["completion"] == "Andrew Orr \x1b[2Jdid. [1]"
+    assert answer["completion"] == "Andrew Orr \x1b[mdid. [1]"
     assert QUESTION in answer["prompt"]
     assert answer["model"] == "openai/scripted"
     assert answer["question"] == QUESTION

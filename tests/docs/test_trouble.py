@@ -13,7 +13,7 @@ def test_every_type_of_warning_is_explained() -> None:
     sources = "\n".join(path.read_text("utf-8") for path in (REPOSITORY / "graphrag_rdf").rglob("*.py"))
     given = set(re.findall(r"\bwarn\(\s*\"(\w+)\",", sources))
     given |= set(
-        re.findall(r"\byield \"(pages_\w+)\", f", sources)
-    )  # of readers, for ParsedDocument.warnings
+        re.findall(r"\byield \"(\w+)\", f", sources)
+    )  # of readers of documents, and checks of answers
     section = PAGE.partition("## Errors")[0]
     assert set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == given

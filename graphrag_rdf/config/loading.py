@@ -19,6 +19,7 @@ CONFIG_FILE = "graphrag.toml"
 LISTS = frozenset(
     {
         "extract.entity_types",
+        "extract.predicates",
         "server.allow_hosts",
         "server.cors",
         "server.allow_service",

@@ -131,6 +131,10 @@ class ExtractSection(Section):
         default="auto", description="auto: the model when one is set, else rules"
     )
     entity_types: tuple[str, ...] = Field(default=(), description="types to look for; empty: any")
+    predicates: tuple[str, ...] = Field(
+        default=(),
+        description="the only predicates that the model may use, the same for every passage; empty: any",
+    )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="times to ask the model for what it missed"
     )

@@ -268,7 +268,7 @@ class Found:
             self.reject("confidence_unreadable", item)
         qualifiers = tuple(
             (name, *(dated(text) or (text, None)))
-            for name, text in answered.qualifiers.items()
+            for name, text in (answered.qualifiers or _beside(item)).items()
             if not is_placeholder(text)
         )
         candidate = RelationCandidate(
@@ -302,6 +302,13 @@ class Found:
         if match_key(target) in self.entities:
             return True
         return answered.datatype is None and not (dated(target) or _NUMBER.fullmatch(target))
+
+
+def _beside(item: object) -> dict[str, str]:
+    """Qualifiers that stand beside subject and object, not in an object of their own."""
+    if not isinstance(item, dict) or not {"subject", "object"} <= item.keys():
+        return {}
+    return _to_qualifiers(item)
 
 
 def listed_types(types: Iterable[str]) -> dict[str, str]:

@@ -17,7 +17,8 @@ from typing import Literal as Choice
 
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.extract.answers import Found, listed_types
+from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
+from graphrag_rdf.extract.marked import UNMARKED, Marked
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.prompt_data import NO_DATA, PromptData
 from graphrag_rdf.extract.prompt_template import fill_prompt, read_prompt
@@ -33,7 +34,7 @@ LLM_VERSION = "2"
 PROMPTS = {"default": ("extract.j2",), "small": ("extract_names.j2", "extract_relations.j2")}
 """The prompts of each style, in the order in which they are asked."""
 
-_VALUES = "text, title, columns, language, entity_types and tuned"
+_VALUES = "text, title, columns, headings, before, language, entity_types, predicates and tuned"
 _SHORTEST = 200  # characters; a text is not halved below it
 
 
@@ -44,6 +45,7 @@ class LlmExtractor:
         prompts: folder with the prompts of the style and, for gleaning, `glean.j2`.
         model: litellm's name; part of the key.
         entity_types: types to ask for; empty for any.
+        predicates: the only ones that relations may have; empty for any.
         style: `default`, or `small` for one task at a time, see `PROMPTS`.
         gleaning_rounds: how often to ask for what was missed; it ends when a round adds nothing. Only in the
             default style.
@@ -63,12 +65,14 @@ class LlmExtractor:
         *,
         model: str,
         entity_types: Sequence[str] = (),
+        predicates: Sequence[str] = (),
         style: Choice["default", "small"] = "default",
         gleaning_rounds: int = 0,
         data: PromptData = NO_DATA,
     ) -> None:
         self._entity_types = tuple(entity_types)
         self._types = listed_types(self._entity_types)
+        self._predicates = listed_predicates(predicates)
         self._tuned = data.values()
         self._rounds = gleaning_rounds
         self._folder = prompts
@@ -81,7 +85,11 @@ class LlmExtractor:
             self._glean = fill_prompt(
                 glean,
                 prompts / "glean.j2",
-                {"entity_types": self._entity_types, "tuned": self._tuned},
+                {
+                    "entity_types": self._entity_types,
+                    "predicates": list(self._predicates.values()),
+                    "tuned": self._tuned,
+                },
                 _VALUES,
             )
             source += "\0" + glean_source
@@ -90,6 +98,8 @@ class LlmExtractor:
         self.prompt_hash = digest = hashlib.sha256(source.encode()).hexdigest()
         types = ",".join(self._entity_types)
         self.key = f"llm/{LLM_VERSION};model={model};prompt={digest};types={types};gleaning={gleaning_rounds}"
+        if self._predicates:
+            self.key += f";predicates={','.join(self._predicates.values())}"
         self._model = model
 
     def extract(
@@ -99,7 +109,7 @@ class LlmExtractor:
         language: str | None,
         title: str,
         gateway: LlmGateway,
-        columns: Sequence[str] = (),
+        marked: Marked = UNMARKED,
         use_cache: bool = True,
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
@@ -111,7 +121,8 @@ class LlmExtractor:
             language: BCP 47 tag of the text, None if unknown.
             title: of the document.
             gateway: the way to the model.
-            columns: names of the columns of the table that the chunk begins in, where it does not hold them.
+            marked: names of the columns of the table that the chunk begins in, and what stands before it, are
+                shown to the model.
             use_cache: False asks again, whatever was answered before.
 
         Returns:
@@ -122,12 +133,12 @@ class LlmExtractor:
                 the shortest part was cut off too. Such an answer is not kept in the cache.
         """
         ask = partial(gateway.chat, json_mode=True, model=self._model, use_cache=use_cache)
-        found = Found(self._types)
+        found = Found(self._types, self._predicates)
         completions: list[Completion] = []
         parts, count = [(0, text)], 1
         while parts:
             offset, part = parts.pop()
-            fill = partial(self._fill, part, language=language, title=title, columns=columns)
+            fill = partial(self._fill, part, language=language, title=title, marked=marked)
             answers, whole = self._read(found, fill, ask, gateway.discard)
             completions += answers
             if not whole:
@@ -184,9 +195,9 @@ class LlmExtractor:
                 break
         return completions, True
 
-    def prompt(self, text: str, *, language: str | None, title: str, columns: Sequence[str] = ()) -> str:
+    def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:
         """The first prompt for a chunk; tags in it that could end the passage lose their first bracket."""
-        return self._fill(text, next(iter(self._templates)), language=language, title=title, columns=columns)
+        return self._fill(text, next(iter(self._templates)), language=language, title=title, marked=marked)
 
     def _fill(
         self,
@@ -195,7 +206,7 @@ class LlmExtractor:
         *,
         language: str | None,
         title: str,
-        columns: Sequence[str],
+        marked: Marked,
         names: Sequence[str] = (),
     ) -> str:
         values = {
@@ -204,7 +215,10 @@ class LlmExtractor:
             "language": language,
             "entity_types": self._entity_types,
             "tuned": self._tuned,
-            "columns": [fenced(column) for column in columns],
+            "predicates": list(self._predicates.values()),
+            "columns": [fenced(column) for column in marked.columns],
+            "headings": [fenced(heading) for heading in marked.context.headings],
+            "before": fenced(marked.context.before),
             "names": [fenced(each) for each in names],
         }
         return fill_prompt(self._templates[name], self._folder / name, values, _VALUES)

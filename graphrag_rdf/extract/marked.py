@@ -1,9 +1,10 @@
-"""What of a passage is known before it is read: which of its sentences are rows of tables, and who speaks."""
+"""What of a passage is known before it is read: rows of tables, who speaks, and what stands before it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from graphrag_rdf.documents.context import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import Turn
 
 from .rows import Row
@@ -17,11 +18,13 @@ class Marked:
         rows: of tables, in text order.
         columns: names of the columns of its first row, if the passage does not hold them itself.
         turns: who speaks where, in text order.
+        context: what stands before it in its document.
     """
 
     rows: tuple[Row, ...] = ()
     columns: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
+    context: Context = NO_CONTEXT
 
 
 UNMARKED = Marked()

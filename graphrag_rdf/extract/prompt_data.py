@@ -91,6 +91,7 @@ class ExampleEntity(_Part):
     name: Line
     type: Line | None = None
     definition: Line | None = None
+    definition_evidence: Verbatim | None = None
     aliases: tuple[Line, ...] = ()
 
 
@@ -106,6 +107,13 @@ class ExampleRelation(_Part):
     confidence: float = Field(default=1.0, ge=0, le=1)
 
 
+def _said(item: ExampleEntity | ExampleRelation) -> dict[str, Any]:
+    said = item.model_dump(exclude_defaults=True)
+    if said.pop("object_is_entity", True) is False:
+        said.setdefault("datatype", "string")
+    return said
+
+
 class WorkedExample(_Part):
     """A passage with what should be found in it.
 
@@ -119,9 +127,9 @@ class WorkedExample(_Part):
     relations: tuple[ExampleRelation, ...] = Field(min_length=1)
 
     def answer(self) -> str:
-        """The JSON that a model should answer, an item a line."""
+        """The JSON that a model should answer, an item a line, without what has nothing to say."""
         entities, relations = (
-            ",\n ".join(json.dumps(item.model_dump(), ensure_ascii=False) for item in items)
+            ",\n ".join(json.dumps(_said(item), ensure_ascii=False) for item in items)
             for items in (self.entities, self.relations)
         )
         return f'{{"entities": [\n {entities}],\n"relations": [\n {relations}]}}'
@@ -151,6 +159,9 @@ class WorkedExample(_Part):
             for name in ends:
                 if match_key(name) not in found.entities:
                     yield f"{name!r} is none of its entities"
+        for entity in self.entities:
+            if entity.definition_evidence and entity.definition_evidence not in self.text:
+                yield f"the passage does not say {entity.definition_evidence!r}"
 
 
 class PromptData(_Part):

@@ -69,17 +69,23 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         )
     first = PROMPTS[style][0]
     prompts = prompt_folder(settings, "ingest", *PROMPTS[style])
-    path = prompts / first
-    if not data.is_empty and "tuned" not in names_in(read_prompt(path)[1]):
-        ours = folder("pipelines") / "ingest" / first
-        raise ConfigError(
-            f"{path} does not read {FILE}, which would be without effect",
-            hint=f"take over how {ours} uses `tuned`, or take {path} away if nothing in it is yours",
-        )
+    predicates = settings.extract.predicates
+    for given, name, what, file in (
+        (not data.is_empty, "tuned", FILE, first),
+        (predicates, "predicates", "extract.predicates", PROMPTS[style][-1]),
+    ):
+        path = prompts / file
+        if given and name not in names_in(read_prompt(path)[1]):
+            ours = folder("pipelines") / "ingest" / file
+            raise ConfigError(
+                f"{path} does not read {what}, which would be without effect",
+                hint=f"take over how {ours} uses `{name}`, or take {path} away if nothing in it is yours",
+            )
     return LlmExtractor(
         prompts,
         model=model,
         entity_types=settings.extract.entity_types,
+        predicates=predicates,
         style=style,
         gleaning_rounds=rounds,
         data=data,

@@ -267,9 +267,10 @@ class ChunkWriter:
             in_tokens=extracted.in_tokens,
             out_tokens=extracted.out_tokens,
             parts=extracted.extraction.parts,
+            context=task.context.hash,
         )
         changes.add += prov.extraction(details)
-        subgraph = iris.subgraph(chunk, self._extractor.key)
+        subgraph = iris.subgraph(chunk, self._extractor.key, task.context.hash)
         passage = Passage(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
         written = self._writer.extraction(subgraph, passage, fit, layer.named)
         changes.add += written.quads

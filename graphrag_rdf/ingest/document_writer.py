@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from pyoxigraph import NamedNode, Quad
 
+from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.columns import read_columns
 from graphrag_rdf.ingest.failure_records import FailureRecords
@@ -19,7 +20,7 @@ from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, now, text_of
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.librarian import Librarian
 
 MENTIONS_KEY = "mentions/1"
@@ -58,6 +59,7 @@ class DocumentWriter:
         """Write a document, its version, pages, and where its chunks stand; the chunks left to extract."""
         plan = document.plan
         placed = place_chunks(plan.iri, parsed, self._settings.chunks)
+        contexts = chunk_contexts(parsed, placed, self._extractor)
         original = self._librarian.put(plan.data)
         # a plain text is its own original, kept once: it need not be looked for again
         text = original if parsed.text.encode() == plan.data else self._librarian.put(parsed.text)
@@ -95,14 +97,23 @@ class DocumentWriter:
             self._write_metadata(plan.iri, parsed, changes)
             self._journal.commit(changes)
             self._report.chunks.added += len(placed)
-            return [Task(document, chunk, parsed, readings=readings) for chunk in placed]
-        tasks = self._update_document(document, parsed, placed, wanted)
+            return [
+                Task(document, chunk, parsed, readings=readings, context=context)
+                for chunk, context in zip(placed, contexts, strict=True)
+            ]
+        by_chunk = {chunk.iri.value: context for chunk, context in zip(placed, contexts, strict=True)}
+        tasks = self._update_document(document, parsed, placed, wanted, by_chunk)
         for task in tasks:
-            task.readings = readings
+            task.readings, task.context = readings, by_chunk[task.placed.iri.value]
         return tasks
 
     def _update_document(
-        self, document: Incoming, parsed: ParsedDocument, placed: list[PlacedChunk], wanted: list[Quad]
+        self,
+        document: Incoming,
+        parsed: ParsedDocument,
+        placed: list[PlacedChunk],
+        wanted: list[Quad],
+        contexts: Mapping[str, Context],
     ) -> list[Task]:
         iri = document.plan.iri
         changes = Changes(updates=self._failures.of_document(document.plan))
@@ -134,7 +145,7 @@ class DocumentWriter:
         retired = {text_of(row["chunk"]) for row in self._store.select("ingest/tombstones", document=iri)}
         return [
             *(Task(document, chunk, parsed, retired=chunk.iri.value in retired) for chunk in fresh),
-            *self._unfinished(document, parsed, reused),
+            *self._unfinished(document, parsed, reused, contexts),
         ]
 
     def _write_metadata(self, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> None:
@@ -145,19 +156,27 @@ class DocumentWriter:
             self._indexer.changed(entities=written.entities)
 
     def _unfinished(
-        self, document: Incoming, parsed: ParsedDocument, reused: list[PlacedChunk]
+        self,
+        document: Incoming,
+        parsed: ParsedDocument,
+        reused: list[PlacedChunk],
+        contexts: Mapping[str, Context],
     ) -> Iterator[Task]:
         """Chunks that stand already and still need this extractor, with the subgraphs it replaces: its own,
-        the mention layer, what earlier versions of it found, and what has to be done anew anyway.
+        the mention layer, what earlier versions of it found, or it in another context, and what has to be
+        done anew anyway.
         """
         found: dict[str, dict[NamedNode, str | None]] = {}
+        done = set()
         for row in self._store.select("ingest/chunk-extractors", document=document.plan.iri):
             key = text_of(row["extractor"]) if "extractor" in row else None
             found.setdefault(text_of(row["chunk"]), {})[_node(row["subgraph"])] = key
+            done.add(extraction_of(row))
         family = _family(self._extractor)
         for chunk in reused:
             have = found.get(chunk.iri.value, {})
-            if self._extractor in have.values() and not self._settings.refresh:
+            wanted = (chunk.iri.value, self._extractor, contexts[chunk.iri.value].hash)
+            if wanted in done and not self._settings.refresh:
                 continue
             replaced = [
                 subgraph
@@ -184,6 +203,23 @@ class DocumentWriter:
             quad = prov.source(chunk, _node(row["property"]), row["value"])
             places.setdefault(chunk.value, []).append(quad)
         return places
+
+
+def chunk_contexts(parsed: ParsedDocument, placed: Sequence[PlacedChunk], extractor: str) -> list[Context]:
+    """What a model is shown of the document before each chunk; nothing for other extractors.
+
+    Args:
+        extractor: the extractor's key.
+    """
+    if _family(extractor) != "llm":
+        return [NO_CONTEXT] * len(placed)
+    return contexts_of(parsed, [chunk.chunk.offset for chunk in placed])
+
+
+def extraction_of(row: Row) -> tuple[str, str, str]:
+    """(chunk, key of the extractor, hash of its context) of a row of `ingest/chunk-extractors`."""
+    key, context = (text_of(row[name]) if name in row else "" for name in ("extractor", "context"))
+    return text_of(row["chunk"]), key, context
 
 
 def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.plan import (
     DocumentPlan,
@@ -23,6 +25,7 @@ from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, Ll
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
+    from graphrag_rdf.documents.context import Context
     from graphrag_rdf.documents.model import Chunk, ParsedDocument
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.needed import NeededParts
@@ -122,17 +125,14 @@ def _add(
     settings = ingest_settings(engine.settings)
     placed = place_chunks(plan.iri, parsed, settings.chunks)
     stands = {text_of(row["chunk"]) for row in engine.store.select("ingest/chunk-places", document=plan.iri)}
-    extracted = {
-        text_of(row["chunk"])
-        for row in engine.store.select("ingest/chunk-extractors", document=plan.iri)
-        if "extractor" in row and text_of(row["extractor"]) == key
-    }
-    now = {chunk.iri.value: chunk for chunk in placed}
+    extracted = {*map(extraction_of, engine.store.select("ingest/chunk-extractors", document=plan.iri))}
+    contexts = chunk_contexts(parsed, placed, key)
+    now = {chunk.iri.value: (chunk, context) for chunk, context in zip(placed, contexts, strict=True)}
     out.chunks.added += len(now.keys() - stands)
     out.chunks.reused += len(now.keys() & stands)
     out.chunks.removed += len(stands - now.keys())
     out.pages += len(parsed.pages)
-    due = [chunk for iri, chunk in now.items() if refresh or iri not in extracted]
+    due = [each for iri, each in now.items() if refresh or (iri, key, each[1].hash) not in extracted]
     out.extracted += len(due)
     if plan.replaces is not None:
         out.documents.moved += 1
@@ -144,8 +144,8 @@ def _add(
         out.documents.read_again += 1
     else:
         out.documents.unchanged += 1
-    for chunk in due:
-        tokens.chunk(chunk.chunk, parsed)
+    for chunk, context in due:
+        tokens.chunk(chunk.chunk, parsed, context)
 
 
 class _Tokens:
@@ -159,15 +159,15 @@ class _Tokens:
         self._in = 0
         self._out = 0
 
-    def chunk(self, chunk: Chunk, parsed: ParsedDocument) -> None:
+    def chunk(self, chunk: Chunk, parsed: ParsedDocument, context: Context) -> None:
         """Count a chunk: its prompt, and each gleaning with all that was said before."""
         from graphrag_rdf.ingest.extractors import LlmComponent
         from graphrag_rdf.llm.model import estimate_tokens
 
         if not isinstance(self._extractor, LlmComponent):
             return
-        text, columns = chunk.text, columns_above(parsed, chunk)
-        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title, columns=columns)
+        text, marked = chunk.text, Marked(columns=columns_above(parsed, chunk), context=context)
+        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title, marked=marked)
         read = estimate_tokens([{"role": "user", "content": prompt}])
         written = round(estimate_tokens([{"role": "user", "content": text}]) * OUT_PER_TEXT_TOKEN)
         for number in range(1 + self._rounds):

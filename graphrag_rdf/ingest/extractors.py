@@ -148,7 +148,7 @@ class LlmComponent:
             text,
             language=language,
             title=title,
-            columns=marked.columns,
+            marked=marked,
             gateway=self._gateway,
             use_cache=self._use_cache,
         )
@@ -159,9 +159,9 @@ class LlmComponent:
             out_tokens=_sum(c.out_tokens for c in completions),
         )
 
-    def prompt(self, text: str, *, language: str | None, title: str, columns: Sequence[str] = ()) -> str:
+    def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:
         """The prompt for a chunk, as it would be asked."""
-        return self._extractor.prompt(text, language=language, title=title, columns=columns)
+        return self._extractor.prompt(text, language=language, title=title, marked=marked)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

@@ -6,7 +6,8 @@ and the next one goes on where it stopped; a run that finds nothing to do writes
 
 What is found in a chunk depends on its text, on the title and language of its document, and on how the
 columns of its tables are read. If one of these changes, all chunks of the document are looked at anew; what
-they gave stays until it is replaced.
+they gave stays until it is replaced. A model also sees the headings and the last sentences before the chunk:
+if these change, it reads the chunk anew.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Iterator
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.context import NO_CONTEXT
 from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
@@ -240,7 +242,9 @@ class Ingest:
         task.sentences = sentences_in(parsed, chunk)
         if parsed.tables or parsed.turns:
             rows = tuple(Row(part, task.readings[part.table]) for part in rows_in(parsed, chunk))
-            task.marked = Marked(rows, columns_above(parsed, chunk), turns_in(parsed, chunk))
+            task.marked = Marked(rows, columns_above(parsed, chunk), turns_in(parsed, chunk), task.context)
+        elif task.context != NO_CONTEXT:
+            task.marked = Marked(context=task.context)
         task.started = now()
         if self._settings.mentions_only:
             return Extracted(NOTHING)

@@ -10,6 +10,7 @@ from typing import Protocol, TypeAlias
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.context import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.errors import DocumentError
@@ -54,6 +55,7 @@ class Task:
         retired: it is there as a tombstone.
         replaces: subgraphs that this extraction takes the place of.
         readings: how the tables of its document are read.
+        context: what a model is shown of the document before the chunk.
         sentences, marked, started: known once its extraction has begun.
     """
 
@@ -64,6 +66,7 @@ class Task:
     retired: bool = False
     replaces: list[NamedNode] = field(default_factory=list)
     readings: tuple[TableReading, ...] = ()
+    context: Context = NO_CONTEXT
     sentences: tuple[Sentence, ...] = ()
     marked: Marked = UNMARKED
     started: datetime = field(default_factory=now)

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import re
 
-TAGS = ("question", "conversation", "statements", "title", "columns", "names", "text", "first", "second")
+TAGS = (
+    "question",
+    "conversation",
+    "statements",
+    "title",
+    "columns",
+    "headings",
+    "before",
+    "names",
+    "text",
+    "first",
+    "second",
+)
 """The tags of our prompts."""
 
 FENCE = "‹"

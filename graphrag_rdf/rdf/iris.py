@@ -87,9 +87,14 @@ def forgotten(name: NamedNode) -> NamedNode:
 # --- extraction --------------------------------------------------------------------------------
 
 
-def subgraph(chunk_iri: NamedNode, extractor_key: str) -> NamedNode:
-    """What one extractor (name, version, model, prompt hash, ontology hash) found in a chunk."""
-    return NamedNode(f"{PROVENANCE_BASE}subgraph/{name_uuid(chunk_iri.value, extractor_key)}")
+def subgraph(chunk_iri: NamedNode, extractor_key: str, context: str = "") -> NamedNode:
+    """What one extractor (name, version, model, prompt hash, ontology hash) found in a chunk.
+
+    Args:
+        context: hash of what it saw of the document before the chunk.
+    """
+    key = (extractor_key, context) if context else (extractor_key,)
+    return NamedNode(f"{PROVENANCE_BASE}subgraph/{name_uuid(chunk_iri.value, *key)}")
 
 
 def activity(subgraph_iri: NamedNode) -> NamedNode:

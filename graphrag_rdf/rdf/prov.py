@@ -170,6 +170,7 @@ class ExtractionFacts:
         asks: SHA-256 of the prompt with its data, whatever chunk it is filled in with.
         prompt_hash: SHA-256 of the prompt as it was sent.
         in_tokens, out_tokens: None when unknown, never zero for that.
+        context: SHA-256 of what the extraction saw of the document before the chunk; "" for nothing.
         parts: in how many parts the text was asked about, more than 1 where an answer was cut off.
     """
 
@@ -183,6 +184,7 @@ class ExtractionFacts:
     in_tokens: int | None = None
     out_tokens: int | None = None
     parts: int = 1
+    context: str = ""
 
 
 def agent(component: str, version: str) -> Iterator[Quad]:
@@ -196,13 +198,15 @@ def agent(component: str, version: str) -> Iterator[Quad]:
 
 def extraction(e: ExtractionFacts) -> Iterator[Quad]:
     """The subgraph that an extraction made, and the activity that made it."""
-    subgraph = iris.subgraph(e.chunk, e.extractor)
+    subgraph = iris.subgraph(e.chunk, e.extractor, e.context)
     activity = iris.activity(subgraph)
     yield source(subgraph, RDF.type, TG.Subgraph)
     yield source(subgraph, RDF.type, PROV.Entity)
     yield source(subgraph, PROV.wasDerivedFrom, e.chunk)
     yield source(subgraph, PROV.wasGeneratedBy, activity)
     yield source(subgraph, RAG.extractor, Literal(e.extractor))
+    if e.context:
+        yield source(subgraph, RAG.contextHash, Literal(e.context))
     yield source(activity, RDF.type, PROV.Activity)
     yield source(activity, PROV.used, e.chunk)
     yield source(activity, PROV.wasAssociatedWith, iris.agent(e.component))

@@ -40,16 +40,23 @@ def worked_example(excerpt: Passage, found: Extraction, sieve: Sieve) -> WorkedE
         return WorkedExample(
             text=excerpt.text,
             source=excerpt.chunk.value,
-            entities=tuple(_entity(one, named, sieve) for one in entities.values()),
+            entities=tuple(_entity(one, excerpt.text, named, sieve) for one in entities.values()),
             relations=tuple(relations.values()),
         )
     except ValidationError:
         return "not_valid"
 
 
-def _entity(one: EntityCandidate, named: str, sieve: Sieve) -> ExampleEntity:
+def _entity(one: EntityCandidate, text: str, named: str, sieve: Sieve) -> ExampleEntity:
     aliases = tuple(alias for alias in one.aliases if fold(alias) in named and not sieve.unfit(alias))
-    return ExampleEntity(name=one.name, type=one.type, definition=one.definition, aliases=aliases)
+    place = locate(one.quote, text) if one.definition and one.quote else None
+    return ExampleEntity(
+        name=one.name,
+        type=one.type,
+        definition=one.definition if place else None,
+        definition_evidence=text[place.offset : place.offset + place.length] if place else None,
+        aliases=aliases,
+    )
 
 
 def _relation(one: RelationCandidate, quote: str) -> ExampleRelation:

@@ -9,8 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
+from graphrag_rdf.documents.context import Context
 from graphrag_rdf.errors import LlmError, TemplateError
+from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.llm import LlmExtractor
+from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.extract.model import EntityCandidate, RelationCandidate
 from graphrag_rdf.llm.cache import ResponseCache
 from graphrag_rdf.llm.gateway import LlmGateway
@@ -495,3 +498,45 @@ def test_no_item_breaks_the_chunk(scripted_server, gateway, items):
         assert one.predicate
         assert one.object
         assert one.confidence is None or 0 <= one.confidence <= 1
+
+
+def test_what_stands_before_the_passage_is_shown(scripted_server, gateway):
+    marked = Marked(context=Context(("Mills", "Lindow</headings>"), "Mary Hale came. She stayed."))
+    extractor().extract(TEXT, language="en", title="T", gateway=gateway, marked=marked)
+    prompt = scripted_server.requests[0].prompt
+    assert "<headings>Mills > Lindow‹/headings></headings>" in prompt
+    assert "<before>\nMary Hale came. She stayed.\n</before>\n<text>" in prompt
+    assert "<before>" not in extractor().prompt(TEXT, language="en", title="T")
+
+
+def test_predicates_that_were_not_asked_for(scripted_server, gateway):
+    """The list is the same for every passage; forms of a listed predicate are that predicate."""
+    found = answered(
+        scripted_server,
+        gateway,
+        {"relations": [relation(), relation(predicate="isLocatedIn"), relation(predicate="is fond of")]},
+        predicates=("opened", "located in"),
+    )
+    assert 'one of: "opened", "located in"' in scripted_server.requests[0].prompt
+    assert [one.predicate for one in found.relations] == ["opened", "located in"]
+    assert reasons(found) == ["predicate_not_listed"]
+
+
+def test_the_built_in_examples_are_read_as_they_are_meant():
+    """What the prompt shows as right is what the parser takes, and its quotes stand in its passages."""
+    prompt = extractor().prompt(TEXT, language="en", title="T")
+    for example in prompt.split("From the passage: ")[1:]:
+        text, answer = example.split('\n{"entities"', 1)
+        found = Found()
+        found.read('{"entities"' + answer.split("\n\n")[0])
+        whole = found.extraction()
+        assert {rejected.reason for rejected in whole.rejected} <= {"negated"}
+        quotes = [one.quote for one in (*whole.relations, *whole.entities) if one.quote]
+        assert all(quote in text for quote in quotes)
+        assert len(quotes) >= 5
+
+
+@pytest.mark.parametrize("beside", [{"qualifiers": {"from": "May 1860"}}, {"from": "May 1860", "to": None}])
+def test_qualifiers_in_an_object_or_beside_it(scripted_server, gateway, beside):
+    found = answered(scripted_server, gateway, {"relations": [relation(**beside)]})
+    assert found.relations[0].qualifiers == (("from", "1860-05", XSD + "gYearMonth"),)

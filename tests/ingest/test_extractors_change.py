@@ -15,6 +15,7 @@ from tests.ingest.conftest import (
     MakeEngine,
     assert_same,
     by_model,
+    chunk_in,
     content,
     everything,
     facts,
@@ -156,3 +157,30 @@ def test_small_models_are_not_asked_again(
     engine = engine_of(**by_model(scripted_server, llm__style="small", extract__gleaning_rounds=1))
     with pytest.raises(ConfigError, match="gleaning_rounds is 1"):
         engine.ingest([docs])
+
+
+def test_another_context_is_read_anew(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """What a model is shown of the text before a chunk is part of what its facts depend on."""
+    first = "Mary Hale came to Tarn. She bought looms there and much wool."
+    last = "She opened a mill in May."
+    filler = "Nobody in the valley had ever seen so many looms together in one single house before."
+    (docs / "a.txt").write_text(f"{first} {filler} {last}", "utf-8")
+    engine = engine_of(**by_model(scripted_server))
+    engine.ingest([docs])
+    asked = [chunk_in(request) for request in scripted_server.requests]
+    assert len(asked) > 1
+    shown = scripted_server.requests[-1].prompt
+    assert "<before>" in shown
+    (docs / "a.txt").write_text(f"{first.replace('Mary', 'Ann')} {filler} {last}", "utf-8")
+    before = len(scripted_server.requests)
+    engine.ingest([docs])
+    again = [chunk_in(request) for request in scripted_server.requests[before:]]
+    assert len(again) > 1  # the chunk that was edited, and the one that follows it
+    assert asked[1] in again
+    hashes = [quad for quad in everything(engine) if quad.predicate == RAG.contextHash]
+    assert len(hashes) == len(asked) - 1  # the first chunk has nothing before it, and no old one is left
+    before = len(scripted_server.requests)
+    engine.ingest([docs])
+    assert len(scripted_server.requests) == before

@@ -29,7 +29,10 @@ def llm_command() -> None:
 @click.option("--trace", metavar="TRACE", help="Only calls of this trace: its IRI or UUID, or last.")
 @format_option("text", "json", "jsonl")
 def log(limit: int, trace: str | None, form: str) -> None:
-    """Show prompts and raw answers of the recorded traces, newest first."""
+    """Show prompts and raw answers of questions and of extractions, newest first.
+
+    Those of extractions are shown as long as the cache of answers keeps them.
+    """
     with open_engine() as engine:
         calls = _calls(engine, limit, trace)
         if form == "json":
@@ -47,8 +50,35 @@ def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]
     from graphrag_rdf.trace.catalogue import find_trace
 
     sessions = [find_trace(engine.store, trace)] if trace else []
-    rows = engine.store.select("trace/llm-calls", sessions=sessions, limit=limit)
-    return [_call(engine, row) for row in rows]
+    asked = [
+        _call(engine, row) for row in engine.store.select("trace/llm-calls", sessions=sessions, limit=limit)
+    ]
+    if not trace:
+        asked += [_extraction(engine, row) for row in engine.store.select("ingest/llm-calls", limit=limit)]
+        asked.sort(key=lambda call: str(call["time"]), reverse=True)
+    return asked[:limit]
+
+
+def _extraction(engine: Engine, row: Row) -> dict[str, Any]:
+    """An extraction of facts, in the form of a call of a trace."""
+    prompt, answer = engine.gateway.kept_texts(text_of(row["hash"])) or (None, None)
+    started: Any = to_python(row["started"])
+    return {
+        "call": text_of(row["call"]),
+        "session": None,
+        "question": None,
+        "step": text_of(row["document"]),
+        "chunk": text_of(row["chunk"]),
+        "purpose": "extract",
+        "model": text_of(row["model"]),
+        "time": started.isoformat(),
+        "in_tokens": to_python(row["in_tokens"]) if "in_tokens" in row else None,
+        "out_tokens": to_python(row["out_tokens"]) if "out_tokens" in row else None,
+        "milliseconds": None,
+        "cached": None,
+        "prompt": prompt,
+        "completion": answer,
+    }
 
 
 def _call(engine: Engine, row: Row) -> dict[str, Any]:
@@ -77,8 +107,9 @@ def _call(engine: Engine, row: Row) -> dict[str, Any]:
 
 def _show(call: dict[str, Any]) -> None:
     tokens = f"{call['in_tokens']} + {call['out_tokens']} tokens" if call["in_tokens"] is not None else ""
-    took = "cached" if call["cached"] else f"{call['milliseconds']} ms"
-    head = [call["time"], call["purpose"], call["model"], tokens, took]
+    took = "cached" if call["cached"] else f"{call['milliseconds']} ms" if call["milliseconds"] else ""
+    where = call["step"] if "chunk" in call else ""
+    head = [call["time"], call["purpose"], where, call["model"], tokens, took]
     say(styled(safe(" · ".join(str(part) for part in head if part)), bold=True))
     for title, key in (("prompt", "prompt"), ("answer", "completion")):
         say(styled(f"{title}:", fg="cyan"))

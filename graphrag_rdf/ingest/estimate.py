@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import columns_above
+from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.ingest.choice import choose_extractor
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.needed import NeededParts
 
-OUT_PER_TEXT_TOKEN = 1.5
-"""Tokens that models write for each token of a chunk: entities and relations, each with its quote. A rule
-of thumb, on the high side; what a model really writes is counted by the ingest itself.
+OUT_PER_CHUNK, OUT_PER_TEXT_TOKEN = 50, 2.0
+"""Tokens that models write for a chunk, and for each token of it: entities and relations with their quotes.
+Stories give half of it, encyclopaedias more; what this model wrote for chunks of the store counts more.
 """
+_ENOUGH = 5
+"""Chunks of which it is known what the model wrote, before that counts."""
 
 
 @dataclass(slots=True)
@@ -155,9 +158,18 @@ class _Tokens:
         self._extractor = extractor
         self._engine = engine
         self._rounds = engine.settings.extract.gleaning_rounds
+        self._wrote = self._per_character()
         self._calls = 0
         self._in = 0
         self._out = 0
+
+    def _per_character(self) -> float | None:
+        """Tokens that this extractor wrote for each character of the store's chunks, if enough are known."""
+        (row,) = self._engine.store.select("ingest/written-tokens", extractor=self._extractor.key)
+        chunks, tokens, characters = (to_python(row[name]) for name in ("chunks", "tokens", "characters"))
+        if not isinstance(chunks, int) or chunks < _ENOUGH:
+            return None
+        return int(str(tokens)) / int(str(characters)) / (1 + self._rounds)
 
     def chunk(self, chunk: Chunk, parsed: ParsedDocument, context: Context) -> None:
         """Count a chunk: its prompt, and each gleaning with all that was said before."""
@@ -169,7 +181,10 @@ class _Tokens:
         text, marked = chunk.text, Marked(columns=columns_above(parsed, chunk), context=context)
         prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title, marked=marked)
         read = estimate_tokens([{"role": "user", "content": prompt}])
-        written = round(estimate_tokens([{"role": "user", "content": text}]) * OUT_PER_TEXT_TOKEN)
+        if self._wrote is None:
+            written = OUT_PER_CHUNK + round(count_tokens(text) * OUT_PER_TEXT_TOKEN)
+        else:
+            written = round(len(text) * self._wrote)
         for number in range(1 + self._rounds):
             self._calls += 1
             self._in += read + number * written

@@ -106,6 +106,12 @@ class ResponseCache:
             self._misses += row is None
         return row
 
+    def entry(self, key: str) -> tuple[str, str] | None:
+        """(prompt, answer) of an entry, without counting as its use; None if it is not there."""
+        find = "SELECT prompt, answer FROM entry WHERE key = ?"
+        row = self._guarded(lambda db: db.execute(find, (key,)).fetchone(), "read")
+        return None if row is None else (str(row[0]), str(row[1]))
+
     def put(self, key: str, prompt: str, answer: str, *, since: float = math.inf) -> None:
         """Keep an answer, in place of the one before it.
 

@@ -199,6 +199,15 @@ class LlmGateway:
         if self._cache is not None:
             self._cache.discard(self._cache_key(completion.prompt_hash))
 
+    def kept_texts(self, prompt_hash: str) -> tuple[str, str] | None:
+        """The texts of a prompt and the answer to it, if the cache keeps them.
+
+        Args:
+            prompt_hash: see `Completion.prompt_hash`.
+        """
+        found = self._cache.entry(self._cache_key(prompt_hash)) if self._cache is not None else None
+        return (found[0], str(json.loads(found[1])["text"])) if found else None
+
     # --- chat -------------------------------------------------------------------------------------------
 
     def _asked(

@@ -27,6 +27,25 @@ def asked(run: Run, store: Path, scripted_server: ScriptedServer, monkeypatch: p
     return str(found.json["question_iri"])
 
 
+def test_log_has_extractions(
+    run: Run, tmp_path: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "sk-planted")
+    (tmp_path / "hale.txt").write_text("Mary Hale opened the Lindow Mill.")
+    store = ("--store", str(tmp_path / "s"))
+    assert run("ingest", str(tmp_path / "hale.txt"), "--model", "openai/scripted", *store).code == 0
+    (call,) = run("llm", "log", "--format", "json", *store).json
+    assert call["purpose"] == "extract"
+    assert call["prompt"].endswith("<text>\nMary Hale opened the Lindow Mill.\n</text>")
+    assert '"entities"' in call["completion"]
+    assert call["out_tokens"] > 0
+    assert "extract · Hale · openai/scripted" in run("llm", "log", *store).out
+    assert run("cache", "clear", *store).code == 0
+    (call,) = run("llm", "log", "--format", "json", *store).json
+    assert call["completion"] is None
+
+
 def test_log_has_prompts_and_raw_answers(run: Run, asked: str) -> None:
     calls = run("llm", "log", "--format", "jsonl").lines
     answer = next(call for call in calls if call["purpose"] == "answer")

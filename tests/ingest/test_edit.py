@@ -50,7 +50,9 @@ def _scratch(docs: Path, **overrides: object) -> set[object]:
 
 
 def test_edit_in_the_middle(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -> None:
-    """Chunks that are not touched keep their IRIs and are not asked about again."""
+    """Chunks that are not touched keep their IRIs and are not asked about again, except for the one before
+    which the text was edited.
+    """
     sentences = _document(30)
     _write(docs / "people.md", sentences)
     engine = engine_of("store", **by_model(scripted_server))
@@ -62,7 +64,9 @@ def test_edit_in_the_middle(docs: Path, engine_of: MakeEngine, scripted_server: 
     report = engine.ingest([docs])
     after = chunks(engine)
     asked = {chunk_in(request) for request in scripted_server.requests}
-    assert asked == {after[iri] for iri in after.keys() - before.keys()}
+    edited = {after[iri] for iri in after.keys() - before.keys()}
+    assert edited <= asked
+    assert len(asked - edited) <= 1
     assert 1 <= report.chunks.added <= 3
     assert report.chunks.reused == len(after) - report.chunks.added >= 5
     assert report.chunks.removed == len(before.keys() - after.keys())

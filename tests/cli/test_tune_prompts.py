@@ -291,7 +291,7 @@ def test_what_does_worse_is_not_applied(
     run: Run, documents: Path, model: ScriptedServer, folder: Path
 ) -> None:
     def spoilt(request: Request) -> str | None:
-        examples = "Example 1." in request.prompt  # so that examples themselves are fair
+        examples = "Lindow Mill" not in request.prompt  # tuned ones replace those of the template
         return tuning(request) or (invented(request) if examples else None)
 
     model.answer_with(spoilt)
@@ -416,7 +416,8 @@ def test_a_prompt_that_gets_fewer_answers_does_worse(
     refusals: list[str] = []
 
     def refuses(request: Request) -> str | None:
-        if "Example 1." in request.prompt and request.prompt not in refusals and len(refusals) < 2:
+        tuned = "Example 1." in request.prompt and "Lindow Mill" not in request.prompt
+        if tuned and request.prompt not in refusals and len(refusals) < 2:
             refusals.append(request.prompt)
         return tuning(request) or ("I had rather not." if request.prompt in refusals else None)
 

@@ -34,14 +34,20 @@ StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphR
 STEPS: Mapping[str, Mapping[str, StepFunction]] = {
     "ground": {"rules": ground.by_rules, "llm": ground.by_model},
     "explore": {"hops": explore.hops, "activation": activate.activation, "hybrid": hybrid.hybrid},
-    "focus": {"rank": focus.rank, "llm": focus.by_model, "rank+llm": focus.rank_then_model},
+    "focus": {
+        "rank": focus.rank,
+        "llm": focus.by_model,
+        "llm-score": focus.score_then_reason,
+        "chunks": focus.chunks_alone,
+        "edges": focus.edges_alone,
+    },
     "synthesise": {"extractive": synthesise.extractive, "llm": synthesise.by_model},
 }
 """What implements each step, by the name that `use:` takes."""
 
 AUTO: Mapping[str, tuple[str, str]] = {
     "ground": ("rules", "llm"),
-    "focus": ("rank", "rank+llm"),
+    "focus": ("rank", "llm"),
     "synthesise": ("extractive", "llm"),
 }
 """What `use: auto` means: (without a model, with one)."""

@@ -8,6 +8,7 @@ TAGS = (
     "question",
     "conversation",
     "statements",
+    "evidence",
     "title",
     "columns",
     "headings",

@@ -70,7 +70,10 @@ def is_reliable(state: State) -> bool:
 
 def compose(state: State) -> list[CitedSentence]:
     """Resolve the markers of the answer, warn of what is wrong with them, and fill `state.final`."""
-    by_marker = {selection.marker: selection for selection in state.selections if selection.marker}
+    by_marker: dict[int, list[Selection]] = {}
+    for selection in state.selections:
+        if selection.marker:
+            by_marker.setdefault(selection.marker, []).append(selection)
     sentences: list[CitedSentence] = []
     invalid: list[str] = []
     for offset, length in sentence_spans(state.answer, state.language):
@@ -80,7 +83,7 @@ def compose(state: State) -> list[CitedSentence]:
             continue
         numbers = cited_numbers(text)
         invalid += [f"[{number}]" for number in numbers if number not in by_marker]
-        selections = tuple(by_marker[number] for number in numbers if number in by_marker)
+        selections = tuple(s for number in numbers for s in by_marker.get(number, ()))
         sentences.append(CitedSentence(text, offset, length, selections))
     if invalid:
         state.warn("invalid_citation", f"no statement has the number {', '.join(dict.fromkeys(invalid))}")
@@ -100,7 +103,7 @@ def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
 
 
 def _cited_text(selection: Selection) -> str:
-    parts = [source.quote for source in selection.sources]
+    parts = [selection.shown, *(source.quote for source in selection.sources)]
     if selection.edge:
         parts.append(selection.edge.text)
     return " ".join(parts)

@@ -1,14 +1,18 @@
-"""Focus: which facts and sentences the answer may rest on.
+"""Focus: which chunks, sentences and facts the answer may rest on.
 
-By score (`rank`), by the model (`llm`: JSON Lines of `{"id", "reasoning"}` over labelled edges), or by the
-model among the best ranked (`rank+llm`). What is selected keeps its terms, its score, why it was selected,
-and all its sources.
+The best chunks by rank are selected within a number of tokens (`steps/chunks.py`). Facts and sentences are
+selected by score (`rank`) or, within these chunks, by the model (`llm`), whose answer is JSON Lines of
+`{"id", "reasoning", "score"}`. `llm-score` asks it for scores first and then for its reasons for the best.
+`chunks` asks nothing where the best chunks fit whole. `edges` has the model choose among facts alone, and the
+answer rests on these and their sentences only. What is selected keeps its terms, its score, why it was
+selected, and all its sources.
 """
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
@@ -16,9 +20,12 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.steps.chunks import record_chunks, select_chunks
+from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.filtering import filter_found
-from graphrag_rdf.steps.labels import edge_id, label_graph
+from graphrag_rdf.steps.labels import edge_id
 from graphrag_rdf.steps.models import ask_model
+from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import edge_term, score_facts
 from graphrag_rdf.steps.reranking import rerank_found
 from graphrag_rdf.steps.sources import attach_sources
@@ -27,75 +34,175 @@ from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
+_BEST = 5  # chunks that must fit whole for `chunks` to ask nothing
+_UNREAD = 10  # facts that were read from no text, that a model may choose among
+_ID = re.compile(r"(\d+)\W*([a-z])?\W*\Z", re.IGNORECASE)
+
+Choice = dict[str, tuple[float | None, str | None]]
+"""Id → the model's score from 0 to 1, and its reason."""
+
 
 def rank(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Select by score."""
     step = _begin(context, state, parameters, "rank")
+    state.chunks = select_chunks(context, state, step, parameters)
     best = max((edge.score for edge in state.edges), default=0.0)
     least = max(parameters["min_score"], parameters["min_share"] * best)
-    edges = [edge for edge in state.edges if edge.score >= least]
-    yield _select(context, state, parameters, step, [Selection(edge.score, edge=edge) for edge in edges])
+    facts = [Selection(e.score, edge=e) for e in state.edges if e.score >= least][: parameters["edge_limit"]]
+    quoted = {sentence for fact in facts if fact.edge for sentence in fact.edge.sentences}
+    hits = [h for h in state.hits if h.sentence not in quoted and h.score >= parameters["min_score"]]
+    sentences = [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
+    yield _select(context, state, step, [*facts, *sentences])
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Let the model select among all edges, up to what may be offered."""
+    """Let the model choose sentences and facts of the selected chunks."""
     step = _begin(context, state, parameters, "llm")
-    yield _with_model(context, state, parameters, step, state.edges)
+    state.chunks = select_chunks(context, state, step, parameters)
+    yield _by_model(context, state, parameters, step, scores_first=False)
 
 
-def rank_then_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Let the model select among the best ranked."""
-    step = _begin(context, state, parameters, "rank+llm")
-    edges = [edge for edge in state.edges if edge.score >= parameters["min_score"]]
-    yield _with_model(context, state, parameters, step, edges)
+def score_then_reason(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Let the model score sentences and facts of the selected chunks, then say what the best contribute."""
+    step = _begin(context, state, parameters, "llm-score")
+    state.chunks = select_chunks(context, state, step, parameters)
+    yield _by_model(context, state, parameters, step, scores_first=True)
 
 
-def _with_model(
-    context: Context, state: State, parameters: Parameters, step: Step, edges: Sequence[Edge]
+def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Select chunks, and ask the model only if the best ones do not fit whole."""
+    step = _begin(context, state, parameters, "chunks")
+    state.chunks = select_chunks(context, state, step, parameters)
+    best = state.chunks[:_BEST]
+    whole = not any(selection.window for selection in best)
+    if whole and len(best) == len(rank_passages(context, state, _BEST)):
+        yield _select(context, state, step, [])
+    else:
+        yield _by_model(context, state, parameters, step, scores_first=False)
+
+
+def edges_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Let the model choose facts; the answer rests on these and the sentences that they were read from."""
+    step = _begin(context, state, parameters, "edges")
+    edges = _offered(state, parameters)
+    said = [edge.sentences[0] for edge in edges if edge.sentences]
+    unread = [edge for edge in edges if not edge.sentences]
+    state.evidence = collect(context, state, step, [], said, unread)
+    state.evidence.offer(edges)
+    items = {key: item for key, item in state.evidence.numbered().items() if item[1]}
+    chosen = _ask(context, state, parameters, step, state.evidence, items) if items else {}
+    yield _choose(context, state, parameters, step, items, chosen)
+
+
+def _by_model(
+    context: Context, state: State, parameters: Parameters, step: Step, *, scores_first: bool
 ) -> GraphRagResponse:
-    offered = label_graph(edges[: parameters["offered_limit"]])
-    if not offered:  # sentences alone: nothing to choose from
-        return _select(context, state, parameters, step, [])
-    quotes = _evidence_texts(context, step, list(offered.values()))
-    items = [json.dumps(_offer(key, edge, quotes), ensure_ascii=False) for key, edge in offered.items()]
+    edges = _offered(state, parameters)
+    unread = [edge for edge in edges if not edge.sentences][:_UNREAD]
+    state.evidence = evidence = collect(context, state, step, state.chunks, (), unread)
+    evidence.offer(edges)
+    items = evidence.numbered()
+    if not items:
+        return _select(context, state, step, [])
+    if not scores_first:
+        chosen = _ask(context, state, parameters, step, evidence, items)
+        return _choose(context, state, parameters, step, items, chosen)
+    scores = _ask(context, state, parameters, step, evidence, items, ask="score")
+    order = sorted((key for key in scores if scores[key][0]), key=lambda key: -(scores[key][0] or 0.0))
+    best = {key: items[key] for key in order[: parameters["edge_limit"]]}
+    reasons = _ask(context, state, parameters, step, evidence, best, ask="reason") if best else {}
+    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
+    return _choose(context, state, parameters, step, items, chosen)
+
+
+def _offered(state: State, parameters: Parameters) -> list[Edge]:
+    """The facts that a model may choose among."""
+    good = [edge for edge in state.edges if edge.score >= parameters["min_score"]]
+    return good[: parameters["offered_limit"]]
+
+
+def _ask(
+    context: Context,
+    state: State,
+    parameters: Parameters,
+    step: Step,
+    evidence: Evidence,
+    items: dict[str, tuple[Line, Edge | None]],
+    *,
+    ask: str = "choose",
+) -> Choice:
+    """What the model says of the items: to choose among them, to score each, or to give reasons."""
+    lines = list({line.number: line for line, _ in items.values()}.values())
     text = ask_model(
         context,
         step,
-        "select",
+        {"choose": "select"}.get(ask, f"select {ask}"),
         question=state.question,
         history=state.conversation,
-        items=items,
-        edge_limit=parameters["edge_limit"],
+        documents=evidence.told(lines, items.keys()),
+        ask=ask,
+        facts_only=all(edge for _, edge in items.values()),
+        limit=parameters["edge_limit"],
     )
-    chosen, bad = parse_items(text)
-    selections: dict[str, Selection] = {}
+    said, bad = parse_items(text)
+    chosen: Choice = {}
     unknown = [f"unreadable: {item.text[:80]}" for item in bad]
-    for item in chosen:
-        key = str(item.get("id", "")) if isinstance(item, dict) else ""
-        if key not in offered:
-            unknown.append(key or str(item)[:80])
-        elif key not in selections:
-            edge = offered[key]
-            reasoning = str(item.get("reasoning") or "").strip() or None
-            selections[key] = Selection(edge.score, edge=edge, reasoning=reasoning)
+    for item in said:
+        for key in _ids(item):
+            if key == "none":
+                continue
+            if key not in items:
+                unknown.append(key or str(item)[:80])
+            elif key not in chosen:
+                reasoning = " ".join(str(item.get("reasoning") or item.get("reason") or "").split())
+                chosen[key] = _score(item.get("score")), reasoning or None
     if unknown:
         state.warn("selection_ignored", f"the model chose what was not offered: {'; '.join(unknown[:5])}")
-    return _select(context, state, parameters, step, list(selections.values()), by_model=True)
+    return chosen
 
 
-def _offer(key: str, edge: Edge, quotes: dict[NamedNode, str]) -> dict[str, str]:
-    offer = {"id": key, "s": edge.s_label, "p": edge.p_label, "o": edge.o_label}
-    quote = next((quotes[s] for s in edge.sentences if s in quotes), None)
-    return offer | ({"sentence": quote} if quote else {})
+def _ids(item: Any) -> list[str]:
+    """The ids of an answer line as they were offered, however they are written: `[12]`, `S12`, `12 a`."""
+    given = item.get("id", item.get("ids", "")) if isinstance(item, dict) else ""
+    found = []
+    for one in given if isinstance(given, list) else [given]:
+        match = _ID.search(str(one))
+        found.append((match[1] + (match[2] or "").lower()) if match else str(one).strip().lower())
+    return found
 
 
-def _evidence_texts(context: Context, step: Step, edges: Sequence[Edge]) -> dict[NamedNode, str]:
-    sentences = sorted({sentence for edge in edges for sentence in edge.sentences[:1]}, key=str)
-    if not sentences:
-        return {}
-    run = context.store.run("retrieval/sentence-texts", sentences=sentences)
-    context.recorder.queried(step, run)
-    return {row["sentence"]: row["text"].value for row in run.rows}  # type: ignore[union-attr,misc]
+def _score(value: Any) -> float | None:
+    """A score from 0 to 1; also one that was written as text, of ten, or in percent."""
+    try:
+        score = float(str(value).strip().rstrip("%"))
+    except ValueError:
+        return None
+    if not 0 <= score <= 100:
+        return None
+    return score if score <= 1 else score / 10 if score <= 10 and "%" not in str(value) else score / 100
+
+
+def _choose(
+    context: Context,
+    state: State,
+    parameters: Parameters,
+    step: Step,
+    items: dict[str, tuple[Line, Edge | None]],
+    chosen: Choice,
+) -> GraphRagResponse:
+    """Select what the model chose."""
+    facts, sentences = [], []
+    for key, (score, reasoning) in chosen.items():
+        line, edge = items[key]
+        if edge:
+            known = edge.score if score is None else score
+            facts.append(Selection(known, edge=edge, reasoning=reasoning))
+        else:
+            hit = hit_of(state, line, score or parameters["min_score"])
+            known = hit.score if score is None else score
+            sentences.append(Selection(known, hit=hit, reasoning=reasoning))
+    selections = facts[: parameters["edge_limit"]] + sentences[: parameters["edge_limit"]]
+    return _select(context, state, step, sorted(selections, key=lambda one: -one.score), by_model=True)
 
 
 def _begin(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
@@ -108,28 +215,19 @@ def _begin(context: Context, state: State, parameters: Parameters, mode: str) ->
 
 
 def _select(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    selections: list[Selection],
-    *,
-    by_model: bool = False,
+    context: Context, state: State, step: Step, selections: list[Selection], *, by_model: bool = False
 ) -> GraphRagResponse:
-    selections = selections[: parameters["edge_limit"]]
-    quoted = {sentence for selection in selections if selection.edge for sentence in selection.edge.sentences}
-    hits = [hit for hit in state.hits if hit.sentence not in quoted and hit.score >= parameters["min_score"]]
-    selections += [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
     attach_sources(context, state, step, selections)
     selections = [selection for selection in selections if selection.sources]
     # what a model chose, with a reason, counts; whether the rest answers is for synthesis to say
-    state.vouched = state.vouched or (by_model and any(selection.edge for selection in selections))
+    state.vouched = state.vouched or (by_model and bool(selections))
     for selection in selections:
         selection.concept = _concept(state, selection)
     state.selections = selections
-    state.empty = not selections
+    state.empty = not selections and not state.chunks
     context.recorder.say(step, RAG.coverage, double(_coverage(context, state, selections)))
     record_selections(context, step, selections)
+    record_chunks(context, step, state.chunks, len(selections))
     return context.recorder.finish(step)
 
 
@@ -167,7 +265,7 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
         about = selection.edge or selection.hit
         assert about is not None  # noqa: S101
         shared = (
-            *score_facts(about),
+            *score_facts(about, selection.score),
             (RAG.rank, integer(index + 1)),
             (TG.concept, Literal(selection.concept) if selection.concept else None),
             (TG.reasoning, Literal(selection.reasoning) if selection.reasoning else None),

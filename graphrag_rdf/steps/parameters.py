@@ -121,6 +121,9 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "considered_limit": LIMIT,
     },
     "focus": {
+        "chunk_limit": LIMIT,
+        "chunk_tokens": LIMIT,
+        "window_tokens": SOME,
         "edge_limit": LIMIT,
         "sentence_limit": LIMIT,
         "offered_limit": LIMIT,
@@ -136,6 +139,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "max_sentences": SOME,
         "min_share": SHARE,
         "min_margin": SHARE,
+        "evidence_tokens": SOME,
         "response_type": TEXT,
         "allow_general_knowledge": FLAG,
         "suggestions": FEW,
@@ -145,7 +149,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
 
 
 FOR_A_MODEL: Mapping[str, frozenset[str]] = {
-    "synthesise": frozenset({"response_type", "allow_general_knowledge"}),
+    "synthesise": frozenset({"evidence_tokens", "response_type", "allow_general_knowledge"}),
 }
 """Kind of step → parameters that only its way by a model, `llm`, follows."""
 

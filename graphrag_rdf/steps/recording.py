@@ -53,10 +53,16 @@ def record_exploration(
         step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
 
 
-def score_facts(item: Edge | SentenceHit) -> Iterable[tuple[NamedNode, Term | None]]:
-    """The score of an edge or sentence and its parts, as predicates and doubles."""
+def score_facts(
+    item: Edge | SentenceHit, score: float | None = None
+) -> Iterable[tuple[NamedNode, Term | None]]:
+    """The score of an edge or sentence and its parts, as predicates and doubles.
+
+    Args:
+        score: of a model, in the place of its own.
+    """
     return (
-        (TG.score, double(item.score)),
+        (TG.score, double(item.score if score is None else score)),
         (RAG.lexicalScore, double(item.lexical)),
         (RAG.vectorScore, None if item.vector is None else double(item.vector)),
         (RAG.graphScore, double(item.graph)),

@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.tables import read_row
 from graphrag_rdf.extract.columns import kind_of, predicate_of
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
 
@@ -133,13 +133,3 @@ def tell(row: TableRow, question: str, words: QuestionWords) -> Telling:
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure
     return Telling(row.told(told), spoken, _ELSEWHERE if loose else 1.0)
-
-
-def row_texts(context: Context, state: State, step: Step) -> dict[str, str]:
-    """The rows among the selected sentences with the names of their columns: IRI of the sentence → text."""
-    quotes = {s.hit.sentence.value: s.sources[0].quote for s in state.selections if s.hit and s.sources}
-    texts = {}
-    for iri, table in rows_among(context, step, quotes).items():
-        if row := table_row(quotes[iri], table):
-            texts[iri] = row.text
-    return texts

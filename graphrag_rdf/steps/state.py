@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.index.vectors import VectorIndex
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
+    from graphrag_rdf.steps.evidence import Evidence
 
 Triple: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
 Parameters: TypeAlias = Mapping[str, Any]
@@ -321,21 +322,26 @@ class SourceQuote:
 
 @dataclass(slots=True)
 class Selection:
-    """What the answer may rest on: a fact or a sentence.
+    """What the answer may rest on: a fact, a sentence, or a chunk.
 
     Attributes:
+        window: of a chunk that is too long (offset and length in it) what was selected.
         node: its node in the trace.
         marker: its number in the answer, from 1; None until it is cited.
+        shown: of what is cited its words in the answer's prompt, with its document's title.
     """
 
     score: float
     edge: Edge | None = None
     hit: SentenceHit | None = None
+    chunk: PassageHit | None = None
+    window: tuple[int, int] | None = None
     concept: str | None = None
     reasoning: str | None = None
     sources: tuple[SourceQuote, ...] = ()
     node: NamedNode | None = None
     marker: int | None = None
+    shown: str = ""
 
     @property
     def asked(self) -> str:
@@ -349,6 +355,9 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        chunks: those selected, best first.
+        selections: facts and sentences: those selected, and further ones that the answer cites.
+        evidence: what was shown to a model that selected.
         completion: the answer as a model wrote it; None of one that was quoted.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.
@@ -368,7 +377,9 @@ class State:
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
     passages: list[PassageHit] = field(default_factory=list)
+    chunks: list[Selection] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
+    evidence: Evidence | None = None
     answer: str = ""
     completion: Completion | None = None
     answered: bool = True
@@ -385,6 +396,11 @@ class State:
     mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[SourceQuote, ...]] = field(default_factory=dict)
+
+    @property
+    def selected(self) -> int:
+        """How many selections the trace has."""
+        return len(self.selections) + len(self.chunks)
 
     @property
     def conversation(self) -> list[dict[str, str]]:

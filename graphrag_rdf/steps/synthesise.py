@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from pyoxigraph import Literal
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import double
+from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.steps.answer import (
     compose,
     is_reliable,
@@ -20,6 +19,8 @@ from graphrag_rdf.steps.answer import (
     read_answer,
     record_answer,
 )
+from graphrag_rdf.steps.citations import cited_numbers
+from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.focus import record_selections
 from graphrag_rdf.steps.models import stream_model
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
@@ -30,7 +31,6 @@ from graphrag_rdf.steps.refusals import (
     not_answered,
     nothing_found,
 )
-from graphrag_rdf.steps.rows import row_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -54,18 +54,15 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """The model's answer from the selected statements, streamed. It is not asked where they do not answer,
-    unless a model chose them.
-    """
+    """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
     step = _begin(context, "llm")
-    found = Quotes((), 0.0) if state.vouched else pick(context, step, state, parameters)
-    if not state.selections or not (state.vouched or found.margin >= parameters["min_margin"]):
-        state.answer = _unknown(context, state, step, found)
+    evidence = _evidence(context, state, step)
+    lines = evidence.fitting(parameters["evidence_tokens"])
+    if not lines:
+        state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)
     else:
-        for marker, selection in enumerate(state.selections, start=1):
-            selection.marker = marker
-        rows = row_texts(context, state, step)
+        _record_room(context, state, step, evidence, lines)
         stream = stream_model(
             context,
             step,
@@ -73,16 +70,18 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             partial(setattr, state, "completion"),
             question=state.question,
             history=state.conversation,
-            items=[_item(selection, rows) for selection in state.selections],
+            documents=evidence.told(lines),
             response_type=parameters["response_type"],
             allow_general_knowledge=parameters["allow_general_knowledge"],
             unknown=SENTINEL,
         )
         yield from _give_out(context, state, stream)
-        read_answer(state, {s.marker for s in state.selections if s.marker})
+        read_answer(state, {line.number for line in lines})
         if not state.answered:
             state.vouched = False
             _closest(context, state, step, pick(context, step, state, parameters))
+        else:
+            _cite_lines(context, state, step, evidence, lines)
     yield from _finish(context, state, parameters, step, state.answer)
 
 
@@ -99,15 +98,49 @@ def _give_out(context: Context, state: State, stream: Iterator[str]) -> Iterator
     yield context.recorder.text_chunk(not_answered(state.language) if is_sentinel(held) else held)
 
 
-def _item(selection: Selection, rows: Mapping[str, str]) -> dict[str, Any]:
-    hit, quote = selection.hit, selection.sources[0].quote
-    text = selection.edge.text if selection.edge else rows.get(hit.sentence.value, quote) if hit else quote
-    quotes = [
-        {"text": source.quote, "title": source.title, "page": source.page_number}
-        for source in selection.sources[:3]
-        if source.quote
-    ]
-    return {"marker": selection.marker, "text": text, "quotes": quotes}
+def _evidence(context: Context, state: State, step: Step) -> Evidence:
+    """What was selected, as it is shown: what a model chose among, or what was selected by score."""
+    evidence = state.evidence
+    if evidence is None:
+        edges = [selection.edge for selection in state.selections if selection.edge]
+        said = [edge.sentences[0] for edge in edges if edge.sentences]
+        said += [selection.hit.sentence for selection in state.selections if selection.hit]
+        unread = [edge for edge in edges if not edge.sentences]
+        evidence = collect(context, state, step, state.chunks, said, unread)
+        evidence.offer(edges)
+    evidence.choose(state.selections)
+    return evidence
+
+
+def _record_room(
+    context: Context, state: State, step: Step, evidence: Evidence, lines: Sequence[Line]
+) -> None:
+    """Write how long the evidence is, and which selections had no room in it, as a whole or in part."""
+    context.recorder.say(step, RAG.evidenceTokens, integer(sum(line.tokens for line in lines)))
+    numbers = {line.number for line in lines}
+    missing = [line for line in evidence.lines if line.number not in numbers]
+    nodes = [state.chunks[line.chunk].node for line in missing if line.chunk is not None]
+    nodes += [selection.node for line in missing for selection in line.chosen]
+    for node in dict.fromkeys(node for node in nodes if node is not None):
+        context.recorder.say(step, RAG.leftOut, node)
+
+
+def _cite_lines(
+    context: Context, state: State, step: Step, evidence: Evidence, lines: Sequence[Line]
+) -> None:
+    """Number what was chosen by its line, and what the answer cites beside that of the selected chunks."""
+    cited = set(cited_numbers(state.answer))
+    for line in lines:
+        if not line.chosen and line.number in cited:
+            source, score = line.source, state.chunks[line.chunk or 0].score
+            assert source is not None  # noqa: S101
+            hit = hit_of(state, line, score)
+            selection = Selection(hit.score, hit=hit, sources=(source,))
+            _select(context, state, step, selection)
+            line.chosen.append(selection)
+        for selection in line.chosen:
+            selection.marker = line.number
+            selection.shown = f"{evidence.heads.get(line.document, '')} {line.text}"
 
 
 def _begin(context: Context, mode: str) -> Step:
@@ -130,7 +163,7 @@ def _cite(context: Context, state: State, step: Step, found: Quotes) -> list[Can
 
 def _select(context: Context, state: State, step: Step, selection: Selection) -> None:
     if all(selection is not other for other in state.selections):
-        record_selections(context, step, [selection], first=len(state.selections))
+        record_selections(context, step, [selection], first=state.selected)
         state.selections.append(selection)
 
 

@@ -209,7 +209,7 @@ class Considered:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What the answer may rest on: a fact (`fact`) or a sentence of a chunk (`chunk`).
+    """What the answer may rest on: a fact (`fact`), a sentence of a chunk (`chunk`, `sentence`), or a chunk.
 
     Attributes:
         marker: its number in the answer; None when it is not cited.
@@ -231,6 +231,11 @@ class Selection:
     sources: tuple[Source, ...] = ()
     removed: DecisionNote | None = None
     closest: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a chunk, or a window of one."""
+        return self.chunk is not None and self.sentence is None
 
     def as_json(self) -> dict[str, Any]:
         """What was selected, why, and all its sources."""

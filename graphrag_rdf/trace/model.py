@@ -33,6 +33,8 @@ class TraceStep:
         query: of a question: its words.
         candidates, edges: of an exploration: edges met, edges kept.
         passages: of an exploration by activation, best first.
+        evidence_tokens: of a synthesis by a model, how long its evidence is, nearly.
+        left_out: of it, how many selections have no room, or not all; of a focus, how many good chunks.
         coverage: of a focus: share of the question's words that the selection speaks of.
         decisions: of a focus with a filter: what that decided.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
@@ -59,6 +61,8 @@ class TraceStep:
     considered: tuple[Considered, ...] = ()
     passages: tuple[Passage, ...] = ()
     coverage: float | None = None
+    evidence_tokens: int | None = None
+    left_out: int = 0
     decisions: tuple[Decision, ...] = ()
     selections: tuple[Selection, ...] = ()
     answer: str | None = None
@@ -86,11 +90,14 @@ class TraceStep:
             },
             "focus": {
                 "coverage": self.coverage,
+                "left_out": self.left_out,
                 "filter": [decision.as_json() for decision in self.decisions],
                 "selections": [selection.as_json() for selection in self.selections],
             },
             "synthesis": {
                 "answer": self.answer,
+                "evidence_tokens": self.evidence_tokens,
+                "left_out": self.left_out,
                 "stored": self.stored,
                 "reuses": self.reuses,
                 "sentences": [sentence.as_json() for sentence in self.sentences],

@@ -94,6 +94,7 @@ class _Steps:
         self._facts = {item: fact_of(row, self._labels) for item, row in edges.items()}
         self._removed = decided_against(self._store, ((f.s, f.p, f.o) for f in self._facts.values()))
         self._sources = self._read_sources()
+        self._left_out = {rows.must(r, "step"): rows.whole(r, "count") or 0 for r in self._select("left-out")}
         concepts = self._by_step("concepts", lambda row: rows.must(row, "concept"))
         warnings = self._by_step("warnings", _warning)
         calls = self._by_step("calls", _call)
@@ -145,6 +146,8 @@ class _Steps:
             candidates=rows.whole(row, "candidates"),
             edges=rows.whole(row, "edges"),
             coverage=rows.number(row, "coverage"),
+            evidence_tokens=rows.whole(row, "evidence_tokens"),
+            left_out=self._left_out.get(rows.must(row, "step"), 0),
             answer=self._answer(row),
             stored=rows.text(row, "stored"),
             reason=rows.text(row, "reason"),

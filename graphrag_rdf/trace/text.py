@@ -204,17 +204,27 @@ def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
 def _focus(page: Lines, step: TraceStep, full: bool) -> None:
     _filter(page, step, full)
     edges = [selection for selection in step.selections if selection.chunk is None]
-    chunks = [selection for selection in step.selections if selection.chunk is not None]
+    sentences = [selection for selection in step.selections if selection.sentence is not None]
+    chunks = [selection for selection in step.selections if selection.whole]
     page.line(f"    Selected {len(edges)} edge(s)")
     for selection in edges:
         page.paragraph(_fact(selection.fact), "      ", "Edge: ")
         _why(page, selection)
-    if chunks:
-        page.line(f"    Selected {len(chunks)} sentence(s)")
-    for selection in chunks:
+    if sentences:
+        page.line(f"    Selected {len(sentences)} sentence(s)")
+    for selection in sentences:
         quote = next((source.quote for source in selection.sources if source.quote), "")
-        page.paragraph(f"“{quote}”" if quote else str(selection.chunk), "      ", "Sentence: ")
+        page.paragraph(f"“{quote}”" if quote else str(selection.sentence), "      ", "Sentence: ")
         _why(page, selection)
+    if chunks:
+        page.line(f"    Selected {len(chunks)} chunk(s); {step.left_out} more had no room")
+    for selection in chunks if full else chunks[:_PASSAGES]:
+        places = "; ".join(_place(source) for source in selection.sources) or str(selection.chunk)
+        page.paragraph(f"{places} · {_number(selection.score.total)}", "      ", "Chunk: ")
+        if full and selection.reasoning:
+            page.paragraph(selection.reasoning, "        ", "Reason: ")
+    if not full and len(chunks) > _PASSAGES:
+        page.line(f"      … and {len(chunks) - _PASSAGES} more (--full)")
 
 
 def _filter(page: Lines, step: TraceStep, full: bool) -> None:
@@ -253,6 +263,9 @@ def _why(page: Lines, selection: Selection) -> None:
 
 
 def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    if step.evidence_tokens is not None:
+        left = f"; {step.left_out} selection(s) left out, in part or as a whole" if step.left_out else ""
+        page.line(f"    Evidence of about {step.evidence_tokens} tokens{left}")
     if step.answer:
         page.line()
         page.prose(step.answer, "")

@@ -6,6 +6,7 @@ compared here, since the librarian has them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
+_LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
 _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
 
@@ -51,6 +53,7 @@ def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> li
     | offsets | every chunk stands at its offset in the text of its document's current version |
     | objects | answers, queries, prompts and completions are there and hash to their names |
     | answer | every sentence stands at its offset in the answer |
+    | prompt | every numbered line of the answer's prompt is (part of) a selection of this trace |
     | citations | every citation leads to a selection of this trace, and its mark stands in the sentence |
     | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
 
@@ -85,6 +88,7 @@ class _Verifier:
         yield self._offsets([row for row in chunks if "retired" not in row])
         yield self._objects()
         yield self._answer()
+        yield self._prompt()
         yield self._citations()
         yield self._sources(chunks)
 
@@ -223,6 +227,23 @@ class _Verifier:
                     bad.append(f"sentence {sentence.iri} does not stand at {sentence.offset}")
         return _check("answer", count, bad, "sentences stand at their offsets in the answer")
 
+    def _prompt(self) -> Check:
+        calls = [call for step in self._trace.steps for call in step.calls if call.purpose == "answer"]
+        prompts = [self._librarian.text(call.prompt) or "" for call in calls if call.prompt]
+        shown = [line for prompt in prompts for line in _numbered(prompt)]
+        found = self._select("shown-texts") if shown else []
+        texts = [_letters(rows.must(row, "text")) for row in found if "text" in row]
+        columns = "".join(_letters(rows.must(row, "columns")) for row in found if "columns" in row)
+        whole = "".join(texts) + columns
+        facts = {s.marker for s in self._trace.selections if any(x.chunk is None for x in s.sources)}
+        bad = []
+        for number, line in shown:
+            words = {_letters(line), _letters(line.partition(": ")[2])} - {""}  # also without its speaker
+            row = columns and all(_letters(word) in whole for word in line.split())
+            if number not in facts and not row and not any(w in text for w in words for text in texts):
+                bad.append(f"[{number}] “{_short(line)}” was not selected")
+        return _check("prompt", len(shown), bad, "numbered lines of the answer's prompt were selected")
+
     def _citations(self) -> Check:
         found = self._select("check-citations")
         bad = []
@@ -245,6 +266,17 @@ class _Verifier:
         bad = [f"{iri}: source forgotten" for iri in lost]
         good = "; ".join(["chunks are there", *_some(retired)])
         return _check("sources", len(chunks) + len(lost), bad, good)
+
+
+def _numbered(prompt: str) -> list[tuple[int, str]]:
+    """The evidence of a prompt: numbers and what stands behind them."""
+    block = prompt.rpartition("<evidence>")[2].partition("</evidence>")[0]
+    return [(int(number), line) for number, line in _LINE.findall(block)]
+
+
+def _letters(text: str) -> str:
+    """A text without what a prompt changes: white space, punctuation, brackets of tags."""
+    return "".join(letter for letter in text.casefold() if letter.isalnum())
 
 
 def _check(name: str, count: int, bad: Sequence[str], good: str) -> Check:

@@ -199,7 +199,7 @@ def test_response_type_and_general_knowledge_reach_the_model(
     run("ask", "--response-type", "one single word", "--allow-general-knowledge", QUESTION)
     (asked,) = [request for request in model.requests if request.body.get("stream")]
     assert "one single word" in asked.prompt
-    assert "general knowledge" in asked.prompt
+    assert "[LLM: verify]" in asked.prompt
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl"])

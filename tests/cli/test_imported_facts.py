@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
 from tests.support.commands import Run
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer, offered
 
 FACTS = """@prefix : <http://example.org/> . @prefix e: <http://trustgraph.ai/e/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -57,21 +56,24 @@ def test_an_extractive_answer_is_the_fact_and_cites_the_file(run: Run, imported:
 def test_a_model_answers_with_it_and_the_citation_is_the_same(
     run: Run, imported: dict[str, str], scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    number = [""]
+
     def reply(request: Request) -> str:
         if "JSON Lines" in request.prompt:
-            offered = re.search(r'\{"id": "([0-9a-f]{8})"[^}]*"founded"', request.prompt)
-            assert offered, "the fact was offered"
-            return json.dumps({"id": offered[1], "reasoning": "it says so"})
+            found = [key for key, words in offered(request.prompt).items() if "Mona Kell" in words]
+            assert found, "the fact was offered"
+            number[0] = found[0]
+            return json.dumps({"id": found[0], "reasoning": "it says so"})
         if "knowledge graph will be searched" in request.prompt:
             return "Lantern Society"
-        return "Mona Kell did. [1]"
+        return f"Mona Kell did. [{number[0]}]"
 
     scripted_server.answer_with(reply)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__MODEL", "openai/test-model")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "secret-key-1234567890")
     answer = run("ask", QUESTION, "--format", "json").json
-    assert answer["answer"] == "Mona Kell did. [1]"
+    assert answer["answer"] == f"Mona Kell did. [{number[0]}]"
     assert answer["citations"][0]["sources"] == [imported | CITED | NOT_READ]
     assert answer["citations"][0]["reasoning"] == "it says so"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])

@@ -199,9 +199,9 @@ def test_a_model_that_does_not_know_is_believed(place: Path, scripted_server: Sc
 def test_a_model_is_not_asked_to_choose_from_nothing(place: Path, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(model("Rhoda Tennant invented it. [1]"))
     with open_engine(place, config=settings(scripted_server)) as engine:
-        answer = final(engine, settings={"focus.offered_limit": "0"})
+        answer = final(engine, settings={"focus.use": "edges", "focus.offered_limit": "0"})
     assert not any("JSON Lines" in request.prompt for request in scripted_server.requests)
-    assert answer["citations"]
+    assert not answer["answered"]
 
 
 # --- each degraded mode is named, in the answer, in the trace, and by doctor if it lasts -----------------

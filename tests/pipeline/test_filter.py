@@ -97,7 +97,7 @@ def test_the_model_decides_what_goes_into_the_selection(
     facts = {one.fact for one in kept if one.fact}
     sentences = {one.sentence for one in kept if one.sentence}
     for selection in focus.selections:
-        assert selection.fact in facts or selection.sentence in sentences
+        assert selection.whole or selection.fact in facts or selection.sentence in sentences
     assert {decision.filter for decision in focus.decisions} == {"llm"}
     assert [step.kind for step in trace.steps] == [
         *("question", "grounding", "exploration", "focus", "synthesis")

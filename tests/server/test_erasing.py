@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import re
 import signal
 import subprocess
 import threading
@@ -22,7 +21,7 @@ import pytest
 
 from tests.support.commands import environment, program
 from tests.support.endpoint import WRITE, Endpoint, bearer
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer, offered
 
 pytestmark = pytest.mark.embedded
 
@@ -181,7 +180,7 @@ def test_an_answer_under_way_does_not_bring_back_what_is_forgotten(
             asked.set()
             assert forgotten.wait(60)
         if "JSON Lines" in request.prompt:
-            found = re.findall(r'"id": "([0-9a-f]{8})"', request.prompt)
+            found = offered(request.prompt)
             return "\n".join(json.dumps({"id": each, "reasoning": f"{word(0)} is named"}) for each in found)
         return f"{word(0)} met Walter Pennock. [1]"
 

@@ -62,7 +62,7 @@ def test_a_number_that_the_cited_text_has_is_supported() -> None:
 
 
 def test_general_knowledge_is_marked_and_cites_nothing() -> None:
-    state = answered("Steam is hot at 100 degrees. [general knowledge]", "Bob read it")
+    state = answered("Steam is hot at 100 degrees. [LLM: verify]", "Bob read it")
     assert "unreferenced_numeric" not in kinds(state)
     assert state.final["citations"] == []
 

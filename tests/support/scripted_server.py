@@ -134,6 +134,11 @@ def extract_answer(text: str) -> str:
     return json.dumps({"entities": list(entities.values()), "relations": relations}, ensure_ascii=False)
 
 
+def offered(prompt: str) -> dict[str, str]:
+    """What the prompt of a selection offers: ids of sentences and facts, with their words."""
+    return dict(re.findall(r"^ *(\d+[a-z]?)\. (.*)$", prompt.partition("<evidence>")[2], re.MULTILINE))
+
+
 def hashed_vector(text: str, dimensions: int) -> list[float]:
     """A unit vector of the hashed words of `text`: equal texts are equal, texts that share words are near."""
     vector = [0.0] * dimensions

@@ -17,8 +17,8 @@ from graphrag_rdf.trace.verify import Check, verify_trace
 from tests.trace.conftest import ANSWER, FOUNDING, LETTER, Sample, make_sample, record
 
 NAMES = [
-    "session", "chain", "edges", "quotes", "sentences", "chunks", "offsets", "objects", "answer", "citations",
-    "sources",
+    "session", "chain", "edges", "quotes", "sentences", "chunks", "offsets", "objects", "answer", "prompt",
+    "citations", "sources",
 ]  # fmt: skip
 
 

@@ -18,7 +18,10 @@
   const details = {
     grounding: (t) => ends(t, "/concept").map((o) => o.value).join(", "),
     exploration: (t) => ends(t, "/edgeCount").map((o) => `${o.value} edges`).join(", "),
-    focus: (t) => `${ends(t, "/selectedEdge").length} facts, ${ends(t, "/selectedChunk").length} sentences selected`,
+    focus: (t) => {
+      const [facts, sentences] = [ends(t, "/selectedEdge").length, ends(t, "#selectedSentence").length];
+      return `${ends(t, "/selectedChunk").length - sentences} chunks, ${sentences} sentences, ${facts} facts selected`;
+    },
   };
 
   function add(message) {

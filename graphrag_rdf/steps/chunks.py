@@ -1,0 +1,146 @@
+"""Which chunks the answer may rest on: the best by rank, as many as fit into a number of tokens.
+
+Of a long chunk it is a window: whole sentences around the one that speaks most of the question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyoxigraph import Literal
+
+from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.steps.mentions import chunk_of
+from graphrag_rdf.steps.passages import rank_passages
+from graphrag_rdf.steps.search import node_of
+from graphrag_rdf.steps.sources import sentence_sources
+from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, SourceQuote, State
+from graphrag_rdf.trace.recorder import Step
+
+_RANKED = 100  # chunks of the ranking that count
+_TOLD = 0.005  # of a score: smaller parts are not told as its reason
+
+
+def select_chunks(context: Context, state: State, step: Step, parameters: Parameters) -> list[Selection]:
+    """The chunks, best first; what did not fit is recorded with the step.
+
+    After a filter only those count that hold something which it kept.
+    """
+    ranked = rank_passages(context, state, _RANKED)
+    if parameters["filter"] != "none":
+        kept = {chunk_of(hit.sentence.value) for hit in state.hits}
+        kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
+        ranked = [hit for hit in ranked if hit.chunk.value in kept]
+    asked = ranked[: parameters["chunk_limit"]]
+    if not asked:
+        return []
+    run = context.store.run("retrieval/chunks", chunks=[hit.chunk for hit in asked])
+    context.recorder.queried(step, run)
+    texts = {text_of(row["chunk"]): text_of(row["text"]) for row in run.rows}
+    offsets = {text_of(row["chunk"]): int(text_of(row["offset"])) for row in run.rows}
+    asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
+    long = min(parameters["window_tokens"], parameters["chunk_tokens"])
+    taken = {chunk: count_tokens(text) for chunk, text in texts.items()}
+    cut = [hit for hit in asked if taken[hit.chunk.value] > long]
+    windows = _windows(context, state, step, cut, offsets, long)
+    rows = [
+        (hit.chunk, place, hit.score, min(taken[hit.chunk.value], long))
+        for place, hit in enumerate(asked, start=1)
+    ]
+    run = context.store.run(
+        "selection/chunks", ranked=rows, tokens=parameters["chunk_tokens"], limit=parameters["chunk_limit"]
+    )
+    context.recorder.queried(step, run)
+    by_chunk = {hit.chunk: (hit, place) for place, hit in enumerate(asked, start=1)}
+    found = []
+    for row in run.rows:
+        hit, place = by_chunk.pop(node_of(row["chunk"]))
+        reason, window = _reason(hit, place, len(ranked)), windows.get(hit.chunk.value)
+        found.append(Selection(hit.score, chunk=hit, window=window, reasoning=reason))
+    for chunk in by_chunk:
+        context.recorder.say(step, RAG.leftOut, chunk)
+    return found
+
+
+def _windows(
+    context: Context,
+    state: State,
+    step: Step,
+    long: Sequence[PassageHit],
+    offsets: Mapping[str, int],
+    tokens: int,
+) -> dict[str, tuple[int, int]]:
+    """Of each long chunk the place in it of the sentences that are shown: offset and length."""
+    if not long:
+        return {}
+    chunks = [hit.chunk for hit in long]
+    run = context.store.run("retrieval/passage-sentences", chunks=chunks)
+    context.recorder.queried(step, run)
+    found = sentence_sources(context, state, step, (text_of(row["sentence"]) for row in run.rows))
+    scores = {hit.sentence.value: hit.score for hit in state.hits}
+    windows = {}
+    for chunk in chunks:
+        own = {iri: places[0] for iri, places in found.items() if places[0].chunk == chunk.value}
+        if own:
+            offset, length = _window(own, scores, tokens)
+            windows[chunk.value] = offset - offsets[chunk.value], length
+    return windows
+
+
+def _window(
+    sentences: Mapping[str, SourceQuote], scores: Mapping[str, float], tokens: int
+) -> tuple[int, int]:
+    """Whole sentences around the best one, as evenly before as after it; place in the document."""
+    order = list(sentences)
+    best = max(range(len(order)), key=lambda number: (scores.get(order[number], 0.0), -number))
+    costs = [count_tokens(sentences[iri].quote) for iri in order]
+    first = last = best
+    total = costs[best]
+    while True:
+        before = costs[first - 1] if first else None
+        after = costs[last + 1] if last + 1 < len(order) else None
+        if after is not None and total + after <= tokens and (before is None or last - best <= best - first):
+            last, total = last + 1, total + after
+        elif before is not None and total + before <= tokens:
+            first, total = first - 1, total + before
+        elif after is not None and total + after <= tokens:
+            last, total = last + 1, total + after
+        else:
+            break
+    start, end = sentences[order[first]], sentences[order[last]]
+    offset = start.char_offset or 0
+    return offset, (end.char_offset or 0) + (end.char_length or 0) - offset
+
+
+def _reason(hit: PassageHit, place: int, among: int) -> str:
+    shares = {name: hit.weights.get(name, 0.0) * value for name, value in hit.signals.items()}
+    parts = sorted(((share, name) for name, share in shares.items()), reverse=True)
+    made_of = ", ".join(f"{name} {share:.2f}" for share, name in parts if share >= _TOLD)
+    return f"rank {place} of {among}" + (f": {made_of}" if made_of else "")
+
+
+def record_chunks(context: Context, step: Step, chunks: Sequence[Selection], first: int) -> None:
+    """Write which chunks were selected.
+
+    Args:
+        first: how many selections the trace has already.
+    """
+    for index, selection in enumerate(chunks):
+        hit, window = selection.chunk, selection.window
+        assert hit is not None  # noqa: S101
+        selection.node = context.recorder.item(
+            step,
+            TG.selectedChunk,
+            "context",
+            index,
+            (RDF.type, TG.ChunkSelection),
+            (TG.document, hit.chunk),
+            (TG.score, double(hit.score)),
+            (TG.reasoning, Literal(selection.reasoning or "")),
+            (RAG.rank, integer(first + index + 1)),
+            (TG.charOffset, None if window is None else integer(window[0])),
+            (TG.charLength, None if window is None else integer(window[1])),
+            (RAG.usedChunk, hit.chunk),
+        )

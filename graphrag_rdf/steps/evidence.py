@@ -1,0 +1,319 @@
+"""Evidence as prompts show it: the sentences of the selected chunks, each once, with a number.
+
+They stand by document and chunk in the order of the text. A fact stands below the first sentence that it was
+read from; one that was read from no text is a line of its own. A row of a table has the names of its columns,
+a sentence of a dialogue its speaker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.turns import find_turns
+from graphrag_rdf.extract.speakers import turn_at
+from graphrag_rdf.rdf.namespaces import DCTERMS
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.mentions import left_out, mentions_of
+from graphrag_rdf.steps.rows import rows_among, table_row
+from graphrag_rdf.steps.sources import sentence_sources
+from graphrag_rdf.steps.state import Context, Edge, Selection, SentenceHit, SourceQuote, State
+from graphrag_rdf.trace.documents import names_of
+from graphrag_rdf.trace.recorder import Step
+
+NO_TEXT = "Facts that stand in no text"
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_BETWEEN = 20  # characters between sentences: of more, something was left out
+
+
+@dataclass(slots=True)
+class Line:
+    """A sentence, or a fact that was read from no text.
+
+    Attributes:
+        number: by which the answer cites it, from 1.
+        text: on one line.
+        page: that it stands on; None in documents without pages.
+        chunk: the rank of the selected chunk that it is part of; None if it is part of none.
+        facts: below it.
+        chosen: what was selected of it: itself, and facts of it.
+    """
+
+    number: int
+    text: str
+    document: str
+    sentence: NamedNode | None = None
+    source: SourceQuote | None = None
+    chunk: int | None = None
+    facts: list[Edge] = field(default_factory=list)
+    chosen: list[Selection] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """What it takes in the answer's prompt, nearly."""
+        told = [s.reasoning or "" for s in self.chosen] + [s.edge.text for s in self.chosen if s.edge]
+        return count_tokens(" ".join([self.text, *told])) + 4
+
+
+class Evidence:
+    """The lines, in the order of their numbers.
+
+    Attributes:
+        heads: what is known of each document: title, author or publisher, date.
+    """
+
+    def __init__(self, lines: Sequence[Line], heads: Mapping[str, str]) -> None:
+        self.lines = lines
+        self.heads = heads
+        self._by_sentence = {line.sentence: line for line in lines if line.sentence is not None}
+        self._by_fact = {line.facts[0].triple: line for line in lines if line.sentence is None}
+
+    def offer(self, edges: Iterable[Edge]) -> None:
+        """Put facts below the sentences that they were read from."""
+        for edge in edges:
+            line = self._line_of(edge)
+            if line is not None and line.sentence is not None and len(line.facts) < len(_LETTERS):
+                line.facts.append(edge)
+
+    def choose(self, selections: Iterable[Selection]) -> None:
+        """Mark what was selected."""
+        for selection in selections:
+            line = (
+                self._line_of(selection.edge)
+                if selection.edge
+                else self._by_sentence.get(selection.hit.sentence)
+                if selection.hit
+                else None
+            )
+            if line is not None:
+                line.chosen.append(selection)
+
+    def _line_of(self, edge: Edge) -> Line | None:
+        found = (self._by_sentence[one] for one in edge.sentences if one in self._by_sentence)
+        return next(found, self._by_fact.get(edge.triple))
+
+    def numbered(self) -> dict[str, tuple[Line, Edge | None]]:
+        """What a model may choose, by its id: `12` a sentence, `12a` a fact below it."""
+        found: dict[str, tuple[Line, Edge | None]] = {}
+        for line in self.lines:
+            if line.sentence is None:
+                found[str(line.number)] = line, line.facts[0]
+                continue
+            found[str(line.number)] = line, None
+            for letter, edge in zip(_LETTERS, line.facts, strict=False):
+                found[f"{line.number}{letter}"] = line, edge
+        return found
+
+    def fitting(self, tokens: int) -> list[Line]:
+        """The lines of the answer's prompt: what was chosen, best first, then the rest by rank of the chunk,
+        as far as they fit. The best one is there in any case.
+        """
+        shown = [line for line in self.lines if line.chosen or line.chunk is not None]
+        best = {line.number: max((s.score for s in line.chosen), default=0.0) for line in shown}
+        shown.sort(key=lambda line: (not line.chosen, -best[line.number], line.chunk or 0, line.number))
+        taken: list[Line] = []
+        total = 0
+        for line in shown:
+            total += line.tokens
+            if taken and total > tokens:
+                break
+            taken.append(line)
+        return sorted(taken, key=lambda line: line.number)
+
+    def told(self, lines: Sequence[Line], offered: Collection[str] = ()) -> list[dict[str, Any]]:
+        """Lines as the templates of prompts take them: `head` of a document and its `lines`.
+
+        Args:
+            offered: ids of the facts to show; without any, those that were chosen.
+        """
+        documents: list[dict[str, Any]] = []
+        before: Line | None = None
+        for line in lines:
+            if before is None or line.document != before.document:
+                documents.append({"head": self.heads.get(line.document, line.document), "lines": []})
+            documents[-1]["lines"].append(self._told(line, before, offered))
+            documents[-1]["marked"] = documents[-1].get("marked", False) or bool(line.chosen)
+            before = line
+        return documents
+
+    def _told(self, line: Line, before: Line | None, offered: Collection[str]) -> dict[str, Any]:
+        same = before is not None and before.document == line.document
+        chosen = {s.edge.triple: s for s in line.chosen if s.edge}
+        own = [s.reasoning for s in line.chosen if s.reasoning and (not s.edge or line.sentence is None)]
+        facts = [] if line.sentence is None else list(zip(_LETTERS, line.facts, strict=False))
+        page = line.source.page_number if line.source else None
+        page_before = before.source.page_number if same and before and before.source else None
+        return {
+            "number": line.number,
+            "text": line.text,
+            "page": page if page != page_before else None,
+            "gap": same and before is not None and _apart(before, line),
+            "chosen": bool(line.chosen),
+            "reasoning": own[0] if own else None,
+            "facts": [
+                {
+                    "id": f"{line.number}{letter}",
+                    "text": f"{edge.s_label} | {edge.p_label} | {edge.o_label}",
+                    "reasoning": chosen[edge.triple].reasoning if edge.triple in chosen else None,
+                }
+                for letter, edge in facts
+                if (f"{line.number}{letter}" in offered if offered else edge.triple in chosen)
+            ],
+        }
+
+
+def _apart(before: Line, line: Line) -> bool:
+    """Whether text that is not shown stands between two lines of a document."""
+    if before.source is None or line.source is None:
+        return False
+    end = (before.source.char_offset or 0) + (before.source.char_length or 0)
+    return (line.source.char_offset or 0) - end > _BETWEEN
+
+
+def collect(
+    context: Context,
+    state: State,
+    step: Step,
+    chunks: Sequence[Selection],
+    sentences: Sequence[NamedNode] = (),
+    facts: Iterable[Edge] = (),
+) -> Evidence:
+    """The evidence of chunks, of sentences that stand elsewhere, and of facts that were read from no text.
+
+    Sentences that somebody decided against, or that are about an excluded entity, are no part of it.
+    """
+    parts = {s.chunk.chunk.value: (rank, s.window) for rank, s in enumerate(chunks) if s.chunk}
+    found = {node.value for node in sentences} | set(_sentences_of(context, step, parts))
+    found -= state.set_aside
+    if state.exclude:
+        mentioned = mentions_of(context, state, step, found)
+        found = {iri for iri in found if not left_out(state, mentioned[iri])}
+    sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
+    texts = _texts(context, step, sources.values())
+    told = _speaking(context, step, sources, texts) | _rows(context, step, sources)
+    ranks = {iri: _rank(source, parts, texts) for iri, source in sources.items()}
+    first: dict[str, int] = {}  # document -> its best chunk
+    for iri, source in sources.items():
+        rank = ranks[iri]
+        known = first.get(source.document, len(parts))
+        first[source.document] = known if rank is None else min(known, rank)
+
+    def place(iri: str) -> tuple[int, str, int]:
+        source = sources[iri]
+        return first[source.document], source.document, source.char_offset or 0
+
+    order = sorted(sources, key=place)
+    wanted = {node.value for node in sentences}
+    lines: list[Line] = []
+    for iri in order:
+        source = sources[iri]
+        if ranks[iri] is not None or iri in wanted:
+            text = told.get(iri, " ".join(source.quote.split()))
+            lines.append(
+                Line(len(lines) + 1, text, source.document, NamedNode(iri), source, chunk=ranks[iri])
+            )
+    for edge in facts:
+        lines.append(Line(len(lines) + 1, edge.text, NO_TEXT, facts=[edge]))
+    documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
+    return Evidence(lines, _heads(context, state, step, documents))
+
+
+def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
+    if not parts:
+        return []
+    run = context.store.run("retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in parts])
+    context.recorder.queried(step, run)
+    return [text_of(row["sentence"]) for row in run.rows]
+
+
+def _rank(
+    source: SourceQuote,
+    parts: Mapping[str, tuple[int, tuple[int, int] | None]],
+    texts: Mapping[str, tuple[str, int]],
+) -> int | None:
+    """The rank of the selected chunk that a sentence is part of."""
+    if source.chunk is None or source.chunk not in parts:
+        return None
+    rank, window = parts[source.chunk]
+    at = (source.char_offset or 0) - texts[source.chunk][1]
+    return rank if window is None or window[0] <= at < sum(window) else None
+
+
+def _texts(context: Context, step: Step, sources: Iterable[SourceQuote]) -> dict[str, tuple[str, int]]:
+    """Chunk → its text and offset."""
+    chunks = sorted({source.chunk for source in sources if source.chunk})
+    if not chunks:
+        return {}
+    run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in chunks])
+    context.recorder.queried(step, run)
+    return {text_of(row["chunk"]): (text_of(row["text"]), int(text_of(row["offset"]))) for row in run.rows}
+
+
+def _rows(context: Context, step: Step, sources: Mapping[str, SourceQuote]) -> dict[str, str]:
+    """The rows of tables, with the names of their columns."""
+    rows = {
+        iri: table_row(sources[iri].quote, table) for iri, table in rows_among(context, step, sources).items()
+    }
+    return {iri: row.text for iri, row in rows.items() if row is not None}
+
+
+def _speaking(
+    context: Context, step: Step, sources: Mapping[str, SourceQuote], texts: Mapping[str, tuple[str, int]]
+) -> dict[str, str]:
+    """The sentences of dialogues that do not name their speaker themselves, with that name before them."""
+    chats = {source.document for source in sources.values() if find_turns(texts[source.chunk or ""][0])}
+    if not chats:
+        return {}
+    run = context.store.run("retrieval/document-texts", documents=[NamedNode(iri) for iri in sorted(chats)])
+    context.recorder.queried(step, run)
+    whole = {text_of(row["document"]): context.librarian.text(text_of(row["text"])) or "" for row in run.rows}
+    turns = {document: find_turns(text) for document, text in whole.items()}
+    found = {}
+    for iri, source in sources.items():
+        offset = source.char_offset or 0
+        turn = turn_at(turns.get(source.document, ()), offset)
+        if turn is not None and turn.name[0] < offset:
+            found[iri] = f"{turn.speaker}: {' '.join(source.quote.split())}"
+    return found
+
+
+def _heads(context: Context, state: State, step: Step, documents: Sequence[str]) -> dict[str, str]:
+    """Document → title (with the path where others have that title too), who made it, and when."""
+    if not documents:
+        return {}
+    nodes = [NamedNode(iri) for iri in documents]
+    alike = context.store.run("documents/named-alike", documents=nodes)
+    details = context.store.run("retrieval/document-details", documents=nodes)
+    for run in (alike, details):
+        context.recorder.queried(step, run)
+    names = names_of(alike.rows)
+    said: dict[str, dict[NamedNode, str]] = {}
+    for row in details.rows:
+        relation = row["relation"]
+        assert isinstance(relation, NamedNode)  # noqa: S101
+        said.setdefault(text_of(row["document"]), {})[relation] = text_of(row["value"])
+    titles = {s.document: s.title for places in state.sources.values() for s in places}
+    heads = {}
+    for document in documents:
+        known = said.get(document, {})
+        who = known.get(DCTERMS.creator) or known.get(DCTERMS.publisher)
+        when = (known.get(DCTERMS.created) or known.get(DCTERMS.modified) or "")[:10]
+        beside = "; ".join(part for part in (who, when) if part)
+        name = " ".join(names.get(document, titles[document]).split())
+        heads[document] = f"{name} ({beside})" if beside else name
+    return heads
+
+
+def hit_of(state: State, line: Line, score: float) -> SentenceHit:
+    """The sentence of a line as exploration found it, or as one that it did not look at.
+
+    Args:
+        score: of the latter.
+    """
+    assert line.sentence is not None  # noqa: S101
+    known = next((hit for hit in state.hits if hit.sentence == line.sentence), None)
+    return known or SentenceHit(line.sentence, state.mentioned.get(line.sentence.value, ()), score=score)

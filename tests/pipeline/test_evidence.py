@@ -1,0 +1,272 @@
+"""What a model is shown when it chooses and when it answers, over the wire, and what its trace keeps."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.resources import folder
+from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.trace.model import Trace
+from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.trace.verify import verify_trace
+from tests.pipeline.test_with_a_model import settings
+from tests.support.scripted_server import Request, ScriptedServer, offered
+from tests.support.stores import open_engine
+
+QUESTION = "Who invented the reversing gear?"
+LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)
+Choose = Callable[[dict[str, str]], list[dict[str, Any]]]
+
+
+@pytest.fixture
+def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+    """The sample store with a scripted model, and a chat."""
+    shutil.copytree(sample_folder, tmp_path / "store")
+    (tmp_path / "chat.md").write_text(
+        "---\nauthor: Nora Quill\ndate: 2024-05-06\n---\n"
+        "Lena Brook: I moved to Kelmar last week. The flat has a view of the harbour.\n"
+        "Omar Falk: You told me so! I went to the market. I bought eleven lemons there.\n"
+        "Lena Brook: My sister bakes with lemons. She owns the Blue Oven.\n"
+        "Omar Falk: I know you love that shop.\n"
+    )
+    with open_engine(
+        tmp_path / "store", config=settings(scripted_server, **{"extract.use": "rules"})
+    ) as opened:
+        opened.ingest([tmp_path / "chat.md"])
+        yield opened
+
+
+def scripted(
+    server: ScriptedServer, choose: Choose, answer: Callable[[dict[str, str]], str] | str
+) -> dict[str, str]:
+    """A model that chooses and answers so; its prompts, by what they ask for."""
+    asked: dict[str, str] = {}
+
+    def reply(request: Request) -> str:
+        if "knowledge graph will be searched" in request.prompt:
+            return "reversing gear"
+        if "JSON Lines" in request.prompt:
+            asked["reasons" if "select" in asked else "select"] = request.prompt
+            return "\n".join(map(json.dumps, choose(offered(request.prompt))))
+        asked["answer"] = request.prompt
+        return answer if isinstance(answer, str) else answer(shown(request.prompt))
+
+    server.answer_with(reply)
+    return asked
+
+
+def shown(prompt: str) -> dict[str, str]:
+    """The numbered lines of an answer's prompt."""
+    return dict(LINE.findall(prompt.partition("<evidence>")[2]))
+
+
+def number_of(lines: dict[str, str], words: str) -> str:
+    """The id of the sentence that has these words."""
+    return next(key for key, line in lines.items() if words in line and key.isdigit())
+
+
+def ask(engine: Engine, question: str = QUESTION, **steps: str) -> tuple[dict[str, Any], Trace]:
+    chosen = {key.replace("__", "."): value for key, value in steps.items()}
+    *_, last = engine.ask(question, settings=chosen, cache=False)
+    assert last.answer is not None, last.error
+    (owner,) = engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
+    return last.answer, read_trace(engine.store, text_of(owner["session"]), engine.librarian)
+
+
+def checks(engine: Engine, trace: Trace) -> dict[str, bool]:
+    return {check.check: check.ok for check in verify_trace(engine.store, engine.librarian, trace.iri)}
+
+
+def nothing(offers: dict[str, str]) -> list[dict[str, Any]]:
+    del offers
+    return [{"id": "none"}]
+
+
+def test_each_sentence_is_offered_once_also_without_a_fact(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    asked = scripted(scripted_server, nothing, "It is so. [1]")
+    ask(engine)
+    for prompt in asked.values():
+        documents = prompt.partition("<evidence>")[2].split("\n# ")
+        said = [re.findall(r"^(?:\[\d+\]\*?|\d+\.) (.+)$", text, re.MULTILINE) for text in documents]
+        assert all(len(lines) == len(set(lines)) for lines in said)
+        assert sum(map(len, said)) > 3
+    facts = [key for key in offered(asked["select"]) if not key.isdigit()]
+    assert facts
+    assert {key for key in offered(asked["select"]) if key.isdigit()} - {key[:-1] for key in facts}
+
+
+def test_choosing_nothing_does_not_end_the_run(engine: Engine, scripted_server: ScriptedServer) -> None:
+    """The chunks stay as evidence; what the answer cites of them is a selection, although nobody chose it."""
+    scripted(scripted_server, nothing, lambda lines: f"Rhoda Tennant. [{number_of(lines, 'reversing gear')}]")
+    answer, trace = ask(engine)
+    focus = next(step for step in trace.steps if step.kind == "focus")
+    assert [one for one in focus.selections if not one.whole] == []
+    assert all(one.score.total and one.reasoning for one in focus.selections)
+    (citation,) = answer["citations"]
+    assert "reversing gear" in citation["sources"][0]["quote"]
+    assert citation["sources"][0]["verified"]
+    assert answer["answered"]
+    assert all(checks(engine, trace).values())
+    told = render_trace(trace, full=True)
+    assert f"Selected {len(focus.selections)} chunk(s)" in told
+    assert "Reason: rank 1 of" in told
+
+
+def test_what_was_chosen_is_marked_with_facts_and_reasons(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    def choose(offers: dict[str, str]) -> list[dict[str, Any]]:
+        fact = next(key for key in offers if not key.isdigit())
+        sentence = next(key for key in offers if key.isdigit() and key not in fact)
+        return [
+            {"id": f"[{sentence}]", "reasoning": "it names her", "score": "90%"},
+            {"id": f"S{fact.upper()}", "reasoning": "it says it", "score": 0.5},
+            {"id": "none"},
+        ]
+
+    asked = scripted(scripted_server, choose, lambda lines: "".join(f"So. [{n}]" for n in lines))
+    answer, trace = ask(engine)
+    chosen = {one.reasoning: one for one in trace.selections if one.marker is not None and one.reasoning}
+    assert chosen["it names her"].score.total == 0.9
+    assert chosen["it names her"].sentence
+    assert chosen["it says it"].fact
+    assert "   why: it names her" in asked["answer"]
+    assert re.search(r"^   fact: .* — it says it$", asked["answer"], re.MULTILINE)
+    assert "selection_ignored" not in {warning["type"] for warning in answer["warnings"]}
+    assert {c["reasoning"] for c in answer["citations"]} >= {"it names her", "it says it"}
+    assert all(checks(engine, trace).values())
+
+
+def test_a_sentence_of_a_dialogue_has_its_speaker_and_its_document_who_and_when(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    asked = scripted(scripted_server, nothing, lambda lines: f"Omar. [{number_of(lines, 'eleven lemons')}]")
+    answer, trace = ask(engine, "Who bought eleven lemons at the market?")
+    lines = shown(asked["answer"]).values()
+    assert "Omar Falk: I bought eleven lemons there." in lines
+    assert "Lena Brook: She owns the Blue Oven." in lines
+    assert not any("Omar Falk: Omar Falk" in line for line in lines)
+    assert re.search(r"^# .*\(Nora Quill; 2024-05-06\)$", asked["answer"], re.MULTILINE)
+    assert answer["citations"][0]["sources"][0]["quote"] == "I bought eleven lemons there."
+    assert checks(engine, trace)["prompt"]
+
+
+def test_long_chunks_are_shown_in_windows_and_the_trace_says_what_had_no_room(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    asked = scripted(scripted_server, nothing, lambda lines: f"She did. [{next(iter(lines))}]")
+    limits = {"focus__window_tokens": "60", "focus__chunk_tokens": "120", "synthesis__evidence_tokens": "90"}
+    _, trace = ask(engine, **limits)
+    focus, synthesis = (s for s in trace.steps if s.kind in ("focus", "synthesis"))
+    windows = [source.char_length or 0 for one in focus.selections if one.whole for source in one.sources]
+    assert 0 < max(windows) < 500
+    assert focus.left_out
+    assert synthesis.left_out
+    assert synthesis.evidence_tokens
+    assert synthesis.evidence_tokens <= 90
+    assert "reversing gear" in asked["answer"].partition("<evidence>")[2], (
+        "the window is around what is asked"
+    )
+    assert all(checks(engine, trace).values())
+
+
+def test_with_edges_alone_the_answer_has_nothing_else(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    asked = scripted(
+        scripted_server, lambda offers: [{"id": key} for key in list(offers)[1:2]], "She did. [1]"
+    )
+    _, trace = ask(engine, focus__use="edges")
+    assert len(shown(asked["answer"])) == 1
+    assert [one.fact is not None for one in trace.selections] == [True]
+    assert all(checks(engine, trace).values())
+    asked = scripted(scripted_server, nothing, "made up")
+    answer, _ = ask(engine, focus__use="edges")
+    assert "answer" not in asked
+    assert not answer["answered"]
+
+
+def test_scores_first_then_reasons(engine: Engine, scripted_server: ScriptedServer) -> None:
+    def choose(offers: dict[str, str]) -> list[dict[str, Any]]:
+        return [
+            {"id": key, "score": 0.9 - n / 10} if n < 9 else {"id": key, "score": 0}
+            for n, key in enumerate(offers)
+        ]
+
+    asked = scripted(scripted_server, choose, "She did. [1]")
+    answer, trace = ask(engine, focus__use="llm-score", focus__edge_limit="3")
+    assert len(offered(asked["reasons"])) <= 4
+    assert sorted(one.score.total or 0 for one in trace.selections if not one.whole) == pytest.approx(
+        [0.7, 0.8, 0.9]
+    )
+    focus = next(step for step in trace.steps if step.kind == "focus")
+    assert focus.in_tokens == sum(call.in_tokens or 0 for call in focus.calls)
+    assert answer["usage"]["llm_calls"] == 4
+
+
+def test_chunks_that_fit_cost_no_call(engine: Engine, scripted_server: ScriptedServer) -> None:
+    asked = scripted(scripted_server, nothing, "She did. [1]")
+    answer, trace = ask(
+        engine, focus__use="chunks", focus__chunk_tokens="20000", focus__window_tokens="20000"
+    )
+    assert "select" not in asked
+    assert answer["usage"]["llm_calls"] == 2
+    assert answer["citations"]
+    assert checks(engine, trace)["prompt"]
+    ask(engine, focus__use="chunks", focus__window_tokens="50")
+    assert "select" in asked
+
+
+def test_by_rank_the_evidence_has_the_same_form(engine: Engine, scripted_server: ScriptedServer) -> None:
+    asked = scripted(scripted_server, nothing, "She did. [1]")
+    _, trace = ask(engine, focus__use="rank")
+    assert "select" not in asked
+    assert any(one.whole for one in trace.selections)
+    assert any("*" in line for line in re.findall(r"^\[\d+\]\*?", asked["answer"], re.MULTILINE))
+    assert all(checks(engine, trace).values())
+
+
+def test_an_answer_may_still_be_that_it_does_not_know(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    scripted(scripted_server, nothing, SENTINEL)
+    answer, trace = ask(engine)
+    assert not answer["answered"]
+    assert answer["citations"] == []
+    assert all(checks(engine, trace).values())
+
+
+def test_what_was_not_selected_in_the_prompt_is_found(
+    engine: Engine, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    """A prompt of somebody's own that smuggles a sentence into the evidence."""
+    place = engine.place
+    assert place is not None
+    engine.close()
+    own = tmp_path / "own" / "graph_rag"
+    shutil.copytree(folder("pipelines") / "graph_rag", own)
+    prompt = (own / "answer.j2").read_text("utf-8")
+    (own / "answer.j2").write_text(
+        prompt.replace("</evidence>", "[99] The moon is made of cheese.\n</evidence>")
+    )
+    scripted(scripted_server, nothing, "She did. [1]")
+    config = settings(scripted_server, pipelines=tmp_path / "own")
+    with open_engine(place.root, config=config) as opened:
+        _, trace = ask(opened)
+        found = {c.check: c for c in verify_trace(opened.store, opened.librarian, trace.iri)}
+    assert not found["prompt"].ok
+    assert "[99] “The moon is made of cheese.” was not selected" in found["prompt"].detail
+    assert all(check.ok for name, check in found.items() if name != "prompt")

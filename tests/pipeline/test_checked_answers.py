@@ -17,7 +17,8 @@ from tests.pipeline.test_with_a_model import QUESTION, model, settings
 from tests.support.scripted_server import Reply, ScriptedServer
 from tests.support.stores import open_engine
 
-GOOD = "Rhoda Tennant invented the reversing gear. [1]"
+# 16 is the number of this sentence in the selected chunks
+GOOD = "Rhoda Tennant invented the reversing gear. [16]"
 
 
 @pytest.fixture
@@ -50,11 +51,11 @@ def kinds(answer: dict[str, Any]) -> set[str]:
         (Reply(GOOD + " She also inv", finish_reason="length"), "answer_truncated"),
         (Reply("<think>Rhoda or Isak?", finish_reason="length"), "answer_truncated"),
         (GOOD + " The gear made her rich.", "uncited_sentence"),
-        (GOOD + " James Watt helped her. [1]", "unsupported_name"),
-        (GOOD + " It had 97 teeth. [1]", "unsupported_numeric"),
-        (GOOD + " More is known. [77]", "invalid_citation"),
+        (GOOD + " James Watt helped her. [16]", "unsupported_name"),
+        (GOOD + " It had 97 teeth. [16]", "unsupported_numeric"),
+        (GOOD + " More is known. [777]", "invalid_citation"),
         (
-            "Das Umsteuergetriebe wurde von Rhoda Tennant und nicht von jemand anderem erfunden. [1]",
+            "Das Umsteuergetriebe wurde von Rhoda Tennant und nicht von jemand anderem erfunden. [16]",
             "answer_language",
         ),
     ],
@@ -86,7 +87,7 @@ def test_an_answer_with_a_fault_has_a_warning_and_is_not_kept(
         (f"**{SENTINEL}**\n", not_answered("en")),
         (f"<think>Hm.</think>\n{SENTINEL}.", not_answered("en")),
         ("<think>and so on", not_answered("en")),
-        ("The statements do not mention it. [1]", "The statements do not mention it. [1]"),
+        ("The statements do not mention it. [16]", "The statements do not mention it. [16]"),
     ],
 )
 def test_a_model_that_does_not_know(
@@ -116,17 +117,17 @@ def test_a_sentinel_after_a_partial_answer_is_left_out(
     assert (found["answer"], found["answered"]) == (GOOD, True)
 
 
-@pytest.mark.parametrize("marker", ["【1】", "[^1]", "[1-2]", "[S1, S2]", "(1)", "[1][2]"])
+@pytest.mark.parametrize("marker", ["【16】", "[^16]", "[16-17]", "[S16, S17]", "(16)", "[16][17]"])
 def test_other_forms_of_citations(engine: Engine, scripted_server: ScriptedServer, marker: str) -> None:
-    found = ask(engine, scripted_server, GOOD.replace("[1]", marker))
+    found = ask(engine, scripted_server, GOOD.replace("[16]", marker))
     numbers = {citation["marker"] for citation in found["citations"]}
-    assert numbers == ({"[1]", "[2]"} if "2" in marker else {"[1]"})
+    assert numbers == ({"[16]", "[17]"} if "17" in marker else {"[16]"})
     assert found["answer"].endswith("".join(sorted(numbers)))
     assert not kinds(found) & {"uncited_sentence", "invalid_citation"}
 
 
 def test_thinking_reaches_nobody_but_the_log(engine: Engine, scripted_server: ScriptedServer) -> None:
-    raw = f"<think>Was it [77] in 1812? No, James Watt.</think>\n{GOOD}"
+    raw = f"<think>Was it [777] in 1812? No, James Watt.</think>\n{GOOD}"
     scripted_server.answer_with(model(Reply(raw, chunk_size=5)))
     messages = list(engine.ask(QUESTION))
     found = messages[-1].answer

@@ -23,7 +23,7 @@ from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
 ANSWER = "Rhoda Tennant invented the reversing gear. [1] It was made in 1999. [2] Nobody knows more. [77]"
-CITED = "Rhoda Tennant invented the reversing gear. [1]"
+CITED = "Rhoda Tennant invented the reversing gear. [16]"
 
 
 @pytest.fixture
@@ -193,7 +193,7 @@ def test_a_model_that_finds_nothing_relevant_says_so(engine: Engine, scripted_se
     assert not answer["answered"]
     assert answer["citations"] == []
     assert "<evidence>" in scripted_server.requests[-1].prompt
-    assert "no_relevant_facts" in {warning["type"] for warning in answer["warnings"]}
+    assert "answer_refused" in {warning["type"] for warning in answer["warnings"]}
 
 
 def test_documents_cannot_give_orders(

@@ -1,8 +1,8 @@
 """Questions to ask next: from a model, else from facts beside what the answer speaks of.
 
-A fact is suggested that touches an entity of the answer, or of the question where there is no answer, and
-that the answer was not given with. It becomes a question by a form of words: one that names the relation,
-where that reads as a verb, else one that fits any relation.
+A fact is suggested that has an entity of the answer, or of the question where there is no answer, at one end,
+and at the other end something that neither names. The question names the first and asks for the second. Only
+things with proper names are asked about.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from pyoxigraph import Triple as TripleTerm
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
-from graphrag_rdf.index.irregular import IRREGULAR
 from graphrag_rdf.rdf.labels import one_label
+from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RAG, RDF, SKOS, TG
 from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.fact_questions import ask_for_object, ask_for_subject
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.search import label_of, node_of
 from graphrag_rdf.steps.state import Context, State, Triple
@@ -31,42 +32,24 @@ _EACH = 30  # facts of each, and direction
 _STATEMENTS = 30  # unused ones that a model sees
 _LONGEST = 300  # characters of a question
 _NAME = 80  # characters of a name in a question
+_YEAR = re.compile(r"\d{4}\Z")
 _DATES = ("#date", "#dateTime", "#gYear", "#gYearMonth")
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
-    """How a fact becomes a question; an empty form is not used.
-
-    Attributes:
-        connected: of two entities.
-        known: of one.
-        doer: asks for the subject, by relation and object.
-        done: asks for the object, by subject and relation.
-        when: asks for a date; the relation without its last preposition.
-    """
-
-    connected: str
-    known: str
-    doer: str = ""
-    done: str = ""
-    when: str = ""
-
-
-_FORMS: Mapping[str, Forms] = {
-    "en": Forms(
-        "What connects {one} with {other}?",
-        "What else is known about {one}?",
-        "Who or what {relation} {other}?",
-        "What is it that {one} {relation}?",
-        "When was it that {one} {relation}?",
-    ),
-    "de": Forms("Was verbindet {one} mit {other}?", "Was ist noch über {one} bekannt?"),
-    "nl": Forms("Wat verbindt {one} met {other}?", "Wat is er nog meer bekend over {one}?"),
+_KNOWN: Mapping[str, tuple[str, str]] = {
+    "en": ("What connects {one} with {other}?", "What else is known about {one}?"),
+    "de": ("Was verbindet {one} mit {other}?", "Was ist noch über {one} bekannt?"),
+    "nl": ("Wat verbindt {one} met {other}?", "Wat is er nog meer bekend over {one}?"),
+    "zh": ("{one}和{other}有什么关系？", "关于{one}还知道什么？"),
 }
-_BARE = frozenset(("is", "was", "has", "had", "became"))
-"""Verbs that say little by themselves."""
-_AT_END = re.compile(r"\s+(?:on|in|at|from|since|until|by)$")
+"""By language: a question about two things, and about one."""
+_SMALL = re.compile(
+    r"(?:of|the|and|for|in|on|at|to|an?|del?|l[ae]|les|du|von|van|der|den|das|des|d[ia]|y|e|und)\Z"
+)
+"""Words of proper names that begin with a small letter."""
+_WORDS = 6
+"""Words of a name: what is longer is a heading."""
+_NO_NAME = re.compile(r"(?:s?he|it|they|we|you|i|this|that|these|those|who|which|there)\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,28 +179,55 @@ class _Facts:
         return [" ".join(self._label(term) for term in fact) for fact in self._ordered()[:limit]]
 
     def questions(self, number: int) -> list[Suggestion]:
-        """As questions, each asked once."""
+        """As questions, each asked once; those that ask for no relation come last."""
         found: dict[str, Suggestion] = {}
         for fact in self._ordered():
             question = self._question(fact)
-            if question.lower() not in self._said and len(found) < number:
+            if question is not None and question.lower() not in self._said:
                 found.setdefault(question, Suggestion(question, "graph", fact))
-        return list(found.values())
+        about = {pattern.partition("{")[0] for _, pattern in _KNOWN.values()}
+        last = [question for question in found if question.startswith(tuple(one for one in about if one))]
+        return [found[question] for question in [*(q for q in found if q not in last), *last]][:number]
 
-    def _question(self, fact: Triple) -> str:
+    def _question(self, fact: Triple) -> str | None:
+        """A question that names one end of a fact and asks for the other; None if none fits."""
         s, p, o = fact
-        forms = _FORMS.get(base_language(self._state.language) or "en", _FORMS["en"])
-        words = {"one": self._label(s), "relation": self._label(p), "other": self._label(o)}
-        verb = _begins_with_verb(words["relation"])
-        if isinstance(o, Literal):
-            if verb and forms.when and o.datatype.value.endswith(_DATES):
-                return forms.when.format(**words | {"relation": _AT_END.sub("", words["relation"])})
-            return forms.done.format(**words) if verb and forms.done else forms.known.format(**words)
-        if verb and forms.doer and words["other"].lower() in self._said:
-            return forms.doer.format(**words)
-        if verb and forms.done and words["one"].lower() in self._said:
-            return forms.done.format(**words)
-        return forms.connected.format(**words)
+        language = base_language(self._state.language) or "en"
+        one, relation, other = (self._label(term) for term in fact)
+        from_subject = one.lower() in self._said or other.lower() not in self._said
+        known, hidden = (s, o) if from_subject else (o, s)
+        name, asked = self._label(known), self._label(hidden)
+        if (
+            not (isinstance(known, NamedNode) and is_name(name))
+            or asked.lower() in self._said
+            or p in METADATA
+        ):
+            return None
+        if language == "en":
+            date = isinstance(o, Literal) and (o.datatype.value.endswith(_DATES) or bool(_YEAR.match(other)))
+            found = (
+                ask_for_object(name, relation, date=date) if from_subject else ask_for_subject(relation, name)
+            )
+            if found:
+                return found
+        connected, about = _KNOWN.get(language, _KNOWN["en"])
+        if language != "en" and isinstance(hidden, NamedNode) and is_name(asked):
+            return connected.format(one=one, other=other)
+        return about.format(one=name)
+
+
+def is_name(label: str) -> bool:
+    """Whether a label is a proper name, as far as its letters tell: no description, pronoun or heading."""
+    words = re.findall(r"[^\s-]+", label)
+    if not words or len(words) > _WORDS or _NO_NAME.match(label) or not any(c.isalpha() for c in label):
+        return False
+    if words[0].lower() in ("the", "a", "an"):
+        words = words[1:]
+    return (
+        bool(words)
+        and not words[0][0].islower()
+        and not any(w[0].islower() and not _SMALL.match(w) for w in words)
+    )
 
 
 def _entities(state: State) -> list[NamedNode]:
@@ -231,11 +241,3 @@ def _entities(state: State) -> list[NamedNode]:
     ranked = sorted(counts, key=lambda entity: (-counts[entity], entity.value))
     seeds = [seed.entity for seed in state.seeds if seed.matched_by == "exact"]
     return list(dict.fromkeys([*ranked, *seeds]))[:_AROUND]
-
-
-def _begins_with_verb(relation: str) -> bool:
-    """Whether an English relation reads as what one thing does or did."""
-    first, *rest = relation.lower().split(" ")
-    if first in _BARE:
-        return bool(rest)
-    return (len(first) > 3 and first.endswith("ed")) or first in IRREGULAR["en"]

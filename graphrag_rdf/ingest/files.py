@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, discover
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.aliases import join_aliases
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.facts import FactSettings
@@ -163,6 +164,8 @@ def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestRepo
         report.warn("embedding_failed", engine.indexer.error)
     if report.stopped is None:
         warn_of_duplicates(engine.store, engine.librarian, begun.run.written, report)
+    if begun.run.read_by_model:
+        join_aliases(engine, sorted(begun.run.read_by_model, key=str))
     if engine.settings.relations.build and report.stopped is None:
         _relate(engine, report, begun)
     report.llm = since(begun.spent, engine.budget.usage)

@@ -60,6 +60,7 @@ class Ingest:
     Attributes:
         refreshed: documents that were extracted from anew.
         written: documents that are new, or have other content than before.
+        read_by_model: documents of which a model read a chunk.
         report: what the run did.
     """
 
@@ -85,6 +86,7 @@ class Ingest:
         self._done = self._linked = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
+        self.read_by_model: set[NamedNode] = set()
         self.report = IngestReport()
         self._journal = Journal(store, extractor.key, self._settings.version)
         self._failures = FailureRecords(store)
@@ -257,6 +259,8 @@ class Ingest:
 
     def _write(self, task: Task, outcome: Extracted | Failure) -> None:
         self._chunks.write(task, outcome)
+        if self._extractor.waits and isinstance(outcome, Extracted):
+            self.read_by_model.add(task.incoming.plan.iri)
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self.report.chunks.added, task.incoming.plan.name)

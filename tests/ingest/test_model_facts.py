@@ -11,10 +11,12 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.resolution import undo
+from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.plain import plain_quads
-from tests.ingest.conftest import MakeEngine, by_model, everything
-from tests.support.scripted_server import ScriptedServer
+from tests.ingest.conftest import MakeEngine, by_model, chunk_in, everything
+from tests.support.scripted_server import Request, ScriptedServer
 
 TEXT = (
     "Mary Hale opened the Lindow Mill in Tarn on 3 May 1851. Hale was mayor of Tarn from 1860 to 1866. "
@@ -137,3 +139,57 @@ def test_a_name_that_two_things_have_is_neither(store_of) -> None:
         [statement("Hale", "is mayor of", "Tarn")],
     )
     assert "<http://trustgraph.ai/e/hale>" in {str(quad.subject) for quad in everything(engine)}
+
+
+def canonical_of(engine: Engine, name: str) -> str:
+    entity = NamedNode(f"http://trustgraph.ai/e/{name}")
+    (found,) = {
+        str(quad.object)
+        for quad in everything(engine)
+        if (quad.subject, quad.predicate) == (entity, RAG.canonicalEntity)
+        and quad.graph_name == Graphs.DERIVED
+    }
+    return found.rpartition("/")[2].rstrip(">")
+
+
+def answer_about_orr(request: Request) -> str:
+    """Each chunk that names somebody by first name says that the rest of the name will do."""
+    text = chunk_in(request)
+    found: list[dict[str, Any]] = [{"name": "Orr", "type": "person"}]
+    for first in ("Ebenezer", "Thomas"):
+        if first in text:
+            found = [{"name": f"{first} Orr", "type": "person", "aliases": ["Orr"]}]
+    return json.dumps({"entities": found, "relations": [statement(found[0]["name"], "sold", "wool")]})
+
+
+def test_another_name_holds_within_a_document_while_one_entity_has_it(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    filler = "Nobody in the whole valley had ever seen so many looms together in one house."
+    (docs / "a.txt").write_text(f"Ebenezer Orr sold wool. {filler} It was dark. Orr sold wool again.")
+    scripted_server.answer_with(answer_about_orr)
+    engine = engine_of(**by_model(scripted_server, documents__chunk_size=110))
+    engine.ingest([docs])
+    assert canonical_of(engine, "orr") == "ebenezer-orr"
+    assert run_checks(engine.store, engine.librarian) == []
+    commits = engine.store.content_commit()
+    engine.ingest([docs])
+    assert engine.store.content_commit() == commits
+    (docs / "b.txt").write_text("Thomas Orr sold wool.")  # now two are called so
+    engine.ingest([docs])
+    assert canonical_of(engine, "orr") == "orr"
+    assert run_checks(engine.store, engine.librarian) == []
+
+
+def test_a_person_has_the_last_word_about_a_name(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    filler = "Nobody in the whole valley had ever seen so many looms together in one house."
+    (docs / "a.txt").write_text(f"Ebenezer Orr sold wool. {filler} It was dark. Orr sold wool again.")
+    scripted_server.answer_with(answer_about_orr)
+    engine = engine_of(**by_model(scripted_server, documents__chunk_size=110))
+    engine.ingest([docs])
+    undo(engine, [one for one in read_decisions(engine.store) if one.undone is None])
+    assert canonical_of(engine, "orr") == "orr"
+    engine.ingest([docs], refresh=True)
+    assert canonical_of(engine, "orr") == "orr"

@@ -1,0 +1,109 @@
+"""Other names that a model gave: within a document, what is named by one is the entity that has it.
+
+A chunk may say that Ebenezer Orr is also called Orr, and another name Orr only. Where exactly one entity of
+the document is called so, and no other of the store is, they are one by a decision, which can be undone. It
+is taken back when another entity is called so too, or nothing says any more that the name is another name.
+What was taken back is not decided again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.extract.normalise import match_key
+from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
+from graphrag_rdf.ingest.resolution import Merge, merge, undo
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RDFS, SKOS
+from graphrag_rdf.rdf.terms import Term, text_of
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.store.base import Store
+
+RULE = iris.agent("graphrag-rdf-aliases")
+"""Who decides here."""
+REASON = "a document names one by what it says that the other is also called"
+_CONFIDENCE = 0.92
+_BATCH = 500
+
+Pair = tuple[NamedNode, NamedNode]
+"""The entity with the other name, and what is named by it."""
+
+
+def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
+    """Decide anew which entities of documents are one by their other names."""
+    store = engine.store
+    before = read_decisions(store)
+    mine = [one for one in before if one.by == RULE]
+    standing = [one for one in mine if one.undone is None]
+    lost = [one for one in standing if not _is_alone(store, _pair(one))]
+    if lost:
+        undo(engine, lost)
+    groups = Groups(before)
+    taken_back = {one.members for one in mine if one.undone is not None}
+    merges = [
+        Merge(owner, (owner, other), REASON, _CONFIDENCE)
+        for owner, other in _pairs(store, documents)
+        if tuple(sorted((owner, other), key=str)) not in taken_back
+        and not groups.are_kept_apart(owner, other)
+        and _is_alone(store, (owner, other))
+        and _types_agree(store, owner, other)
+    ]
+    merge(engine, merges, by=RULE)
+
+
+def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
+    """Of each document, each name that one entity has as another name, and one other as its name."""
+    found: set[Pair] = set()
+    for start in range(0, len(documents), _BATCH):
+        owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
+        named: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
+        for row in store.select("ingest/names-in-documents", documents=documents[start : start + _BATCH]):
+            place = owners if row["property"] == SKOS.altLabel else named
+            place[text_of(row["document"]), match_key(text_of(row["name"]))].add(_node(row["canonical"]))
+        for key, having in owners.items():
+            others = named[key] - having
+            if len(having) == len(others) == 1:
+                found.add((min(having, key=str), min(others, key=str)))
+    return sorted(found, key=str)
+
+
+def _is_alone(store: Store, pair: Pair) -> bool:
+    """Whether the first of a pair is called by the other's name, and nothing else is."""
+    owner, other = pair
+    names = {text_of(row["name"]): row["property"] == RDFS.label for row in _names(store, [other])}
+    keys = {match_key(name) for name, is_label in names.items() if is_label}
+    called = [text_of(row["name"]) for row in _names(store, [owner])]
+    shared = [name for name in called if match_key(name) in keys]
+    if not shared:
+        return False
+    labels = [Literal(name) for name in dict.fromkeys((*names, *shared))]
+    rows = store.select("retrieval/entities-by-label", labels=labels)
+    return {_node(row["entity"]) for row in rows} <= {owner, other}
+
+
+def _types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
+    types: dict[NamedNode, set[str]] = {owner: set(), other: set()}
+    for row in store.select("entities/profile", entities=[owner, other]):
+        if "type" in row:
+            types[_node(row["entity"])].add(text_of(row["type"]))
+    return not types[owner] or not types[other] or not types[owner].isdisjoint(types[other])
+
+
+def _names(store: Store, things: Iterable[NamedNode]) -> list[dict[str, Term]]:
+    return [dict(row) for row in store.select("labels/known", things=list(things))]
+
+
+def _pair(decision: Decision) -> Pair:
+    owner = decision.canonical or decision.members[0]
+    return owner, next(member for member in decision.members if member != owner)
+
+
+def _node(term: Term) -> NamedNode:
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term

@@ -135,6 +135,10 @@ class ExtractSection(Section):
         default=(),
         description="the only predicates that the model may use, the same for every passage; empty: any",
     )
+    ontology: Path | None = Field(
+        default=None,
+        description="RDF file; without extract.predicates, the labels of its properties are the predicates",
+    )
     gleaning_rounds: int = Field(
         default=0, ge=0, le=5, description="times to ask the model for what it missed"
     )

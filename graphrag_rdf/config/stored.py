@@ -14,7 +14,7 @@ from graphrag_rdf.errors import ConfigError, without_credentials
 
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
-    *("llm.api_base", "rerank.api_base", "extract.synonyms", "cache.max_bytes"),
+    *("llm.api_base", "rerank.api_base", "extract.synonyms", "extract.ontology", "cache.max_bytes"),
 )
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
 write to a store does not decide that."""

@@ -55,7 +55,7 @@ _EFFECTS: Mapping[str, str] = {
     "server.allow_service": _CLIENTS,
     "server.trusted_proxies": _CLIENTS,
 }
-_PATHS = ("store", "pipelines", "extract.synonyms", "remote.folder")
+_PATHS = ("store", "pipelines", "extract.synonyms", "extract.ontology", "remote.folder")
 """Settings that name a file or folder: free within the folder of the settings file."""
 _HARMLESS: Mapping[str, Callable[[Any], bool]] = {
     "server.host": is_loopback,

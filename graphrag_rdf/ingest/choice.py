@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.extractors import ChunkExtractor, LlmComponent, RulesComponent
+from graphrag_rdf.ingest.predicates import fixed_predicates
 from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
@@ -69,10 +70,10 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         )
     first = PROMPTS[style][0]
     prompts = prompt_folder(settings, "ingest", *PROMPTS[style])
-    predicates = settings.extract.predicates
+    predicates = fixed_predicates(settings)
     for given, name, what, file in (
         (not data.is_empty, "tuned", FILE, first),
-        (predicates, "predicates", "extract.predicates", PROMPTS[style][-1]),
+        (predicates, "predicates", "the fixed list of predicates", PROMPTS[style][-1]),
     ):
         path = prompts / file
         if given and name not in names_in(read_prompt(path)[1]):

@@ -198,6 +198,12 @@ def an_unknown_mention(store: Spoiler) -> None:
     store.add(last_sentence(store), RAG.mentions, NamedNode("http://trustgraph.ai/e/nobody"))
 
 
+def a_link_to_no_topic(store: Spoiler) -> None:
+    entity = NamedNode("http://trustgraph.ai/e/nobody")
+    store.add(entity, RAG.canonicalEntity, entity, Graphs.DERIVED)
+    store.add(last_sentence(store), RAG.mentions, entity, Graphs.DERIVED)
+
+
 def a_chunk(store: Spoiler) -> NamedNode:
     found = store.find(RDF.type, o=TG.Chunk).subject
     assert isinstance(found, NamedNode)
@@ -437,6 +443,7 @@ SPOILT: dict[Callable[[Spoiler], None], set[str]] = {
     an_overlapping_sentence: {"sentence-order"},
     a_lost_sentence: {"sentence-order"},
     an_unknown_mention: {"sentence-mentions"},
+    a_link_to_no_topic: {"sentence-mentions", "entities-named"},
     a_chunk_without_an_index: {"chunk-chain"},
     a_chunk_without_a_parent: {"chunk-chain"},
     a_chunk_without_its_document: {"chunk-chain", "document-finished"},

@@ -70,6 +70,9 @@ class _Reader:
     def _at(self, index: int) -> str:
         return self.items[index].kind if 0 <= index < len(self.items) else "."
 
+    def _word(self, index: int) -> str:
+        return self.items[index].unit.lower if 0 <= index < len(self.items) else ""
+
     def _phrase(self, index: int) -> NounPhrase | None:
         return self.items[index].noun if 0 <= index < len(self.items) else None
 
@@ -335,7 +338,8 @@ class _Reader:
             at += 1
         else:
             for preposition, noun in self.fronted[:1]:
-                dated = noun.literal is not None and (clause.passive or self._at(at) == ".")
+                told = self._at(at) == "." or (clause.passive and self._word(at) != "as")
+                dated = noun.literal is not None and told
                 if dated and not clause.copula and not clause.pattern:
                     self._complement(clause, preposition, [noun])
         self.fronted, self.opening = [], None
@@ -485,6 +489,7 @@ class _Reader:
         named = self._phrase(reach + 2)
         preposition = self.items[reach + 1].unit.lower if self._at(reach + 1) == "a" else ""
         plain = not clause.have and not clause.pattern and preposition in self.words.leading
+        plain = plain and clause.object is not None and not clause.object.of  # "a list of rights from …"
         if plain and named is not None and named.kind == "name":
             for subject in clause.subjects:
                 for member in self._members(reach + 2)[0]:
@@ -507,7 +512,7 @@ class _Reader:
             at = self._past_wider(places[-1], self._past_complements(reach + 1))
         if self._at(at) == "," and self._at(at + 1) == "e":
             at += 1
-        if self._at(at) == "e":
+        if self._at(at) == "e" and not last.of:  # of "an index of shares traded in Kelm" shares are traded
             return self._participle(clause.subjects, at)
         if self._at(at) == "w":
             return self._relative(clause.subjects, at)
@@ -525,8 +530,6 @@ class _Reader:
         if kind == "," and inner == "n" and wider is not None and wider.determiner and not wider.possessive:
             named, end = self._apposition(noun, at + 1)
             return end if named is not None else at
-        if kind == "e" and inner == "a":
-            return self._participle([noun], at)
         return at
 
     def _past_wider(self, noun: NounPhrase, at: int) -> int:

@@ -193,9 +193,14 @@ def _modifies(row: str, position: int) -> bool:
 def _verb_group(units: Sequence[Unit], row: str) -> VerbGroup:
     bare = "".join(kind for kind in row if kind not in "RnL")
     main = bare.split("T")[0]
+    perfect = bare == "HE"  # "has built" is "built"
     return VerbGroup(
         units=tuple(units),
-        words=" ".join(_spelt(unit, units, index) for index, unit in enumerate(units) if unit.kind != "R"),
+        words=" ".join(
+            _spelt(unit, units, index)
+            for index, unit in enumerate(units)
+            if unit.kind not in ("RH" if perfect else "R")
+        ),
         passive=(len(bare) > 1 and bare[-1] in "EV" and bare[-2] in "Bb"),
         copula=bare[-1] in "Bb" and "T" not in bare,
         have=main[-1:] in {"H", "h"} and "T" not in bare,

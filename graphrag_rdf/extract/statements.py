@@ -180,6 +180,8 @@ class Statements:
         if role.of and head not in self.words.light:
             self.role(subject, role, self.words.of, role.of, pattern)
         elif role.owner:
+            if role.owner[-1].kind != "P":  # "the world's largest museum"
+                return
             self.state(subject, self.role_predicate(role.owned, self.words.of), role.owner, pattern)
         elif role.possessive:
             self.state(

@@ -140,7 +140,7 @@ def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tupl
         for figure in claimed
         if not known.supports(figure)
         and not asked.supports(figure)
-        and not follows(figure, [*claim.cited, *([question] if asked.values else [])])
+        and not follows(figure, [*claim.cited, *([question] if asked.values else [])], language)
     ]
     if missing:
         yield "unsupported_numeric", f"not in what is cited: {_listed(missing)} in “{claim.text[:_SHOWN]}”"

@@ -8,11 +8,11 @@ in every way: "1.200" supports both 1200 and 1.2, and "twelve" supports 12.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import permutations
+from itertools import chain, permutations
 
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.numbers import find_literals
@@ -29,6 +29,7 @@ _PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,])")
 _LIST_MARK = re.compile(r"^\s*\d{1,3}[.)](?=\s|$)", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d_]+")
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LISTED = re.compile(r",\s*(?:and|und|et|y|e|en)?\s+|\s+(?:and|und|et|y|e|en)\s+|[;、，]")
 _MOST_VALUES = 40  # of which all pairs are looked at
 
@@ -88,12 +89,14 @@ class Figure:
         values: what it may mean, as a number; of a date, its day and year.
         date: a full date or month in ISO 8601, else None.
         percent: whether it is a share; `values` then have it also as a fraction.
+        scale: 10**6 of "3 million", which is in `values`.
     """
 
     text: str
     values: frozenset[Decimal]
     date: str | None = None
     percent: bool = False
+    scale: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +113,50 @@ class Known:
         return any(date.startswith(figure.date) for date in self.dates) or figure.values <= self.values
 
 
-def follows(figure: Figure, texts: Iterable[str]) -> bool:
-    """Whether a number is the result of simple arithmetic with the numbers of some texts.
+def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
+    """Whether a number is one of some texts in other words, or the result of simple arithmetic with them.
 
-    Sums, differences, products, quotients and changes in per cent of two, rounded as the number is; the sum
-    of all; how many texts there are, or how many things one of them lists.
+    In other words: rounded, or with the thousand, million or billion of a table's head. Arithmetic: sums,
+    differences, products, quotients and changes in per cent of two amounts; differences of years; the sum of
+    all; how many texts there are, or how many things one of them lists.
+
+    Args:
+        language: BCP 47, see `figures`.
     """
     if figure.date is not None:
         return False
     told = list(texts)
-    values = sorted({value for text in told for value in known_figures(text).values})[:_MOST_VALUES]
-    counts = {len(told), *(len(_LISTED.split(text)) for text in told)}
     claimed = {max(figure.values)} if figure.percent else figure.values
-    if not claimed.isdisjoint({*map(Decimal, counts), sum(values, Decimal())}):
+    counts = {len(told), *(len(_LISTED.split(text)) for text in told)}
+    years, amounts = _operands(told, language)
+    if not claimed.isdisjoint({*map(Decimal, counts), *(abs(a - b) for a, b in permutations(years, 2))}):
         return True
-    decimals = max(0, *(-int(value.normalize().as_tuple().exponent) for value in claimed))
-    exact = not decimals and not figure.percent
-    return any(
-        round(result, decimals) in claimed
-        for a, b in permutations(values, 2)
-        for result in _results(a, b, exact=exact)
+    units = {value / figure.scale for value in claimed}
+    decimals = max(0, *(-int(unit.normalize().as_tuple().exponent) for unit in units))
+    exact = not decimals and not figure.percent and figure.scale == 1
+    found = chain(
+        amounts,
+        (sum(amounts, Decimal()),),
+        *(_results(a, b, exact=exact) for a, b in permutations(amounts, 2)),
     )
+    factors = [Decimal(10**power) / figure.scale for power in ((0, 3, 6, 9) if figure.scale > 1 else (0,))]
+    return any(round(value * factor, decimals) in units for value in found for factor in factors)
+
+
+def _operands(texts: Sequence[str], language: str | None) -> tuple[list[Decimal], list[Decimal]]:
+    """The years and the other numbers of texts, each read in one way if the language tells which."""
+    years: set[Decimal] = set()
+    amounts: set[Decimal] = set()
+    for text in texts:
+        for figure in figures(text, language):
+            if figure.date is not None:
+                years.add(Decimal(figure.date[:4]))
+            elif _YEAR.fullmatch(figure.text):
+                years |= figure.values
+            else:
+                amounts |= {value / figure.scale for value in figure.values} | figure.values
+        amounts.update(_worded(text))
+    return sorted(years), sorted(amounts)[:_MOST_VALUES]
 
 
 def _results(a: Decimal, b: Decimal, *, exact: bool) -> Iterator[Decimal]:
@@ -164,13 +190,12 @@ def figures(text: str, language: str | None) -> list[Figure]:
             continue
         scale = _SCALE.match(text, end)
         readings = _readings(digits, language)
-        if scale:
-            factor = _SCALES[scale["word"].casefold()]
-            readings = {value * factor for value in readings}
+        factor = _SCALES[scale["word"].casefold()] if scale else 1
+        readings = {value * factor for value in readings}
         if percent:
             readings |= {value / 100 for value in readings}
         surface = text[start : scale.end() if scale else end]
-        found.append((start, Figure(surface, frozenset(readings), percent=percent)))
+        found.append((start, Figure(surface, frozenset(readings), None, percent, factor)))
     return [figure for _, figure in sorted(found, key=lambda item: item[0])]
 
 

@@ -120,6 +120,7 @@ FINE = [
     "It cost 1200 pounds. [2]",
     "She built 3 mills. [1]",
     "In Corrie there were two owners. [1][2]",
+    "The gain was 0.3 thousand pounds, from 1.2 thousand to 1.5 thousand. [2]",
     "The year was 3 after the sale. [2] [LLM: verify]",
 ]
 
@@ -140,6 +141,7 @@ def test_answers_that_deserve_no_warning(answer):
         ("It cost 1,300 pounds. [2]", "unsupported_numeric", "1,300"),
         ("She died on 6 May 1911. [1]", "unsupported_numeric", "6 May 1911"),
         ("The gain was 31 %. [2]", "unsupported_numeric", "31"),
+        ("It was sold for 1.6 thousand pounds. [2]", "unsupported_numeric", "1.6 thousand"),
         (
             "La fábrica de Corrie fue construida por Rhoda Tennant, que murió en 1911. [1]",
             "answer_language",
@@ -182,3 +184,29 @@ def test_the_language_is_that_of_the_question():
     )
     assert "answer_language" in warnings(answer, "谁在科里建造了磨坊？", "zh")
     assert "answer_language" not in warnings("Rhoda Tennant. [1]", question, "de")
+
+
+FILING = {
+    1: "Purchases of property, plant and equipment: 2022 $1,222; 2021 $980.",
+    2: "Operating cash flow was $3.5 billion in 2022, compared with $(3.4) billion in 2021.",
+    3: "Net sales | 2023: 383,285 | 2022: 394,328",
+}
+
+
+@pytest.mark.parametrize(
+    ("answer", "supported"),
+    [
+        ("They rose from $980 million to $1,222 million, by $242 million or 24.7%. [1]", True),
+        ("They rose from $980 million to $1.22 billion. [1]", True),
+        ("Cash flow improved by $6.9 billion. [2]", True),
+        ("Sales fell from $394.3 billion to $383.3 billion, by 3%. [3]", True),
+        ("They rose by $243 million. [1]", False),
+        ("They rose by 25.7%. [1]", False),
+        ("Sales were $384.3 billion. [3]", False),
+        ("Sales fell by 5%. [3]", False),
+    ],
+)
+def test_numbers_of_tables(answer, supported):
+    """The head of a table, "in millions", is seldom part of what is cited; results are rounded."""
+    found = warnings(answer, "How did it change?", evidence=FILING)
+    assert ("unsupported_numeric" not in found) is supported

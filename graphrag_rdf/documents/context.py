@@ -63,11 +63,11 @@ def contexts_of(document: ParsedDocument, offsets: Sequence[int]) -> list[Contex
             path = [each for each in path if each[1] < level] + [headings[position]]
             position += 1
         names = tuple(name for _, _, name in path if name != document.title)
-        contexts.append(Context(names, _before(text, offset, document.language)))
+        contexts.append(Context(names, sentences_before(text, offset, document.language)))
     return contexts
 
 
-def _before(text: str, offset: int, language: str | None) -> str:
+def sentences_before(text: str, offset: int, language: str | None) -> str:
     """The last sentences before a place, as many whole ones as fit."""
     start = max(0, offset - 2 * _LENGTH)
     tail = text[start:offset]

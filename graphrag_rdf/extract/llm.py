@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
+from graphrag_rdf.documents.context import sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
@@ -138,7 +139,9 @@ class LlmExtractor:
         parts, count = [(0, text)], 1
         while parts:
             offset, part = parts.pop()
-            fill = partial(self._fill, part, language=language, title=title, marked=marked)
+            before = sentences_before(text, offset, language) or marked.context.before
+            within = replace(marked, context=replace(marked.context, before=before))
+            fill = partial(self._fill, part, language=language, title=title, marked=within)
             answers, whole = self._read(found, fill, ask, gateway.discard)
             completions += answers
             if not whole:

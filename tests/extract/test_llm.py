@@ -282,6 +282,8 @@ def test_a_text_whose_answer_was_cut_off_is_halved(scripted_server, gateway, lim
     ]
     halves = texts[1:] or texts
     assert "".join(halves) == LONG
+    shown = ["<before>\nMary Hale" in request.prompt for request in scripted_server.requests]
+    assert shown == ([False, False, True] if parts == 2 else [False])
     assert all(half.startswith(("Mary", "It was")) for half in halves)
     assert not reasons(found)
     places = [(each.quote, each.span) for each in found.relations if each.span is not None]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphrag_rdf.errors import LlmError
+from graphrag_rdf.ingest.estimate import estimate
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from tests.ingest.conftest import (
@@ -363,4 +364,5 @@ def test_a_small_model_gives_the_same_facts_with_two_calls_a_chunk(
     small = engine_of("small", **by_model(scripted_server, llm__style="small"))
     assert small.ingest([towns]).failures == []
     assert len(scripted_server.requests) == 3 * calls
+    assert estimate(small, [towns], refresh=True).llm.calls == 2 * calls
     assert facts(small) == facts(whole)

@@ -172,7 +172,7 @@ def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
     state.answered = False
     _closest(context, state, step, found)
     if found.quotes:
-        state.warn("not_answered", "what was found speaks of too little of the question")
+        state.warn("not_answered", "The evidence covers too little of the question.")
         return not_answered(state.language)
     state.warn("no_relevant_facts", "no fact or sentence of the documents speaks of what was asked")
     return nothing_found(state.language)

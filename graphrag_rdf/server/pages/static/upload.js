@@ -142,7 +142,7 @@
             else if (failed.some((each) => !each.chunk)) set(one, "failed", failed[0].reason);
             else set(one, "failed", `${failed.length} chunks, ${failed[0].reason}`);
           }
-          for (const { type, detail } of report.warnings) warn(`${detail} (${type})`);
+          for (const { detail } of report.warnings) warn(detail);
         } else {
           for (const one of open()) set(one, "failed", problem);
         }

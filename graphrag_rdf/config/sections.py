@@ -196,7 +196,9 @@ class AnswersSection(Section):
         default=5, ge=0, le=50, description="former questions of a session that a follow-up sees"
     )
     cache: bool = Field(
-        default=True, description="give an answer of a model again while nothing that it rests on has changed"
+        default=False,
+        description="give an answer of a model again while nothing that it rests on has changed; "
+        "its trace leads to the first one and has no steps of its own",
     )
 
 

@@ -14,7 +14,7 @@ from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.exchange import import_file
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from tests.support.commands import documents_in
-from tests.support.scripted_server import Reply, Request, ScriptedServer
+from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, shown
 
 QUESTION = "Where was Andrew Orr born?"
 BORN = ("Andrew Orr", "was born in", "Arnhythe")
@@ -229,13 +229,17 @@ def test_with_the_model_of_the_trace(ingested: Path, tmp_path: Path, scripted_se
 def test_an_answer_that_was_given_again_is_asked_for_as_the_first_time(
     ingested: Path, tmp_path: Path, scripted_server: ScriptedServer
 ) -> None:
-    scripted_server.answer_with(
-        lambda request: "" if "JSON Lines" in request.prompt else "He was born in Arnhythe. [1]"
-    )
+    def reply(request: Request) -> str:
+        if "<evidence>" not in request.prompt or "JSON Lines" in request.prompt:
+            return ""
+        return f"He was born in Arnhythe. [{number_of(shown(request.prompt), 'Arnhythe')}]"
+
+    scripted_server.answer_with(reply)
     shutil.copytree(ingested / "store", tmp_path / "store")
     overrides = {
         "llm.model": "openai/test-model",
         "llm.api_base": scripted_server.base_url,
+        "answers.cache": True,
         "llm.api_key": "secret-key-1234567890",
     }
     with Engine.open(tmp_path / "store", config=load_settings(overrides=overrides).settings) as engine:

@@ -26,7 +26,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
     """The sample store with a scripted model, and its cache."""
     folder = tmp_path / "store"
     shutil.copytree(sample_folder, folder)
-    with open_engine(folder, config=settings(scripted_server)) as opened:
+    with open_engine(folder, config=settings(scripted_server, **{"answers.cache": True})) as opened:
         yield opened
 
 

@@ -21,11 +21,10 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.trace.verify import verify_trace
 from tests.pipeline.test_with_a_model import settings
-from tests.support.scripted_server import Request, ScriptedServer, offered
+from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown
 from tests.support.stores import open_engine
 
 QUESTION = "Who invented the reversing gear?"
-LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)
 Choose = Callable[[dict[str, str]], list[dict[str, Any]]]
 
 
@@ -64,16 +63,6 @@ def scripted(
 
     server.answer_with(reply)
     return asked
-
-
-def shown(prompt: str) -> dict[str, str]:
-    """The numbered lines of an answer's prompt."""
-    return dict(LINE.findall(prompt.partition("<evidence>")[2]))
-
-
-def number_of(lines: dict[str, str], words: str) -> str:
-    """The id of the sentence that has these words."""
-    return next(key for key, line in lines.items() if words in line and key.isdigit())
 
 
 def ask(engine: Engine, question: str = QUESTION, **steps: str) -> tuple[dict[str, Any], Trace]:

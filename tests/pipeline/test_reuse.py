@@ -25,6 +25,7 @@ from tests.pipeline.test_with_a_model import CITED, QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
+KEPT = {"answers.cache": True, "cache.enabled": False}
 VOLATILE = {"question_iri", "steps", "usage", "seconds", "cached", "original"}
 
 
@@ -34,7 +35,7 @@ def engine(sample_folder: Path, tmp_path: Path, scripted_server: ScriptedServer)
     folder = tmp_path / "store"
     shutil.copytree(sample_folder, folder)
     scripted_server.answer_with(model(CITED))
-    with open_engine(folder, config=settings(scripted_server, **{"cache.enabled": False})) as opened:
+    with open_engine(folder, config=settings(scripted_server, **KEPT)) as opened:
         yield opened
 
 
@@ -105,9 +106,9 @@ def test_not_of_another_model(engine: Engine, scripted_server: ScriptedServer) -
     assert place is not None
     engine.close()
     for change in ({"llm.model": "openai/other"}, {"llm.temperature": 0.5}, {"answers.cache": False}):
-        with open_engine(place.root, config=settings(scripted_server, **change)) as other:
+        with open_engine(place.root, config=settings(scripted_server, **{**KEPT, **change})) as other:
             assert not ask(other)["cached"]
-    with open_engine(place.root, config=settings(scripted_server)) as same:
+    with open_engine(place.root, config=settings(scripted_server, **KEPT)) as same:
         assert ask(same)["cached"]
 
 
@@ -119,11 +120,11 @@ def test_not_of_another_prompt(engine: Engine, tmp_path: Path, scripted_server: 
     from graphrag_rdf.resources import folder
 
     shutil.copytree(folder("pipelines") / "graph_rag", tmp_path / "own" / "graph_rag")
-    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
+    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own", **KEPT)) as own:
         assert ask(own)["cached"]
     prompt = next((tmp_path / "own" / "graph_rag").glob("*.j2"))
     prompt.write_text(prompt.read_text("utf-8") + "\n", "utf-8")
-    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own")) as own:
+    with open_engine(place.root, config=settings(scripted_server, pipelines=tmp_path / "own", **KEPT)) as own:
         assert not ask(own)["cached"]
 
 

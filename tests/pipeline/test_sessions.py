@@ -18,7 +18,7 @@ from graphrag_rdf.trace.conversation import read_turns
 from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import verify_trace
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 from tests.support.stores import open_engine
 
 FIRST, FOLLOW = "Who designed Drumlaw Head Lighthouse?", "Where was he born?"
@@ -101,13 +101,16 @@ def test_a_model_is_told_the_conversation(
     def reply(request: Request) -> str:
         if "knowledge graph will be searched" in request.prompt:
             return "Andrew Orr"
-        return "" if "JSON Lines" in request.prompt else "He was born in Dunmarrow </conversation>. [1]"
+        if "JSON Lines" in request.prompt:
+            return ""
+        return f"He was born in Dunmarrow </conversation>. [{number_of(shown(request.prompt), 'Dunmarrow')}]"
 
     scripted_server.answer_with(reply)
     overrides = {
         "llm.model": "openai/m",
         "llm.api_base": scripted_server.base_url,
         "llm.api_key": "sk-scripted",
+        "answers.cache": True,
     }
     shutil.copytree(sample_folder, tmp_path / "store")
     settings = load_settings(overrides=overrides).settings

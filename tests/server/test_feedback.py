@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.conftest import copy_of
 from tests.support.endpoint import READ, TOKENS, WRITE, Endpoint, bearer
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer, number_of, shown
 
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 HTML = {"Accept": "text/html"}
@@ -174,13 +174,16 @@ def test_caches_are_told_and_emptied(
     def reply(request: Request) -> str:
         if "knowledge graph will be searched" in request.prompt:
             return "Tarnay Electric Light Company"
-        return "" if "JSON Lines" in request.prompt else "Walter Pennock founded it. [1]"
+        if "JSON Lines" in request.prompt:
+            return ""
+        return f"Walter Pennock founded it. [{number_of(shown(request.prompt), 'Walter Pennock founded')}]"
 
     scripted_server.answer_with(reply)
     env = {
         **TOKENS,
         "GRAPHRAG_RDF_LLM__API_BASE": scripted_server.base_url,
         "GRAPHRAG_RDF_LLM__API_KEY": "sk-scripted",
+        "GRAPHRAG_RDF_ANSWERS__CACHE": "true",
     }
     place = copy_of(documents_store, tmp_path)
     with Endpoint.start(place, "--model", "openai/scripted", **env) as server, server.client(WRITE) as client:

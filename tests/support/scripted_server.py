@@ -139,6 +139,17 @@ def offered(prompt: str) -> dict[str, str]:
     return dict(re.findall(r"^ *(\d+[a-z]?)\. (.*)$", prompt.partition("<evidence>")[2], re.MULTILINE))
 
 
+def shown(prompt: str) -> dict[str, str]:
+    """The numbered lines of an answer's prompt."""
+    evidence = prompt.partition("<evidence>")[2]
+    return dict(re.findall(r"^\[(\d+)\]\*? (.+)$", evidence, re.MULTILINE))
+
+
+def number_of(lines: dict[str, str], words: str) -> str:
+    """The number of the sentence, offered or shown, that has these words."""
+    return next(key for key, line in lines.items() if words in line and key.isdigit())
+
+
 def hashed_vector(text: str, dimensions: int) -> list[float]:
     """A unit vector of the hashed words of `text`: equal texts are equal, texts that share words are near."""
     vector = [0.0] * dimensions

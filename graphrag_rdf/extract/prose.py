@@ -21,7 +21,7 @@ from .phrases import NounPhrase, read_items, surface
 from .reference import Known, References
 from .speakers import CERTAINTY, doubt_of_claim, in_speech, in_third_person, meant, speech_in, turn_at
 from .statements import CONFIDENCE, Description, Reading, Statement
-from .sure import SureNames, known_words, sentence_starts
+from .sure import SureNames, is_clause, known_words, sentence_starts
 from .tagging import Tagger
 from .units import Unit, build_units
 from .verbsecond import verb_second_order
@@ -150,7 +150,9 @@ class Prose:
             items = read_items(units, self.words)
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
-            self._take(read_clauses(items, self.words, doubt), sentence, units)
+            # a heading, a label, or a line of a table states nothing
+            states = self.words.keeps_case or units[-1].text == "." or is_clause(units)
+            self._take(read_clauses(items, self.words, doubt) if states else Reading(), sentence, units)
         self.mentions = names.filter(self.mentions)
         return self._extraction()
 

@@ -123,7 +123,7 @@ class SureNames:
 
     def take(self, span: tuple[int, int], units: Sequence[Unit]) -> None:
         """Note the units of a sentence; none if it is too long to be one."""
-        if not self._whole and not _is_clause(units):
+        if not self._whole and not is_clause(units):
             self._lines.append(span)
         elif units:
             first = next((unit.start for unit in units if unit.kind not in "Q(."), span[0])
@@ -184,7 +184,7 @@ def _ends_name(word: str) -> bool:
     return word.isdigit() or word.casefold() in month_words()
 
 
-def _is_clause(units: Sequence[Unit]) -> bool:
+def is_clause(units: Sequence[Unit]) -> bool:
     """Whether a sentence has a verb, and not in capitals as headings have it."""
     whole = bool(units) and units[-1].text in {".", "!", "?"}
     verbs = _VERBS | {"E", "G", "I"} if whole else _VERBS

@@ -9,20 +9,24 @@ the candidate with the highest value:
     own       weight of the question's words that it has, or answers by showing the kind of thing asked for
     near      of those that only its title, another name of what it mentions, or the text right before it has
     rest      of those that only the rest of its passage has
-    factor    more for the kind of thing asked for; less for a line that is no sentence, for what shares
-              neither entity nor passage with the quotes before, and for what somebody decided against
+    factor    more for the kind of thing asked for; less for a line that is no sentence, for a greeting or
+              the like, for what shares neither entity nor passage with the quotes before, and for what
+              somebody decided against
 
 Words that a quote or its title has count for a quarter afterwards, so a question over several documents is
 answered by a chain. A further quote adds a word, or says all that the first one says: it corroborates or
 contradicts. A question in a document is not quoted, nor a heading, nor what says nothing beyond the question.
 
-The quotes answer if what they say of the question stands out from what the passages say anyway:
+The quotes answer if their margin is large enough, each signal a share of the question by weight of its words:
 
-    margin = ((coverage of all quotes + coverage of the best quote)/2 − usual) / √(1 − usual)
+    margin = best/2 + chain/2 + 3/10 about − 4/5 usual                       (queries/selection/margin)
 
-Coverage is own + near; `usual` is its mean over the passages, each by its best candidate. The margin is 1
-where the quotes say nearly all of the question: then it does not matter that others say it too. It is 0 where
-all that is asked is said of something else than what the question names.
+    best      own + near of the quote that says most
+    chain     of the quotes that hang together: each shares an entity or its passage with one before
+    about     of what their titles name, and what the question names and their passages are about
+    usual     own + near of a passage, by its best candidate: the mean over all, at most 7/10
+
+It is 0 where all that is asked is said of something else than what the question names.
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.index.analyse import analyse, fold
+from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import mentions_of
 from graphrag_rdf.steps.passages import rank_passages
@@ -45,18 +50,20 @@ from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_i
 from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts
-_LEAST = 0.2  # coverage that passages are taken to have at least, however few there are
+_MOST = 0.7  # usual coverage that counts: a quote that says all of the question answers, whatever others say
 _FEW = 3  # passages: of fewer, those that are missing count as saying nothing
 _BEFORE = 300  # characters before a sentence that say what it speaks of
 _SAID = 0.25  # what a word of the question counts that a quote has already
-_WHOLE = 0.9  # coverage at which a question counts as wholly said
 _SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for
+_LITTLE = 0.5  # of what says at most one word beyond the question, and does not show that kind
 _LINE = 0.7  # of a line without the end of a sentence: a heading, an entry
 _APART = 0.75  # of what shares neither entity nor passage with the quotes before
 _DECIDED = 0.25  # of a sentence that says a fact that was removed or corrected
 _ALIKE = 90  # percent of equal characters at which two sentences say the same
-_ENDS = frozenset(".!?。！？…\"”’'»)]")
-_ASKS = frozenset("?？")
+_CLOSING = " \"”’'»)]」』》）】"
+_ENDS = frozenset(".!?。！？…" + _CLOSING)
+_STOPS = ".。!！"
+_ASKS = frozenset("?？吗嗎呢")  # what questions end with
 
 
 @dataclass(slots=True)
@@ -68,6 +75,7 @@ class Candidate:
         selection: the best selection that rests on it; its marker is the number of the citation.
         own, near, rest: words of the question, see above.
         titled: those of `near` that its title or another name has.
+        about: words of the question that its title has, or the name of what its passage is about.
         entities: what it mentions.
         row: what it says as a row of a table; None for other sentences.
         decided: whether it says a fact that somebody removed or corrected.
@@ -80,6 +88,7 @@ class Candidate:
     entities: frozenset[str]
     own: frozenset[str] = frozenset()
     titled: frozenset[str] = frozenset()
+    about: frozenset[str] = frozenset()
     near: frozenset[str] = frozenset()
     rest: frozenset[str] = frozenset()
     factor: float = 1.0
@@ -109,10 +118,6 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
     words = QuestionWords.of(state.question, state.language, context.text_index)
     standing = _standing(context, state)
     candidates = _weighed(context, step, state, words, standing)
-    coverage: dict[str, float] = {}
-    for candidate in candidates:
-        place = candidate.source.chunk or candidate.iri.value
-        coverage[place] = max(coverage.get(place, 0.0), words.weight(candidate.said))
     picked: list[Candidate] = []
     first = 0.0
     while len(picked) < parameters["max_sentences"]:
@@ -124,16 +129,51 @@ def pick(context: Context, step: Step, state: State, parameters: Parameters) -> 
         picked.append(found[0])
     if not picked or not _of_what_is_named(picked, state, words):
         return Quotes(tuple(picked), 0.0)
-    together = words.weight(frozenset[str]().union(*(quote.said for quote in picked)))
-    best = max(words.weight(quote.said) for quote in picked)
-    usual = max(_LEAST, sum(coverage.values()) / max(_FEW, len(coverage)))
-    covered = (together + best) / 2
-    margin = 1.0 if covered >= _WHOLE else (covered - usual) / math.sqrt(1 - usual)
-    return Quotes(tuple(picked), margin)
+    return Quotes(tuple(picked), _margin(context, step, words, candidates, picked))
+
+
+def _margin(
+    context: Context,
+    step: Step,
+    words: QuestionWords,
+    candidates: Sequence[Candidate],
+    picked: Sequence[Candidate],
+) -> float:
+    """How far the quotes stand out; its shares are recorded."""
+    chain: list[Candidate] = []
+    for quote in picked:
+        if not chain or any(_joined(quote, other) for other in chain):
+            chain.append(quote)
+    coverage: dict[str, float] = {}
+    for candidate in candidates:
+        place = candidate.source.chunk or candidate.iri.value
+        coverage[place] = max(coverage.get(place, 0.0), words.weight(candidate.said))
+    signals = [
+        ("best", max(words.weight(quote.said) for quote in picked)),
+        ("chain", words.weight(frozenset[str]().union(*(quote.said for quote in chain)))),
+        ("about", words.weight(frozenset[str]().union(*(quote.about for quote in picked)))),
+        ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
+    ]
+    run = context.store.run("selection/margin", signals=signals)
+    context.recorder.queried(step, run)
+    for index, row in enumerate(run.rows):
+        context.recorder.item(
+            step,
+            RAG.scoreShare,
+            "signal",
+            index,
+            (RDF.type, RAG.ScoreShare),
+            (RAG.signal, row["signal"]),
+            (RAG.weight, row["weight"]),
+            (RAG.share, row["share"]),
+        )
+    return sum(float(text_of(row["share"])) for row in run.rows)
 
 
 def _of_what_is_named(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
-    """Whether a quote that says something of what is asked is about a thing that the question names."""
+    """Whether a quote that says something of what is asked names a thing that the question names, or some
+    quote's passage is about one.
+    """
     exact = [seed for seed in state.seeds if seed.matched_by == "exact"]
     sure = max((seed.score for seed in exact), default=1.0)
     named = {seed.entity.value: seed.matched_text for seed in exact if seed.score >= sure}
@@ -143,6 +183,7 @@ def _of_what_is_named(picked: Sequence[Candidate], state: State, words: Question
         not saying
         or not named
         or any(quote.said & names or quote.entities & named.keys() for quote in saying)
+        or any(quote.about & names for quote in picked)
     )
 
 
@@ -229,14 +270,19 @@ def _weighed(
     called = {seed.entity.value: seed.matched_text for seed in state.seeds if seed.matched_by == "exact"}
     asked = set(analyse(state.question, state.language))
     barred = _excluded_names(context, step, state)
+    kept = []
     for one in found:
         telling = tell(one.row, state.question, words) if one.row else None
         if telling:
             one.text, one.factor = telling.text, one.factor * telling.factor
         elif one.source.chunk is not None and one.text.rstrip()[-1:] not in _ENDS:
             one.factor *= _LINE
+        beyond = set(analyse(one.text, state.language)) - asked
+        asks = one.text.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
+        if not beyond or asks or one.text.startswith("#") or any(name in fold(one.text) for name in barred):
+            continue
         shown = answered_words(state.question, one.text)
-        one.factor *= _SHOWN if shown else 1.0
+        one.factor *= _SHOWN if shown else _LITTLE if len(beyond) < 2 else 1.0
         spoken = telling.spoken if telling else words.spoken_of(one.text)
         asking = words.spoken_of(one.selection.asked)
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
@@ -246,16 +292,13 @@ def _weighed(
         at = max(0, (one.source.char_offset or 0) - offset)
         names = [called[entity] for entity in sorted(one.entities) if entity in called]
         one.titled = words.spoken_of(one.source.title, *names) - one.own
+        topics = state.topics.get(one.source.chunk or "", ())
+        named = [called[topic.value] for topic in topics if topic.value in called]
+        one.about = words.spoken_of(one.source.title, *named)
         one.near = one.titled | words.spoken_of(text[max(0, at - _BEFORE) : at]) - one.own
         one.rest = words.spoken_of(text) - one.said
-    return [
-        one
-        for one in found
-        if one.text.rstrip("\"”’'»)] ")[-1:] not in _ASKS
-        and set(analyse(one.text, state.language)) - asked
-        and not one.text.startswith("#")
-        and not any(name in fold(one.text) for name in barred)
-    ]
+        kept.append(one)
+    return kept
 
 
 def _excluded_names(context: Context, step: Step, state: State) -> set[str]:

@@ -14,7 +14,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError, UsageError
 from graphrag_rdf.pipeline import STEPS
-from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.support.stores import open_engine
 
@@ -63,6 +63,67 @@ def test_what_is_said_of_somebody_else_is_no_answer(samples: Engine) -> None:
     asked = final(samples, "What did Beatrice Pennock study?")
     assert asked["citations"] == []
     assert "engineering" in final(samples, "What did Elspeth Marwick study?")["answer"]
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "quoted", "not_quoted"),
+    [
+        (
+            "Who opened the station? Beatrice Pennock opened the station in 1926.",
+            "Who opened the station?",
+            "Beatrice Pennock opened the station in 1926.",
+            "Who opened",
+        ),
+        (
+            "潮东水电站在哪里？潮东水电站位于浙江省。水电站什么时候建成的呢。水电站于1986年建成。",
+            "水电站什么时候建成的？",
+            "水电站于1986年建成。",
+            "什么时候",
+        ),
+        (
+            "Ada: Hey Bert! Ada: Did you try the bakery? Bert: I liked the raspberry tart of the bakery most.",
+            "What did Bert like most at the bakery?",
+            "raspberry tart",
+            "Hey",
+        ),
+    ],
+    ids=["question", "question in Chinese", "greeting"],
+)
+def test_what_answers_nothing_is_not_quoted(
+    tmp_path: Path, text: str, question: str, quoted: str, not_quoted: str
+) -> None:
+    document = tmp_path / "text.txt"
+    document.write_text(text, "utf-8")
+    with open_engine(":memory:", config=Settings()) as engine:
+        engine.ingest([document])
+        answer = final(engine, question)["answer"]
+    assert quoted in answer
+    assert not_quoted not in answer
+
+
+def test_a_quote_that_says_all_of_the_question_answers_whatever_others_say(tmp_path: Path) -> None:
+    """Each passage speaks of the ferry's departure; one says when."""
+    for number in range(4):
+        text = f"The ferry of Skell departs daily. Pier {number} is closed."
+        tmp_path.joinpath(f"{number}.txt").write_text(text, "utf-8")
+    tmp_path.joinpath("times.txt").write_text("The ferry of Skell departs in 1926 for the last time.", "utf-8")
+    with open_engine(":memory:", config=Settings()) as engine:
+        engine.ingest([tmp_path])
+        assert "1926" in final(engine, "In which year does the ferry of Skell depart?")["answer"]
+
+
+def test_the_margin_is_the_sum_of_its_shares(samples: Engine) -> None:
+    triples = [
+        triple
+        for message in run(samples, "When was the Skell Tidal Station opened?")
+        if message.kind == "synthesis"
+        for triple in message.explain_triples
+    ]
+    (margin,) = [float(triple.object.value) for triple in triples if triple.predicate == RAG.margin]
+    shares = [float(triple.object.value) for triple in triples if triple.predicate == RAG.share]
+    signals = {triple.object.value for triple in triples if triple.predicate == RAG.signal}
+    assert signals == {"best", "chain", "about", "usual"}
+    assert sum(shares) == pytest.approx(margin)
 
 
 def test_messages_come_in_their_order(samples: Engine) -> None:

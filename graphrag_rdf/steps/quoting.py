@@ -9,9 +9,9 @@ the candidate with the highest value:
     own       weight of the question's words that it has, or answers by showing the kind of thing asked for
     near      of those that only its title, another name of what it mentions, or the text right before it has
     rest      of those that only the rest of its passage has
-    factor    more for the kind of thing asked for; less for a line that is no sentence, for a greeting or
-              the like, for what shares neither entity nor passage with the quotes before, and for what
-              somebody decided against
+    factor    more for the kind of thing asked for, and for a passage about what a quote before mentions;
+              less for a line that is no sentence, for a greeting or the like, for what shares neither entity
+              nor passage with the quotes before, and for what somebody decided against
 
 Words that a quote or its title has count for a quarter afterwards, so a question over several documents is
 answered by a chain. A further quote adds a word, or says all that the first one says: it corroborates or
@@ -41,7 +41,7 @@ from rapidfuzz import fuzz
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.sources import sentence_sources
@@ -57,6 +57,7 @@ _SAID = 0.25  # what a word of the question counts that a quote has already
 _SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for
 _LITTLE = 0.5  # of what says at most one word beyond the question, and does not show that kind
 _LINE = 0.7  # of a line without the end of a sentence: a heading, an entry
+_LINKED = 1.5  # of what stands in a passage about something that a quote of another passage mentions
 _APART = 0.75  # of what shares neither entity nor passage with the quotes before
 _DECIDED = 0.25  # of a sentence that says a fact that was removed or corrected
 _ALIKE = 90  # percent of equal characters at which two sentences say the same
@@ -76,7 +77,8 @@ class Candidate:
         own, near, rest: words of the question, see above.
         titled: those of `near` that its title or another name has.
         about: words of the question that its title has, or the name of what its passage is about.
-        entities: what it mentions.
+        entities: what it mentions, and what its passage is about.
+        topics: what its passage is about.
         row: what it says as a row of a table; None for other sentences.
         decided: whether it says a fact that somebody removed or corrected.
     """
@@ -86,6 +88,7 @@ class Candidate:
     selection: Selection
     source: SourceQuote
     entities: frozenset[str]
+    topics: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
     titled: frozenset[str] = frozenset()
     about: frozenset[str] = frozenset()
@@ -208,7 +211,7 @@ def _best(
     left = replace(words, weights={t: w * (_SAID if t in said else 1.0) for t, w in words.weights.items()})
     rows: dict[bool, list[tuple[NamedNode, float, float, float, float]]] = {True: [], False: []}
     for one in candidates:
-        factor = one.factor * (1.0 if not picked or any(_joined(one, quote) for quote in picked) else _APART)
+        factor = one.factor * _link(one, picked)
         parts = [left.weight(part) for part in (one.own, one.near, one.rest)]
         rows[one.source.chunk is not None].append((one.iri, parts[0], parts[1], parts[2], factor))
     chunks = {one.source.chunk for one in candidates}
@@ -225,6 +228,13 @@ def _best(
     by_iri = {one.iri.value: one for one in candidates}
     best = run.rows[0]
     return by_iri[text_of(best["candidate"])], float(text_of(best["score"]))
+
+
+def _link(one: Candidate, picked: Sequence[Candidate]) -> float:
+    """The factor for how a candidate hangs together with the quotes before."""
+    if any(one.topics & (quote.entities - quote.topics) for quote in picked):
+        return _LINKED
+    return 1.0 if not picked or any(_joined(one, quote) for quote in picked) else _APART
 
 
 def _joined(one: Candidate, other: Candidate) -> bool:
@@ -292,9 +302,7 @@ def _weighed(
         at = max(0, (one.source.char_offset or 0) - offset)
         names = [called[entity] for entity in sorted(one.entities) if entity in called]
         one.titled = words.spoken_of(one.source.title, *names) - one.own
-        topics = state.topics.get(one.source.chunk or "", ())
-        named = [called[topic.value] for topic in topics if topic.value in called]
-        one.about = words.spoken_of(one.source.title, *named)
+        one.about = words.spoken_of(one.source.title, *(called[e] for e in one.topics if e in called))
         one.near = one.titled | words.spoken_of(text[max(0, at - _BEFORE) : at]) - one.own
         one.rest = words.spoken_of(text) - one.said
         kept.append(one)
@@ -344,6 +352,7 @@ def _sentences(context: Context, step: Step, state: State) -> list[Candidate]:
                 selection=selection,
                 source=sources[0],
                 entities=frozenset(entity.value for entity in (*mentioned[iri], *ends)),
+                topics=frozenset(topic.value for topic in state.topics.get(chunk_of(iri), ())),
                 factor=_DECIDED if iri in decided else 1.0,
                 row=table_row(sources[0].quote, tables[iri]) if iri in tables else None,
                 decided=iri in decided,

@@ -51,7 +51,7 @@ from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts
 _MOST = 0.7  # usual coverage that counts: a quote that says all of the question answers, whatever others say
-_FEW = 3  # passages: of fewer, those that are missing count as saying nothing
+_FEW = 2  # passages: of fewer, those that are missing count as saying nothing
 _BEFORE = 300  # characters before a sentence that say what it speaks of
 _SAID = 0.25  # what a word of the question counts that a quote has already
 _SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for

@@ -21,7 +21,7 @@ def test_json_keys(run: Run, store: Path) -> None:
     assert told["entity_aliases"]["total_entities"] > 3
     assert told["feature_flags"]["bm25_enabled"]
     assert not told["feature_flags"]["llm_enabled"]
-    assert told["relation_counts"]["designed"] == 2  # what, and what with its year
+    assert told["relation_counts"]["designed"] == 1  # what, and its year in one fact
     assert not [name for name in told["relation_counts"] if name.startswith("http")], "no bare IRIs"
     assert told["store"]["graphs"]["default"] > 10
     assert sum(told["store"]["graphs"].values()) == told["store"]["quads"]

@@ -105,7 +105,7 @@ def test_sparql(connect: Connect) -> None:
         assert terms.structured_content["results"]["bindings"][0]["t"]["type"] == "triple"
         assert text_of(terms).startswith("?t\n<<( ")
         for query, said in (
-            ("SELECT * { ?a ?b ?c . ?d ?e ?f }", "more than 1,000 rows"),
+            ("SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }", "more than 1,000 rows"),
             ("INSERT DATA { <urn:a> <urn:b> 1 }", "this is an update, not a query"),
             ("DROP ALL", "this is an update, not a query"),
             ("SELECT * { SERVICE <http://127.0.0.1:1/> { ?s ?p ?o } }", "SERVICE is refused"),

@@ -250,9 +250,7 @@ def test_a_question_that_names_nothing_starts_from_the_sentences_most_like_it(tm
 
 def test_a_common_word_is_no_name_because_something_is_called_so(tmp_path: Path) -> None:
     texts = {str(n): f"Ship number {n} was a good ship and sank off the cape." for n in range(8)}
-    texts["song"] = (
-        "Olga Brandt wrote Ship. The song Ship made Olga Brandt rich. A song called Sank was lost."
-    )
+    texts["Sank"] = "Sank is a song by Olga Brandt. Sank was lost."
     with taught(texts, tmp_path / "docs") as engine:
         assert "http://trustgraph.ai/e/sank" in {
             str(s).strip("<>") for s in reached(engine, "Was Sank lost?")

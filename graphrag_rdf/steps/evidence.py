@@ -26,6 +26,7 @@ from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.recorder import Step
 
 NO_TEXT = "Facts that stand in no text"
+_UNVERIFIED = "(unverified: the document does not say it in the words that were quoted for it)"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _BETWEEN = 20  # characters between sentences: of more, something was left out
 
@@ -217,7 +218,8 @@ def collect(
                 Line(len(lines) + 1, text, source.document, NamedNode(iri), source, chunk=ranks[iri])
             )
     for edge in facts:
-        lines.append(Line(len(lines) + 1, edge.text, NO_TEXT, facts=[edge]))
+        text = f"{edge.text} {_UNVERIFIED}" if edge.unverified else edge.text
+        lines.append(Line(len(lines) + 1, text, NO_TEXT, facts=[edge]))
     documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
     return Evidence(lines, _heads(context, state, step, documents))
 

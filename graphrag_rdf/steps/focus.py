@@ -48,7 +48,8 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     state.chunks = select_chunks(context, state, step, parameters)
     best = max((edge.score for edge in state.edges), default=0.0)
     least = max(parameters["min_score"], parameters["min_share"] * best)
-    facts = [Selection(e.score, edge=e) for e in state.edges if e.score >= least][: parameters["edge_limit"]]
+    sure = [edge for edge in state.edges if edge.score >= least and not edge.unverified]
+    facts = [Selection(edge.score, edge=edge) for edge in sure[: parameters["edge_limit"]]]
     quoted = {sentence for fact in facts if fact.edge for sentence in fact.edge.sentences}
     hits = [h for h in state.hits if h.sentence not in quoted and h.score >= parameters["min_score"]]
     sentences = [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]

@@ -4,7 +4,7 @@ of the entities that were reached which no text says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
@@ -53,7 +53,9 @@ class Gathering:
                 sentences.setdefault(_fact(row), []).append(node_of(row["sentence"]))
         for row in self._unread():
             sentences.setdefault(_fact(row), [])
-        self.state.edges = self._edges(sentences, hits)
+        unverified = {fact for fact in map(_fact, self._unverified()) if fact not in sentences}
+        sentences |= {fact: [] for fact in sorted(unverified, key=str)}
+        self.state.edges = self._edges(sentences, hits, unverified)
 
     # --- sentences ---------------------------------------------------------------------------------
 
@@ -114,8 +116,16 @@ class Gathering:
             )
         ]
 
+    def _unverified(self) -> list[Row]:
+        """Facts of the best passages that no sentence of them was found to say."""
+        chunks = [hit.chunk for hit in self.state.passages[: self.parameters["passages"]]]
+        return self.search.rows("retrieval/unverified-facts", chunks=chunks) if chunks else []
+
     def _edges(
-        self, sentences: Mapping[Triple, Sequence[NamedNode]], hits: Mapping[str, SentenceHit]
+        self,
+        sentences: Mapping[Triple, Sequence[NamedNode]],
+        hits: Mapping[str, SentenceHit],
+        unverified: Collection[Triple],
     ) -> list[Edge]:
         """The facts as scored edges, best first, save those with an entity that is excluded.
 
@@ -134,6 +144,7 @@ class Gathering:
             edge = self._edge(fact, names)
             if excluded.isdisjoint(edge.ends):
                 edge.sentences = tuple(said_by)
+                edge.unverified = fact in unverified
                 self._score(edge, [hits[sentence.value] for sentence in said_by])
                 edges.append(edge)
         return sorted(edges, key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))

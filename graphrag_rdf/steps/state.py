@@ -87,6 +87,7 @@ class Edge:
         reranked: what the reranker gave it; None where it was not asked.
         asked: words by which the question may ask for it, beside its own.
         sentences: the sentences it was quoted from.
+        unverified: a model gave a quote for it that its chunk does not say.
     """
 
     triple: Triple
@@ -104,6 +105,7 @@ class Edge:
     graph: float = 0.0
     score: float = 0.0
     reranked: float | None = None
+    unverified: bool = False
 
     @property
     def text(self) -> str:

@@ -229,3 +229,24 @@ def test_an_ontology_that_gives_no_predicates(
     engine = engine_of(**by_model(scripted_server, extract__ontology=tmp_path / name))
     with pytest.raises(ConfigError, match=r"extract\.ontology"):
         engine.ingest([docs])
+
+
+def test_an_unverified_fact_is_offered_as_such(
+    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
+) -> None:
+    """The model that selects sees it, marked."""
+    (docs / "a.txt").write_text(TEXT, "utf-8")
+    invented = statement("Mary Hale", "studied in", "Zurich", evidence="Zurich taught Mary chemistry")
+    said = [invented, statement("Mary Hale", "opened", "Lindow Mill")]
+
+    def answer(request: Request) -> str | None:
+        if "knowledge graph. Read the passage" in request.prompt:
+            return json.dumps({"relations": said})
+        return '{"id": "none"}' if "<evidence>" in request.prompt and "JSON" in request.prompt else None
+
+    scripted_server.answer_with(answer)
+    engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
+    engine.ingest([docs])
+    list(engine.ask("Where did Mary Hale study?"))
+    shown = [request.prompt for request in scripted_server.requests if "<evidence>" in request.prompt]
+    assert any("Mary Hale studied in Zurich (unverified" in prompt for prompt in shown)

@@ -96,17 +96,23 @@ def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
     """Warn of what a model wrote; what is quoted needs no check."""
     if state.completion is None or not state.answered:
         return
-    claims = [Claim(each.text, tuple(map(_cited_text, each.selections))) for each in sentences]
+    claims = [Claim(each.text, _cited_texts(each.selections)) for each in sentences]
     titles = {source.title for each in sentences for cited in each.selections for source in cited.sources}
     for kind, detail in check_answer(state.question, claims, state.language, "\n".join(sorted(titles))):
         state.warn(kind, detail)
 
 
-def _cited_text(selection: Selection) -> str:
-    parts = [selection.shown, *(source.quote for source in selection.sources)]
-    if selection.edge:
-        parts.append(selection.edge.text)
-    return " ".join(parts)
+def _cited_texts(selections: Sequence[Selection]) -> tuple[str, ...]:
+    """What each number of a sentence stands for: lines of text, each once."""
+    told: dict[int | None, dict[str, None]] = {}
+    for selection in selections:
+        lines = told.setdefault(selection.marker, {})
+        lines.update(dict.fromkeys(selection.shown.splitlines()))
+        quotes = (" ".join(source.quote.split()) for source in selection.sources)
+        lines.update(dict.fromkeys(quote for quote in quotes if quote not in selection.shown))
+        if selection.edge:
+            lines[selection.edge.text] = None
+    return tuple("\n".join(lines) for lines in told.values())
 
 
 def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
@@ -136,11 +142,13 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
                 reference = {"label": label, "source_id": str(known["id"])}
                 if reference not in references:
                     references.append(reference)
-    offered = [s for s in state.selections if s.marker]
+    offered = [s for s in state.selections if s.marker and s.reasoning]
     unused = [s for s in offered if id(s) not in used]
     if unused and used:
         named = ", ".join(f"[{s.marker}]" for s in unused[:20])
-        state.warn("unused_sources", f"{len(unused)} of {len(offered)} statements are not cited: {named}")
+        state.warn(
+            "unused_sources", f"{len(unused)} of {len(offered)} chosen statements are not cited: {named}"
+        )
     state.final = {
         "answer": state.answer,
         "answered": state.answered,

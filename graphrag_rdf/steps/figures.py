@@ -127,7 +127,7 @@ def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
         return False
     told = list(texts)
     claimed = {max(figure.values)} if figure.percent else figure.values
-    counts = {len(told), *(len(_LISTED.split(text)) for text in told)}
+    counts = {len(told), *(len(_LISTED.split(line)) for text in told for line in text.splitlines())}
     years, amounts = _operands(told, language)
     if not claimed.isdisjoint({*map(Decimal, counts), *(abs(a - b) for a, b in permutations(years, 2))}):
         return True

@@ -330,7 +330,7 @@ class Selection:
         window: of a chunk that is too long (offset and length in it) what was selected.
         node: its node in the trace.
         marker: its number in the answer, from 1; None until it is cited.
-        shown: of what is cited its words in the answer's prompt, with its document's title.
+        shown: of what is cited what the prompt says of its document, and on the next line its words there.
     """
 
     score: float

@@ -140,7 +140,7 @@ def _cite_lines(
             line.chosen.append(selection)
         for selection in line.chosen:
             selection.marker = line.number
-            selection.shown = f"{evidence.heads.get(line.document, '')} {line.text}"
+            selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
 
 
 def _begin(context: Context, mode: str) -> Step:

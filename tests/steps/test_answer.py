@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.steps.answer import compose
+from graphrag_rdf.llm.model import Completion
+from graphrag_rdf.steps.answer import compose, read_answer
 from graphrag_rdf.steps.state import Edge, Selection, SentenceHit, SourceQuote, State
 
 
@@ -15,13 +16,14 @@ def selection(marker: int, quote: str) -> Selection:
     source = SourceQuote(
         "urn:d", "Title", "file:///d", f"urn:chunk:{marker}", None, 10, len(quote), quote, True
     )
-    return Selection(0.5, edge=edge, sources=(source,), marker=marker)
+    return Selection(0.5, edge=edge, reasoning="chosen", sources=(source,), marker=marker)
 
 
 def answered(text: str, *quotes: str) -> State:
     state = State("?", "en")
     state.selections = [selection(n, quote) for n, quote in enumerate(quotes, start=1)]
-    state.answer = text
+    state.completion = Completion(text, "m", None, None, None, False, "stop", 0.0, 1, "h")
+    read_answer(state, set(range(1, len(quotes) + 1)))
     compose(state)
     return state
 

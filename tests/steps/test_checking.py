@@ -210,3 +210,10 @@ def test_numbers_of_tables(answer, supported):
     """The head of a table, "in millions", is seldom part of what is cited; results are rounded."""
     found = warnings(answer, "How did it change?", evidence=FILING)
     assert ("unsupported_numeric" not in found) is supported
+
+
+@pytest.mark.parametrize(("number", "supported"), [(3, True), (4, False)])
+def test_things_that_a_sentence_lists_may_be_counted(number, supported):
+    evidence = {1: "Family letters, 1901\nTheir children were Anna, Karl, and Louise."}
+    found = warnings(f"They had {number} children. [1]", "How many children?", evidence=evidence)
+    assert ("unsupported_numeric" not in found) is supported

@@ -89,6 +89,8 @@ def _told(selection: Selection) -> str:
     """A selected fact in words; a sentence by its quotation, or its IRI where the words were erased."""
     if selection.fact is not None and selection.chunk is None:
         return f"{selection.fact.s_label} {selection.fact.p_label} {selection.fact.o_label}"
+    if selection.whole and selection.sources:
+        return f"{selection.sources[0].chunk_label} of {selection.sources[0].name}"
     quote = next((source.quote for source in selection.sources if source.quote), None)
     return f"“{quote}”" if quote else selection.sentence or selection.chunk or "(erased)"
 

@@ -148,6 +148,8 @@ def _ask(
     said, bad = parse_items(text)
     chosen: Choice = {}
     unknown = [f"unreadable: {item.text[:80]}" for item in bad]
+    if not said and not bad and text.strip(" \n\"'.*").lower() not in ("", "none"):
+        unknown.append(f"unreadable: {text.strip()[:80]}")
     for item in said:
         for key in _ids(item):
             if key == "none":
@@ -195,6 +197,8 @@ def _choose(
     facts, sentences = [], []
     for key, (score, reasoning) in chosen.items():
         line, edge = items[key]
+        if score == 0:  # not chosen, only listed
+            continue
         if edge:
             known = edge.score if score is None else score
             facts.append(Selection(known, edge=edge, reasoning=reasoning))

@@ -139,6 +139,27 @@ def test_what_was_chosen_is_marked_with_facts_and_reasons(
     assert all(checks(engine, trace).values())
 
 
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("", False),
+        ("None.", False),
+        ('{"id": "none"}', False),
+        ('{"id": 1, "score": 0}', False),
+        ("Sentences 1 and 2 help.", True),
+        ('{"id": "9999", "reasoning": "made up"}', True),
+    ],
+)
+def test_a_choice_of_nothing_and_one_that_cannot_be_read_differ(
+    engine: Engine, scripted_server: ScriptedServer, text: str, warned: bool
+) -> None:
+    scripted_server.answer_with(lambda request: text if "JSON Lines" in request.prompt else "She did. [1]")
+    answer, trace = ask(engine)
+    assert ("selection_ignored" in {warning["type"] for warning in answer["warnings"]}) == warned
+    assert [one for one in trace.selections if not one.whole and one.marker is None] == []
+    assert answer["citations"]
+
+
 def test_a_sentence_of_a_dialogue_has_its_speaker_and_its_document_who_and_when(
     engine: Engine, scripted_server: ScriptedServer
 ) -> None:

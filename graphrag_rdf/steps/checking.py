@@ -121,7 +121,7 @@ def _states(claim: Claim) -> bool:
     text = claim.words.rstrip("*_ ")
     if text.startswith("#") or text.endswith((":", "：")) or MARKER.search(claim.text):
         return False  # a marker that leads nowhere has a warning of its own
-    return len(_WORD.findall(text)) > 2 or sum(map(_is_cjk, text)) > 4
+    return len(_WORD.findall(text)) > 1 or sum(map(_is_cjk, text)) > 2
 
 
 def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:

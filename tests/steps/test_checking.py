@@ -134,6 +134,7 @@ def test_answers_that_deserve_no_warning(answer):
     ("answer", "kind", "words"),
     [
         ("Rhoda Tennant built it. She was a great engineer. [1]", "uncited_sentence", "1 of 2"),
+        ("Rhoda Tennant built it. [1] It rained.", "uncited_sentence", "It rained"),
         ("It was built in 1867.", "unreferenced_numeric", "1867"),
         ("It was built in 1867.", "uncited_sentence", "built in 1867"),
         ("Rhoda Tennant of Glasgow built it. [1]", "unsupported_name", "Glasgow"),

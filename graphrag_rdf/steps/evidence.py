@@ -183,7 +183,8 @@ def collect(
     sentences: Sequence[NamedNode] = (),
     facts: Iterable[Edge] = (),
 ) -> Evidence:
-    """The evidence of chunks, of sentences that stand elsewhere, and of facts that were read from no text.
+    """The evidence of chunks, of sentences that stand elsewhere, and of facts that were read from no text;
+    the documents of the best chunks and sentences first.
 
     Sentences that somebody decided against, or that are about an excluded entity, are no part of it.
     """
@@ -197,22 +198,22 @@ def collect(
     texts = _texts(context, step, sources.values())
     told = _speaking(context, step, sources, texts) | _rows(context, step, sources)
     ranks = {iri: _rank(source, parts, texts) for iri, source in sources.items()}
-    first: dict[str, int] = {}  # document -> its best chunk
+    after = {node.value: len(parts) + place for place, node in enumerate(sentences)}
+    first: dict[str, int] = {}  # document -> its best chunk, else its best sentence
     for iri, source in sources.items():
         rank = ranks[iri]
-        known = first.get(source.document, len(parts))
-        first[source.document] = known if rank is None else min(known, rank)
+        rank = after.get(iri, len(parts) + len(after)) if rank is None else rank
+        first[source.document] = min(rank, first.get(source.document, rank))
 
     def place(iri: str) -> tuple[int, str, int]:
         source = sources[iri]
         return first[source.document], source.document, source.char_offset or 0
 
     order = sorted(sources, key=place)
-    wanted = {node.value for node in sentences}
     lines: list[Line] = []
     for iri in order:
         source = sources[iri]
-        if ranks[iri] is not None or iri in wanted:
+        if ranks[iri] is not None or iri in after:
             text = told.get(iri, " ".join(source.quote.split()))
             lines.append(
                 Line(len(lines) + 1, text, source.document, NamedNode(iri), source, chunk=ranks[iri])

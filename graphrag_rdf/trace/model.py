@@ -96,6 +96,7 @@ class TraceStep:
             },
             "synthesis": {
                 "answer": self.answer,
+                "selections": [selection.as_json() for selection in self.selections],
                 "evidence_tokens": self.evidence_tokens,
                 "left_out": self.left_out,
                 "stored": self.stored,

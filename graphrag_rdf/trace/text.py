@@ -212,10 +212,7 @@ def _focus(page: Lines, step: TraceStep, full: bool) -> None:
         _why(page, selection)
     if sentences:
         page.line(f"    Selected {len(sentences)} sentence(s)")
-    for selection in sentences:
-        quote = next((source.quote for source in selection.sources if source.quote), "")
-        page.paragraph(f"“{quote}”" if quote else str(selection.sentence), "      ", "Sentence: ")
-        _why(page, selection)
+    _sentences(page, sentences)
     if chunks:
         page.line(f"    Selected {len(chunks)} chunk(s); {step.left_out} more had no room")
     for selection in chunks if full else chunks[:_PASSAGES]:
@@ -225,6 +222,13 @@ def _focus(page: Lines, step: TraceStep, full: bool) -> None:
             page.paragraph(selection.reasoning, "        ", "Reason: ")
     if not full and len(chunks) > _PASSAGES:
         page.line(f"      … and {len(chunks) - _PASSAGES} more (--full)")
+
+
+def _sentences(page: Lines, sentences: Iterable[Selection]) -> None:
+    for selection in sentences:
+        quote = next((source.quote for source in selection.sources if source.quote), "")
+        page.paragraph(f"“{quote}”" if quote else str(selection.sentence), "      ", "Sentence: ")
+        _why(page, selection)
 
 
 def _filter(page: Lines, step: TraceStep, full: bool) -> None:
@@ -266,6 +270,10 @@ def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG00
     if step.evidence_tokens is not None:
         left = f"; {step.left_out} selection(s) left out, in part or as a whole" if step.left_out else ""
         page.line(f"    Evidence of about {step.evidence_tokens} tokens{left}")
+    further = [selection for selection in step.selections if selection.sentence is not None]
+    if further:
+        page.line(f"    Selected {len(further)} more sentence(s)")
+        _sentences(page, further)
     if step.answer:
         page.line()
         page.prose(step.answer, "")

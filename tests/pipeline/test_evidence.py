@@ -112,6 +112,9 @@ def test_choosing_nothing_does_not_end_the_run(engine: Engine, scripted_server: 
     told = render_trace(trace, full=True)
     assert f"Selected {len(focus.selections)} chunk(s)" in told
     assert "Reason: rank 1 of" in told
+    assert "Selected 1 more sentence(s)" in told
+    synthesis = next(step for step in trace.steps if step.kind == "synthesis")
+    assert [one["marker"] for one in synthesis.as_json()["selections"]] == [int(citation["marker"][1:-1])]
 
 
 def test_what_was_chosen_is_marked_with_facts_and_reasons(

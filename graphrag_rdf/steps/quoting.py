@@ -24,7 +24,7 @@ The quotes answer if their margin is large enough, each signal a share of the qu
     best      own + near of the quote that says most
     chain     of the quotes that hang together: each shares an entity or its passage with one before
     about     of what their titles name, and what the question names and their passages are about
-    usual     own + near of a passage, by its best candidate: the mean over all, at most 7/10
+    usual     own + near of a passage or a table's row, by its best candidate: the mean over all, at most 7/10
 
 It is 0 where all that is asked is said of something else than what the question names.
 """
@@ -51,7 +51,7 @@ from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts
 _MOST = 0.7  # usual coverage that counts: a quote that says all of the question answers, whatever others say
-_FEW = 2  # passages: of fewer, those that are missing count as saying nothing
+_FEW = 3  # passages: of fewer, those that are missing count as saying nothing
 _BEFORE = 300  # characters before a sentence that say what it speaks of
 _SAID = 0.25  # what a word of the question counts that a quote has already
 _SHOWN = 1.25  # factor of a sentence that shows the kind of thing asked for
@@ -149,7 +149,7 @@ def _margin(
             chain.append(quote)
     coverage: dict[str, float] = {}
     for candidate in candidates:
-        place = candidate.source.chunk or candidate.iri.value
+        place = (None if candidate.row else candidate.source.chunk) or candidate.iri.value
         coverage[place] = max(coverage.get(place, 0.0), words.weight(candidate.said))
     signals = [
         ("best", max(words.weight(quote.said) for quote in picked)),

@@ -1,16 +1,24 @@
-"""Why a statement is not asserted: it is denied, guessed, supposed, reported, asked or demanded.
+"""Why a statement is not asserted: it is denied, guessed, supposed, reported, asked or demanded, or cut.
 
 Such statements become rejected candidates with one of these reasons: `negated`, `hedged` (also wishes, plans
-and what is possible), `conditional`, `reported`, `question`, `request`.
+and what is possible), `conditional`, `reported`, `question`, `request`, `cut` (its subject or object goes on
+where the grammar stopped reading: "three" of "three- and five-year agreements").
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from .lexicon import Lexicon
 from .phrases import NounPhrase, VerbGroup
 from .units import Unit
+
+_GOES_ON = re.compile(r"[\w‐‑/%-]")
+_MEASURES = frozenset({"per", "pro", "than", "als"})
+_RANGES = frozenset({"to", "bis", "-", "–", "—"})
+_MODIFIERS = frozenset("EG")
+_NAMES = frozenset("FNPMY")
 
 
 def doubt_of_sentence(units: Sequence[Unit], words: Lexicon) -> str:
@@ -53,3 +61,36 @@ def doubt_of_verb(verb: VerbGroup, words: Lexicon) -> str:
 def doubt_of_object(noun: NounPhrase, words: Lexicon) -> str:
     """`negated` for an object that is none: "had no children"."""
     return "negated" if noun.determiner in words.negative else ""
+
+
+def doubt_of_extent(
+    subject: Sequence[Unit], object_: Sequence[Unit], units: Sequence[Unit], text: str, words: Lexicon
+) -> str:
+    """`cut` if a subject or an object is but a part of what the sentence has there, or "".
+
+    Args:
+        subject: its units.
+        object_: its units.
+        units: of the sentence, in text order.
+        text: the chunk's.
+        words: lexicon of its language.
+    """
+    before = units[units.index(subject[0]) - 1] if subject[0] in units[1:] else None
+    if before is not None and (before.kind in "'F" or _GOES_ON.match(text[subject[0].start - 1])):
+        return "cut"
+    end = object_[-1].end
+    if object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps one that is not said
+        return ""
+    after = units[units.index(object_[-1]) + 1]
+    if after.start == subject[0].start:  # "the prince Guaimar"
+        return ""
+    literal = object_[-1].literal is not None or object_[-1].kind in "MY"
+    return (
+        "cut"
+        if _GOES_ON.match(text[end : end + 1])
+        or after.lower in _MEASURES
+        or (literal and after.lower in _RANGES)
+        or (not words.keeps_case and after.kind in _NAMES)
+        or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
+        else ""
+    )

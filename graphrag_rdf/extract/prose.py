@@ -11,7 +11,7 @@ from graphrag_rdf.documents.model import Sentence, Turn
 from .arguments import Argument, Arguments
 from .asides import life_dates, other_names
 from .clauses import read_clauses
-from .doubt import doubt_of_sentence
+from .doubt import doubt_of_extent, doubt_of_sentence
 from .lexicon import Lexicon, lexicon
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .noise import DEFAULT_SHORT_NAMES, reject_reason
@@ -196,7 +196,7 @@ class Prose:
                 self._follow(reading.subjects[turn])
                 turn += 1
             self.references.near = [*before, *(name for place, name in names if place < start)]
-            self._state(statement, sentence)
+            self._state(statement, sentence, units)
         for noun in reading.subjects[turn:]:
             self._follow(noun)
         self.references.near = [name for _, name in names]
@@ -229,9 +229,10 @@ class Prose:
         if not known.head:
             known.head = description.head
 
-    def _state(self, statement: Statement, sentence: Sentence) -> None:
-        if statement.doubt:
-            self._reject(statement.doubt, statement)
+    def _state(self, statement: Statement, sentence: Sentence, units: Sequence[Unit]) -> None:
+        extent = _units(statement.subject), _units(statement.object)
+        if doubt := statement.doubt or doubt_of_extent(*extent, units, self.text, self.words):
+            self._reject(doubt, statement)
             return
         subject = self.arguments.subject(statement.subject, general=statement.general)
         if isinstance(subject, str):
@@ -368,8 +369,12 @@ def _start(part: NounPhrase | Sequence[Unit]) -> int:
     return part.start if isinstance(part, NounPhrase) else part[0].start
 
 
+def _units(part: NounPhrase | Sequence[Unit]) -> Sequence[Unit]:
+    return part.units if isinstance(part, NounPhrase) else part
+
+
 def _text(part: NounPhrase | Sequence[Unit]) -> str:
-    return surface(part.units if isinstance(part, NounPhrase) else part)
+    return surface(_units(part))
 
 
 def _names_subject(relation: RelationCandidate, subjects: set[str]) -> bool:

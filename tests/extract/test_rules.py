@@ -429,3 +429,16 @@ def check_spans(found: Extraction, text: str) -> None:
             assert 0 <= entity.span[0] < sum(entity.span) <= len(text)
     for mention in found.mentions:
         assert 0 <= mention.offset < mention.offset + mention.length <= len(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Orrin Works entered into three- and five-year agreements.",
+        "Parts of Ada Venn's Wall reach Kelm.",
+        "The speed of Kelm Mill is 3600 revolutions per minute.",
+        "The margin of Orrin Works ranges from 2% to 5%.",
+    ],
+)
+def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:
+    assert facts(text) == []

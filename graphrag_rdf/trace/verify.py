@@ -235,7 +235,9 @@ class _Verifier:
         texts = [_letters(rows.must(row, "text")) for row in found if "text" in row]
         columns = "".join(_letters(rows.must(row, "columns")) for row in found if "columns" in row)
         whole = "".join(texts) + columns
-        facts = {s.marker for s in self._trace.selections if any(x.chunk is None for x in s.sources)}
+        facts = {
+            s.marker for s in self._trace.selections if s.fact and not all(x.verified for x in s.sources)
+        }
         bad = []
         for number, line in shown:
             words = {_letters(line), _letters(line.partition(": ")[2])} - {""}  # also without its speaker

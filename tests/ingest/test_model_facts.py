@@ -16,8 +16,9 @@ from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.resolution import undo
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
 from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.trace.verify import verify_trace
 from tests.ingest.conftest import MakeEngine, by_model, chunk_in, everything
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.scripted_server import Request, ScriptedServer, offered
 
 TEXT = (
     "Mary Hale opened the Lindow Mill in Tarn on 3 May 1851. Hale was mayor of Tarn from 1860 to 1866. "
@@ -234,7 +235,7 @@ def test_an_ontology_that_gives_no_predicates(
 def test_an_unverified_fact_is_offered_as_such(
     docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
-    """The model that selects sees it, marked."""
+    """The model that selects sees it, marked; what it chose may be in the answer's prompt."""
     (docs / "a.txt").write_text(TEXT, "utf-8")
     invented = statement("Mary Hale", "studied in", "Zurich", evidence="Zurich taught Mary chemistry")
     said = [invented, statement("Mary Hale", "opened", "Lindow Mill")]
@@ -242,11 +243,16 @@ def test_an_unverified_fact_is_offered_as_such(
     def answer(request: Request) -> str | None:
         if "knowledge graph. Read the passage" in request.prompt:
             return json.dumps({"relations": said})
-        return '{"id": "none"}' if "<evidence>" in request.prompt and "JSON" in request.prompt else None
+        if "JSON Lines" not in request.prompt:
+            return "She studied in Zurich. [1]" if "<evidence>" in request.prompt else None
+        choice = next(key for key, words in offered(request.prompt).items() if "Zurich" in words)
+        return json.dumps({"id": choice, "reasoning": "it says where"})
 
     scripted_server.answer_with(answer)
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
     engine.ingest([docs])
     list(engine.ask("Where did Mary Hale study?"))
+    checks = verify_trace(engine.store, engine.librarian, engine.traces["last"].iri)
+    assert [check.detail for check in checks if not check.ok] == []
     shown = [request.prompt for request in scripted_server.requests if "<evidence>" in request.prompt]
     assert any("Mary Hale studied in Zurich (unverified" in prompt for prompt in shown)

@@ -19,6 +19,7 @@ _MEASURES = frozenset({"per", "pro", "than", "als"})
 _RANGES = frozenset({"to", "bis", "-", "–", "—"})
 _MODIFIERS = frozenset("EG")
 _NAMES = frozenset("FNPMY")
+_PHRASE = frozenset("DSOJNP")
 
 
 def doubt_of_sentence(units: Sequence[Unit], words: Lexicon) -> str:
@@ -63,6 +64,12 @@ def doubt_of_object(noun: NounPhrase, words: Lexicon) -> str:
     return "negated" if noun.determiner in words.negative else ""
 
 
+def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:
+    """Whether an object speaks of something that was named before: "a painting of this event"."""
+    articles = words.definite | words.indefinite | words.quantifiers | words.oblique
+    return any(unit.kind == "D" and unit.lower not in articles for unit in object_[1:])
+
+
 def doubt_of_extent(
     subject: Sequence[Unit], object_: Sequence[Unit], units: Sequence[Unit], text: str, words: Lexicon
 ) -> str:
@@ -89,7 +96,7 @@ def doubt_of_extent(
         "cut"
         if _GOES_ON.match(text[end : end + 1])
         or after.lower in _MEASURES
-        or (literal and after.lower in _RANGES)
+        or (literal and (after.lower in _RANGES or after.kind in _PHRASE))
         or (not words.keeps_case and after.kind in _NAMES)
         or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
         else ""

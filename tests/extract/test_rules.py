@@ -438,6 +438,7 @@ def check_spans(found: Extraction, text: str) -> None:
         "Parts of Ada Venn's Wall reach Kelm.",
         "The speed of Kelm Mill is 3600 revolutions per minute.",
         "The margin of Orrin Works ranges from 2% to 5%.",
+        "Ada Venn painted a picture of this event.",
     ],
 )
 def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:

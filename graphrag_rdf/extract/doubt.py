@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from .lexicon import Lexicon
 from .phrases import NounPhrase, VerbGroup
@@ -62,6 +63,21 @@ def doubt_of_verb(verb: VerbGroup, words: Lexicon) -> str:
 def doubt_of_object(noun: NounPhrase, words: Lexicon) -> str:
     """`negated` for an object that is none: "had no children"."""
     return "negated" if noun.determiner in words.negative else ""
+
+
+def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
+    """Whether a clause has another noun after an object: in German the verb may belong to that one, "erhielt
+    1030 in Kelm das Gut".
+
+    Args:
+        object_: its units.
+        units: of the sentence, in text order.
+    """
+    if object_[-1] not in units:
+        return False
+    rest = units[units.index(object_[-1]) + 1 :]
+    clause = takewhile(lambda unit: unit.kind not in "K.CUW(", rest)
+    return any(unit.kind in "NP" for unit in clause)
 
 
 def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:

@@ -11,7 +11,7 @@ from graphrag_rdf.documents.model import Sentence, Turn
 from .arguments import Argument, Arguments
 from .asides import life_dates, other_names
 from .clauses import read_clauses
-from .doubt import doubt_of_extent, doubt_of_sentence, points_elsewhere
+from .doubt import doubt_of_extent, doubt_of_sentence, leaves_a_phrase, points_elsewhere
 from .lexicon import Lexicon, lexicon
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .noise import DEFAULT_SHORT_NAMES, reject_reason
@@ -233,6 +233,10 @@ class Prose:
         extent = _units(statement.subject), _units(statement.object)
         if doubt := statement.doubt or doubt_of_extent(*extent, units, self.text, self.words):
             self._reject(doubt, statement)
+            return
+        loose = statement.pattern == "complement" and self.tagger.language in _VERB_SECOND
+        if loose and leaves_a_phrase(extent[1], units):
+            self._reject("cut", statement)
             return
         if points_elsewhere(extent[1], self.words):
             self._reject("unresolved_description", statement)

@@ -443,3 +443,7 @@ def check_spans(found: Extraction, text: str) -> None:
 )
 def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:
     assert facts(text) == []
+
+
+def test_no_german_fact_while_the_clause_has_another_noun() -> None:
+    assert facts("Ada Venn erhielt 1930 in Kelm das Gut.", "de") == []

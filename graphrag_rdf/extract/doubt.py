@@ -99,7 +99,7 @@ def doubt_of_extent(
         words: lexicon of its language.
     """
     before = units[units.index(subject[0]) - 1] if subject[0] in units[1:] else None
-    if before is not None and (before.kind in "'F" or _GOES_ON.match(text[subject[0].start - 1])):
+    if before is not None and (before.kind == "'" or _GOES_ON.match(text[subject[0].start - 1])):
         return "cut"
     end = object_[-1].end
     if object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps one that is not said

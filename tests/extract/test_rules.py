@@ -445,5 +445,9 @@ def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:
     assert facts(text) == []
 
 
+def test_what_a_part_of_a_phrase_is_of_has_it() -> None:
+    assert facts("The population of Kelm was 1,200.") == ["Kelm | has population of | 1200"]
+
+
 def test_no_german_fact_while_the_clause_has_another_noun() -> None:
     assert facts("Ada Venn erhielt 1930 in Kelm das Gut.", "de") == []

@@ -103,11 +103,6 @@ class VerbGroup:
     copula: bool
     have: bool
 
-    @property
-    def participle(self) -> bool:
-        """Whether it is a past participle alone."""
-        return kinds(self.units).rstrip("L") == "E"
-
 
 @dataclass(frozen=True, slots=True)
 class Item:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.model import ParsedDocument
+from graphrag_rdf.documents.model import Heading, ParsedDocument
 from graphrag_rdf.documents.sentences import split_sentences
 
-_MARKED = re.compile(r"^(#{1,6})[ \t]+(.{1,200}?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_MARK = re.compile(r"#{1,6}[ \t]")
 _ALONE = re.compile(
     r"(?:\A|\n[ \t]*\n|\f)[ \t]*([^\W_][^\n\f]{1,98}[^\n\f.!?…:;,。！？|])[ \t]*(?=\n[ \t]*\n)"
 )
-"""A line by itself that does not end like a sentence: a heading of a format without marks for them."""
+"""A line by itself that does not end like a sentence: a heading where the reader of a format tells none."""
 _SENTENCES, _LENGTH = 3, 400
 """Of the sentences before a passage: as many at most, and of so many characters together."""
 
@@ -50,21 +50,14 @@ def contexts_of(document: ParsedDocument, offsets: Sequence[int]) -> list[Contex
     Args:
         offsets: where the passages begin in the document's text, in order; code points.
     """
-    text = document.text
-    found = [(match.start(), len(match[1]), match[2]) for match in _MARKED.finditer(text)]
-    alone = [(match.start(1), 7, match[1].strip()) for match in _ALONE.finditer(text)]
-    headings = sorted(found + [each for each in alone if not each[2].startswith("#")])
-    contexts: list[Context] = []
-    path: list[tuple[int, int, str]] = []
-    position = 0
-    for offset in offsets:
-        while position < len(headings) and headings[position][0] < offset:
-            level = headings[position][1]
-            path = [each for each in path if each[1] < level] + [headings[position]]
-            position += 1
-        names = tuple(name for _, _, name in path if name != document.title)
-        contexts.append(Context(names, sentences_before(text, offset, document.language)))
-    return contexts
+    if not document.headings:
+        alone = _ALONE.finditer(document.text)
+        found = tuple(Heading(match.start(1), 1, match[1].strip()) for match in alone)
+        document = replace(document, headings=found)
+    return [
+        Context(document.headings_above(offset), sentences_before(document.text, offset, document.language))
+        for offset in offsets
+    ]
 
 
 def sentences_before(text: str, offset: int, language: str | None) -> str:
@@ -75,7 +68,7 @@ def sentences_before(text: str, offset: int, language: str | None) -> str:
     for number, sentence in enumerate(reversed(split_sentences(tail, language))):
         begun = tail[sentence.offset :].rstrip()
         cut = sentence.offset == 0 and start
-        if number == _SENTENCES or len(begun) > _LENGTH or cut or _MARKED.match(begun):
+        if number == _SENTENCES or len(begun) > _LENGTH or cut or _MARK.match(begun):
             break
         kept = begun
     return kept

@@ -133,9 +133,12 @@ class ParsedDocument:
             offset: where the part begins, in code points; a heading there is the part's own.
         """
         path: list[Heading] = []
-        for heading in self.headings[: bisect_left(self.headings, offset, key=lambda each: each.offset)]:
-            path = [*(above for above in path if above.level < heading.level), heading]
-        return tuple(heading.text for heading in path if heading.text != self.title)
+        place = bisect_left(self.headings, offset, key=lambda each: each.offset)
+        while place and (not path or path[-1].level > 1):
+            place -= 1
+            if not path or self.headings[place].level < path[-1].level:
+                path.append(self.headings[place])
+        return tuple(heading.text for heading in reversed(path) if heading.text != self.title)
 
 
 @dataclass(frozen=True, slots=True)

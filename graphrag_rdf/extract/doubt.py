@@ -16,8 +16,7 @@ from .phrases import NounPhrase, VerbGroup
 from .units import Unit
 
 _GOES_ON = re.compile(r"[\w‐‑/%-]")
-_MEASURES = frozenset({"per", "pro", "than", "als"})
-_RANGES = frozenset({"to", "bis", "-", "–", "—"})
+_DASHES = frozenset("-–—")
 _MODIFIERS = frozenset("EG")
 _NAMES = frozenset("FNPMY")
 _PHRASE = frozenset("DSOJNP")
@@ -111,8 +110,8 @@ def doubt_of_extent(
     return (
         "cut"
         if _GOES_ON.match(text[end : end + 1])
-        or after.lower in _MEASURES
-        or (literal and (after.lower in _RANGES or after.kind in _PHRASE))
+        or after.lower in words.going_on
+        or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
         or (not words.keeps_case and after.kind in _NAMES)
         or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
         else ""

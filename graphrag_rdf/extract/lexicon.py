@@ -74,6 +74,8 @@ class Lexicon:
         verbal: prepositions whose second phrase still belongs to the verb.
         placing: prepositions before places rather than people.
         leading: prepositions that lead from a verb and its object to a name ("filed a suit against Orrin").
+        going_on: words after which a phrase goes on ("revolutions per minute").
+        ranges: words between the ends of a range ("2 to 5").
         naming: nouns before a name that stands for itself: "the name oxygen".
         quantifiers: determiners that speak of none, some or all.
         negative: those of them that speak of none or hardly any.
@@ -114,6 +116,8 @@ class Lexicon:
     verbal: frozenset[str]
     placing: frozenset[str]
     leading: frozenset[str]
+    going_on: frozenset[str]
+    ranges: frozenset[str]
     naming: frozenset[str]
     quantifiers: frozenset[str]
     negative: frozenset[str]
@@ -166,6 +170,8 @@ def lexicon(language: str) -> Lexicon:
         verbal=lists["verbal_prepositions"],
         placing=lists["placing"],
         leading=lists["leading"],
+        going_on=lists["going_on"],
+        ranges=lists["ranges"],
         naming=lists["naming"],
         quantifiers=lists["quantifiers"],
         negative=lists["negative"],

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Collection
 
 from .lexicon import all_stopwords
 from .normalise import fold
+from .words import CJK
 
 DEFAULT_SHORT_NAMES = frozenset({"C", "R"})
 """Names of one letter that are names all the same."""
@@ -16,7 +16,6 @@ DEFAULT_SHORT_NAMES = frozenset({"C", "R"})
 _PLACEHOLDERS = frozenset(
     {"none", "n/a", "null", "nil", "nan", "undefined", "tbd", "not specified", "not available"}
 )
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
 
 
 def reject_reason(
@@ -51,7 +50,7 @@ def reject_reason(
     letters, digits = _count(text)
     if letters == 0:
         return "only_digits" if digits else "mostly_symbols"
-    if len(text) < min_length and not _CJK.search(text):
+    if len(text) < min_length and not CJK.search(text):
         return "too_short"
     if (letters + digits) * 2 < sum(map(len, text.split())):
         return "mostly_symbols"

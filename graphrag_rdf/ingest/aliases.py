@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.extract.normalise import match_key
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
 from graphrag_rdf.ingest.resolution import Merge, merge, undo
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.needed import NeededParts
@@ -60,12 +61,12 @@ def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
 def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
     """Of each document, each name that one entity has as another name, and one other as its name."""
     found: set[Pair] = set()
-    for start in range(0, len(documents), _BATCH):
+    for some in in_batches(documents, _BATCH):
         owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
         named: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
-        for row in store.select("ingest/names-in-documents", documents=documents[start : start + _BATCH]):
+        for row in store.select("ingest/names-in-documents", documents=some):
             place = owners if row["property"] == SKOS.altLabel else named
-            place[text_of(row["document"]), match_key(text_of(row["name"]))].add(_node(row["canonical"]))
+            place[text_of(row["document"]), match_key(text_of(row["name"]))].add(node_of(row["canonical"]))
         for key, having in owners.items():
             others = named[key] - having
             if len(having) == len(others) == 1:
@@ -84,14 +85,14 @@ def _is_alone(store: Store, pair: Pair) -> bool:
         return False
     labels = [Literal(name) for name in dict.fromkeys((*names, *shared))]
     rows = store.select("retrieval/entities-by-label", labels=labels)
-    return {_node(row["entity"]) for row in rows} <= {owner, other}
+    return {node_of(row["entity"]) for row in rows} <= {owner, other}
 
 
 def _types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
     types: dict[NamedNode, set[str]] = {owner: set(), other: set()}
     for row in store.select("entities/profile", entities=[owner, other]):
         if "type" in row:
-            types[_node(row["entity"])].add(text_of(row["type"]))
+            types[node_of(row["entity"])].add(text_of(row["type"]))
     return not types[owner] or not types[other] or not types[owner].isdisjoint(types[other])
 
 
@@ -102,8 +103,3 @@ def _names(store: Store, things: Iterable[NamedNode]) -> list[dict[str, Term]]:
 def _pair(decision: Decision) -> Pair:
     owner = decision.canonical or decision.members[0]
     return owner, next(member for member in decision.members if member != owner)
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -18,8 +18,9 @@ from typing import Literal as Choice
 
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, to_python
+from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 Kind = Choice["merge", "split"]
@@ -99,8 +100,8 @@ def read_decisions(store: Store) -> list[Decision]:
     """All decisions in the order in which they were made, undone ones too."""
     said: dict[NamedNode, dict[NamedNode, list[Term]]] = {}
     for row in store.select("entities/decisions"):
-        of_decision = said.setdefault(_node(row["decision"]), {})
-        of_decision.setdefault(_node(row["property"]), []).append(row["value"])
+        of_decision = said.setdefault(node_of(row["decision"]), {})
+        of_decision.setdefault(node_of(row["property"]), []).append(row["value"])
     found = [_decision(iri, facts) for iri, facts in said.items()]
     return sorted(found, key=lambda decision: (decision.made or _FIRST, decision.iri.value))
 
@@ -202,13 +203,12 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     """
     wanted = sorted({one for entity in entities for one in groups.of(entity)}, key=str)
     changes = Changes()
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
+    for batch in in_batches(wanted, _BATCH):
         together = sorted({one for entity in batch for one in groups.of(entity)}, key=str)
         present = {row["thing"] for row in store.select("entities/named", things=together)}
         have: dict[NamedNode, list[NamedNode]] = {}
         for row in store.select("ingest/canonical-links", entities=batch):
-            have.setdefault(_node(row["entity"]), []).append(_node(row["canonical"]))
+            have.setdefault(node_of(row["entity"]), []).append(node_of(row["canonical"]))
         for entity in batch:
             stands = entity in present and (entity in have or entity in groups)
             target = [groups.standing_for(entity, present)] if stands else []  # type: ignore[arg-type]
@@ -218,16 +218,10 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             if old and not stands:
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
-    for start in range(0, len(lost), _BATCH):
-        some = {"entities": lost[start : start + _BATCH]}
-        changes.updates += [(f"derived/drop-{what}", some) for what in _DERIVED]
+    for some in in_batches(lost, _BATCH):
+        changes.updates += [(f"derived/drop-{what}", {"entities": some}) for what in _DERIVED]
     return changes
 
 
 def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
     return Quad(entity, RAG.canonicalEntity, target, Graphs.DERIVED)
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

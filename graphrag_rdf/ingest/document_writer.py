@@ -19,7 +19,7 @@ from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, datetime_, now, text_of
+from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.librarian import Librarian
 
@@ -122,7 +122,7 @@ class DocumentWriter:
         self._write_metadata(iri, parsed, changes)
         stands = self._places(iri)
         now_here = {chunk.iri.value for chunk in placed}
-        gone = [_node(quads[0].subject) for key, quads in stands.items() if key not in now_here]
+        gone = [node_of(quads[0].subject) for key, quads in stands.items() if key not in now_here]
         sentences = self._store.select("ingest/sentences-of", chunks=gone) if gone else []
         retract_chunks(self._store, gone, changes)
         fresh = [chunk for chunk in placed if chunk.iri.value not in stands]
@@ -137,7 +137,7 @@ class DocumentWriter:
         if reused and _context(old, iri) != _context(wanted, iri):
             changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
         if self._indexer is not None:
-            self._indexer.removed([*gone, *(_node(row["sentence"]) for row in sentences)])
+            self._indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
         self._journal.commit(changes)
         self._report.chunks.added += len(fresh)
         self._report.chunks.reused += len(reused)
@@ -170,7 +170,7 @@ class DocumentWriter:
         done = set()
         for row in self._store.select("ingest/chunk-extractors", document=document.plan.iri):
             key = text_of(row["extractor"]) if "extractor" in row else None
-            found.setdefault(text_of(row["chunk"]), {})[_node(row["subgraph"])] = key
+            found.setdefault(text_of(row["chunk"]), {})[node_of(row["subgraph"])] = key
             done.add(extraction_of(row))
         family = _family(self._extractor)
         for chunk in reused:
@@ -192,15 +192,15 @@ class DocumentWriter:
         )
         in_facts = self._store.select("ingest/document-facts", document=document)
         return [
-            *(prov.source(_node(row["s"]), _node(row["p"]), row["o"]) for row in in_source),
-            *(prov.fact(document, _node(row["p"]), row["o"]) for row in in_facts),  # type: ignore[arg-type]
+            *(prov.source(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in in_source),
+            *(prov.fact(document, node_of(row["p"]), row["o"]) for row in in_facts),  # type: ignore[arg-type]
         ]
 
     def _places(self, document: NamedNode) -> dict[str, list[Quad]]:
         places: dict[str, list[Quad]] = {}
         for row in self._store.select("ingest/chunk-places", document=document):
-            chunk = _node(row["chunk"])
-            quad = prov.source(chunk, _node(row["property"]), row["value"])
+            chunk = node_of(row["chunk"])
+            quad = prov.source(chunk, node_of(row["property"]), row["value"])
             places.setdefault(chunk.value, []).append(quad)
         return places
 
@@ -238,7 +238,7 @@ def _parted(
 ) -> list[tuple[NamedNode, NamedNode]]:
     """Chunks that stay, each with the one that it stood after and does not any more."""
     places = (quad for quads in stands.values() for quad in quads if quad.predicate == TG.chunkIndex)
-    before = [_node(quad.subject) for quad in sorted(places, key=lambda quad: int(text_of(quad.object)))]
+    before = [node_of(quad.subject) for quad in sorted(places, key=lambda quad: int(text_of(quad.object)))]
     after = [chunk.iri for chunk in placed]
     gone, kept = set(before).difference(after), set(pairwise(after))
     return [
@@ -301,8 +301,3 @@ def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode,
 def _family(key: str) -> str:
     """The kind of extractor: what newer versions, models and prompts replace."""
     return key.split("/", 1)[0]
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -9,7 +9,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
-from graphrag_rdf.rdf.terms import Term, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.updates import canonical_term
 
@@ -27,10 +27,10 @@ def _decision(row: Row, instead: Statement | None) -> FactDecision:
     made = _moment(row["made"])
     assert made is not None  # noqa: S101 - a shape says so
     return FactDecision(
-        iri=_node(row["decision"]),
+        iri=node_of(row["decision"]),
         fact=_statement(row),
         instead=instead,
-        by=_node(row["by"]),
+        by=node_of(row["by"]),
         label=text_of(row["label"]),
         made=made,
         reason=text_of(row["reason"]) if "reason" in row else None,
@@ -76,14 +76,9 @@ def withhold(store: Store) -> None:
 
 
 def _statement(row: Row) -> Statement:
-    return _node(row["s"]), _node(row["p"]), row["o"]  # type: ignore[return-value]
+    return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]
 
 
 def _moment(term: Term) -> datetime | None:
     value = to_python(term)
     return value if isinstance(value, datetime) else None
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

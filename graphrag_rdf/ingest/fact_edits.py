@@ -24,7 +24,7 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
-from graphrag_rdf.rdf.terms import Term, now, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, now, text_of
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
@@ -237,11 +237,11 @@ def _leave_out_sentences(engine: NeededParts, standing: Sequence[FactDecision], 
         if not decision.with_sentences:
             out.decisions.append(replace(decision, with_sentences=True))
             rows = engine.store.select("facts/evidence", edges=[decision.fact])
-            out.sentences += dict.fromkeys(_node(row["sentence"]) for row in rows if "sentence" in row)
+            out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
 
 
 def _containers(engine: NeededParts, fact: Statement) -> set[NamedNode]:
-    return {_node(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
+    return {node_of(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
 
 
 def _decision(
@@ -280,11 +280,11 @@ def _note(engine: NeededParts, decision: FactDecision, out: Edited) -> list[Name
     rows = store.select("facts/evidence", edges=[fact])
     out.decisions.append(decision)
     out.facts.append(fact)
-    out.sentences += dict.fromkeys(_node(row["sentence"]) for row in rows if "sentence" in row)
+    out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
     if isinstance(fact[0], NamedNode):
         also = store.select("facts/said-also", edges=[fact])
-        out.also += [(_node(row["s"]), _node(row["p"]), row["o"]) for row in also]  # type: ignore[misc]
-    return list(dict.fromkeys(_node(row["evidence"]) for row in rows))
+        out.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in also]  # type: ignore[misc]
+    return list(dict.fromkeys(node_of(row["evidence"]) for row in rows))
 
 
 # --- what is written -----------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def _names(
     spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
     named = dict(names)
     for row in one_label(engine.store.select("retrieval/labels", things=spoken_of)):
-        named.setdefault(_node(row["thing"]), text_of(row["label"]))
+        named.setdefault(node_of(row["thing"]), text_of(row["label"]))
     known = KnownNames(engine.store)
     known.load(named)
     groups = read_groups(engine.store)
@@ -341,11 +341,6 @@ def _settle(engine: NeededParts, changes: Changes, out: Edited) -> None:
     touched = {fact[0] for fact in (*out.facts, *out.asserted)}
     engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
     engine.indexer.flush(final=True)
-
-
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term
 
 
 __all__ = ["Edited", "Person", "correct_fact", "remove_facts", "undo_facts"]

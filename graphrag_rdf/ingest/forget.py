@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,6 +15,7 @@ from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
@@ -22,7 +23,7 @@ from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retrac
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
-from graphrag_rdf.rdf.terms import Term, local_name, now, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.trace.writing import bar_runs
 
@@ -167,7 +168,7 @@ def forget_documents(
     store, tell = engine.store, tell or (lambda _: None)
     unfinished = is_unfinished(store)
     before = store.select("forget/predecessors", documents=documents) if documents else []
-    documents = [*documents, *(_node(row["document"]) for row in before)]
+    documents = [*documents, *(node_of(row["document"]) for row in before)]
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
@@ -208,7 +209,7 @@ def _take_out(
     _forget_decisions(store, found.lost, changes)
     changes.updates.append(("forget/documents", {"documents": documents, "now": now()}))
     store.commit(changes)
-    engine.indexer.removed([*found.chunks, *(_node(row["sentence"]) for row in sentences)])
+    engine.indexer.removed([*found.chunks, *(node_of(row["sentence"]) for row in sentences)])
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
     gone = _forget_names(store, named, texts)
@@ -256,13 +257,13 @@ def _erase_leftovers(engine: NeededParts) -> int:
     engine.indexer.catch_up()
     engine.indexer.flush(final=True, purge=True)
     erased = 0
-    if traces := [_node(row["trace"]) for row in store.select("forget/erased-traces")]:
+    if traces := [node_of(row["trace"]) for row in store.select("forget/erased-traces")]:
         erased += len(_erase_objects(engine, _objects_of(store, traces), (), ()))
 
     def named(objects: list[NamedNode]) -> set[Term]:
         return {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
 
-    for batch in _batches(list(librarian.objects())):
+    for batch in in_batches(list(librarian.objects()), _BATCH):
         erased += librarian.sweep(batch, named)
     return erased + _with_answers(engine, lambda cache: cache.clear())
 
@@ -276,7 +277,7 @@ def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: Stor
         how many chunks went.
     """
     rows = store.select("forget/chunks", documents=documents)
-    chunks = [_node(row["chunk"]) for row in rows]
+    chunks = [node_of(row["chunk"]) for row in rows]
     changes = Changes()
     retract_metadata(store, documents, changes)
     changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
@@ -299,7 +300,7 @@ def retire_chunks(
         changes.updates += more.updates
         changes.add += more.add
     store.commit(changes)
-    indexer.removed([*chunks, *(_node(row["sentence"]) for row in sentences)])
+    indexer.removed([*chunks, *(node_of(row["sentence"]) for row in sentences)])
     indexer.changed(entities=settle(store))
     indexer.flush(final=True)
 
@@ -322,7 +323,7 @@ class _Found:
 
 def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     rows = store.select("forget/chunks", documents=documents) if documents else []
-    chunks = [_node(row["chunk"]) for row in rows]
+    chunks = [node_of(row["chunk"]) for row in rows]
     sources = [*chunks, *documents]
     texts = [text_of(row["text"]) for row in rows]
     found = _Found(sources, chunks, texts, [], Forgotten(chunks=len(chunks)))
@@ -331,17 +332,17 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     lost = found.lost
     for row in store.select("forget/facts", sources=sources):
         if bool(to_python(row["alone"])):
-            lost.append((_node(row["s"]), _node(row["p"]), row["o"]))  # type: ignore[arg-type]
+            lost.append((node_of(row["s"]), node_of(row["p"]), row["o"]))  # type: ignore[arg-type]
         else:
             found.counts.kept_facts += 1
-    traces = {_node(row["trace"]) for row in store.select("forget/traces", sources=sources)}
-    for start in range(0, len(lost), _BATCH):
-        rows = store.select("forget/traces-of-facts", edges=lost[start : start + _BATCH])
-        traces.update(_node(row["trace"]) for row in rows)
-    entities = [_node(row["entity"]) for row in store.select("forget/entities", sources=sources)]
-    for start in range(0, len(entities), _BATCH):
-        rows = store.select("forget/traces-of-names", entities=entities[start : start + _BATCH])
-        traces.update(_node(row["trace"]) for row in rows)
+    traces = {node_of(row["trace"]) for row in store.select("forget/traces", sources=sources)}
+    for edges in in_batches(lost, _BATCH):
+        rows = store.select("forget/traces-of-facts", edges=edges)
+        traces.update(node_of(row["trace"]) for row in rows)
+    entities = [node_of(row["entity"]) for row in store.select("forget/entities", sources=sources)]
+    for some in in_batches(entities, _BATCH):
+        rows = store.select("forget/traces-of-names", entities=some)
+        traces.update(node_of(row["trace"]) for row in rows)
     found.traces = sorted(traces, key=str)
     found.counts.facts = len(lost)
     found.counts.entities = len(entities)
@@ -358,17 +359,19 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
     subgraphs: dict[NamedNode, None] = {}
     while about:
         rows = [
-            row for edges in _batches(list(about)) for row in store.select("forget/corrections", edges=edges)
+            row
+            for edges in in_batches(list(about), _BATCH)
+            for row in store.select("forget/corrections", edges=edges)
         ]
-        decisions |= dict.fromkeys(_node(row["decision"]) for row in rows)
+        decisions |= dict.fromkeys(node_of(row["decision"]) for row in rows)
         corrections = [row for row in rows if "subgraph" in row]
-        subgraphs |= dict.fromkeys(_node(row["subgraph"]) for row in corrections)
+        subgraphs |= dict.fromkeys(node_of(row["subgraph"]) for row in corrections)
         about = {}
-        corrected = list(dict.fromkeys(_node(row["decision"]) for row in corrections))
+        corrected = list(dict.fromkeys(node_of(row["decision"]) for row in corrections))
         for row in store.select("forget/asserted-instead", decisions=corrected) if corrected else ():
-            instead: Statement = (_node(row["s"]), _node(row["p"]), row["o"])  # type: ignore[assignment]
+            instead: Statement = (node_of(row["s"]), node_of(row["p"]), row["o"])  # type: ignore[assignment]
             holding = store.select("facts/containers", edges=[instead])
-            if instead not in decided and all(_node(held["subgraph"]) in subgraphs for held in holding):
+            if instead not in decided and all(node_of(held["subgraph"]) in subgraphs for held in holding):
                 about[instead] = decided[instead] = None
     if decisions:
         retract_subgraphs(store, list(subgraphs), changes)
@@ -393,10 +396,6 @@ def _tell_of_prompt(engine: NeededParts, found: _Found) -> None:
             found.counts.warn("prompt_holds_text", detail)
 
 
-def _batches(things: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (things[start : start + _BATCH] for start in range(0, len(things), _BATCH))
-
-
 def _texts(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
     """Chunks, and the texts of all versions."""
     kept = engine.store.select("forget/texts", documents=documents)
@@ -417,13 +416,11 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     """What only these traces have in the librarian: "I don't know" is the answer of many."""
-    objects = [_node(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
+    objects = [node_of(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
     others = {
-        _node(row["object"])
-        for start in range(0, len(objects), _BATCH)
-        for row in store.select(
-            "forget/objects-of-others", objects=objects[start : start + _BATCH], traces=traces
-        )
+        node_of(row["object"])
+        for some in in_batches(objects, _BATCH)
+        for row in store.select("forget/objects-of-others", objects=some, traces=traces)
     }
     return [found.value for found in objects if found not in others]
 
@@ -442,7 +439,7 @@ def _names_gone(
     """
     gone: dict[NamedNode, list[str]] = {}
     for row in named:
-        gone.setdefault(_node(row["thing"]), []).append(text_of(row["name"]))
+        gone.setdefault(node_of(row["thing"]), []).append(text_of(row["name"]))
     held = [row["thing"] for row in store.select("forget/nameless")]
     held += [term for row in store.select("facts/decisions") for term in (row["s"], row["p"], row["o"])]
     said = None if texts is None else "\n".join(f" {_plain(text)} " for text in texts)
@@ -451,9 +448,9 @@ def _names_gone(
         if said is None or f" {_plain(name)} " in said:
             gone.setdefault(thing, [name])
     things = list(gone)
-    for start in range(0, len(things), _BATCH):
-        for row in store.select("forget/spoken-of", things=things[start : start + _BATCH]):
-            gone.pop(_node(row["thing"]), None)
+    for some in in_batches(things, _BATCH):
+        for row in store.select("forget/spoken-of", things=some):
+            gone.pop(node_of(row["thing"]), None)
     return gone
 
 
@@ -465,7 +462,7 @@ def _plain(text: str) -> str:
 def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
     """Facts about things that nothing names any more, on which people decided."""
     return [
-        (_node(row["s"]), _node(row["p"]), row["o"])  # type: ignore[misc]
+        (node_of(row["s"]), node_of(row["p"]), row["o"])  # type: ignore[misc]
         for row in store.select("facts/decisions")
         if any(row[part] in things for part in ("s", "p", "o"))
     ]
@@ -489,16 +486,16 @@ def _erasing(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
 
 def _mark_traces(store: Store, erased: Sequence[str]) -> None:
     """Mark traces that name erased objects of the librarian."""
-    for start in range(0, len(erased), _BATCH):
-        rows = store.select("forget/traces-of-objects", objects=erased[start : start + _BATCH])
-        if traces := [_node(row["trace"]) for row in rows]:
+    for some in in_batches(erased, _BATCH):
+        rows = store.select("forget/traces-of-objects", objects=some)
+        if traces := [node_of(row["trace"]) for row in rows]:
             store.commit(Changes(updates=[("forget/mark-traces", {"traces": traces})], content=False))
 
 
 def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:
     """Put hashes in the place of IRIs: they hold names of entities, and paths of documents."""
-    for start in range(0, len(names), _BATCH):
-        pairs = [(name, iris.forgotten(name)) for name in names[start : start + _BATCH]]
+    for some in in_batches(names, _BATCH):
+        pairs = [(name, iris.forgotten(name)) for name in some]
         store.commit(Changes(updates=[("forget/rename", {"names": pairs})], content=False))
 
 
@@ -542,8 +539,3 @@ def _with_answers(engine: NeededParts, erase: Callable[[ResponseCache], int]) ->
 
     with ResponseCache(path, engine.settings.cache.max_bytes) as cache:
         return erase(cache)
-
-
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -20,10 +20,11 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.readers.gzipped import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.model import Record
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.links import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Row, Store
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ class IndexFeed:
 
     def everything(self) -> Iterator[Record]:
         """Every record of the store."""
-        chunks = [_node(row["chunk"]) for row in self._store.select("index/all-chunks")]
+        chunks = [node_of(row["chunk"]) for row in self._store.select("index/all-chunks")]
         yield from self.chunks(chunks)
-        entities = [_node(row["entity"]) for row in self._store.select("index/all-entities")]
+        entities = [node_of(row["entity"]) for row in self._store.select("index/all-entities")]
         yield from self.entities(entities)
 
     def chunks(
@@ -62,9 +63,9 @@ class IndexFeed:
             sentences: of chunks that were written just now, by the chunk's IRI: they are not read again.
         """
         written = sentences or {}
-        for batch in _batches(chunks):
+        for batch in in_batches(chunks, _BATCH):
             rows = self._store.select("index/chunks", chunks=batch)
-            found = {_node(row["chunk"]): _chunk(row) for row in rows}
+            found = {node_of(row["chunk"]): _chunk(row) for row in rows}
             for row, chunk in zip(rows, found.values(), strict=True):
                 headings = (text_of(row["headings"]),) if "headings" in row else ()
                 yield replace(chunk, labels=chunk.labels + headings)
@@ -75,17 +76,17 @@ class IndexFeed:
             unread = [node for node in found if node.value not in written]
             for row in self._store.select("index/sentences", chunks=unread) if unread else ():
                 place = int(text_of(row["offset"])), int(text_of(row["length"]))
-                yield _sentence(text_of(row["sentence"]), found[_node(row["chunk"])], *place)
+                yield _sentence(text_of(row["sentence"]), found[node_of(row["chunk"])], *place)
 
     def entities(self, entities: Iterable[NamedNode]) -> Iterator[Record]:
         """The records of entities; none for those that have no name any more."""
-        for batch in _batches(entities):
+        for batch in in_batches(entities, _BATCH):
             names: dict[str, set[str]] = {}
             definitions: dict[str, set[str]] = {}
             for row in self._store.select("index/entities", entities=batch):
                 into = definitions if row["property"] == SKOS.definition else names
                 if text := text_of(row["value"]).strip():
-                    into.setdefault(_node(row["entity"]).value, set()).add(text)
+                    into.setdefault(node_of(row["entity"]).value, set()).add(text)
             for iri in sorted(names):
                 text = "\n".join(sorted(definitions.get(iri, ())))
                 yield Record(iri, "entity", text, tuple(sorted(names[iri])), None)
@@ -267,12 +268,6 @@ class StoreIndexer:
         self._vectors.apply(missing, vectors, gone)
 
 
-def _batches(nodes: Iterable[NamedNode]) -> Iterator[list[NamedNode]]:
-    ordered = list(nodes)
-    for start in range(0, len(ordered), _BATCH):
-        yield ordered[start : start + _BATCH]
-
-
 def _batched_records(records: Iterable[Record]) -> Iterator[list[Record]]:
     batch: list[Record] = []
     for record in records:
@@ -282,8 +277,3 @@ def _batched_records(records: Iterable[Record]) -> Iterator[list[Record]]:
             batch = []
     if batch:
         yield batch
-
-
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -23,8 +23,9 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.words import Word, words_of
 from graphrag_rdf.index.stopwords import STOP_WORDS
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -55,19 +56,19 @@ def link_names(store: Store, index: TextIndex) -> int:
         how many links there are more.
     """
     more = 0
-    marked = [_node(row["thing"]) for row in store.select("links/unlinked")]
+    marked = [node_of(row["thing"]) for row in store.select("links/unlinked")]
     chunks: dict[str, NamedNode] = {}
-    for batch in _batches(marked):
+    for batch in in_batches(marked, _BATCH):
         rows = store.select("links/chunks", things=batch)
-        chunks.update((text_of(row["chunk"]), _node(row["chunk"])) for row in rows)
+        chunks.update((text_of(row["chunk"]), node_of(row["chunk"])) for row in rows)
         for names in _topics(store, batch).values():
             found = (iri for name in names for iri in index.holding(name, kind="chunk"))
             chunks.update((iri, NamedNode(iri)) for iri in found)
-    for some in _batches([chunks[iri] for iri in sorted(chunks)]):
+    for some in in_batches([chunks[iri] for iri in sorted(chunks)], _BATCH):
         changes = _relinked(store, index, some)
         store.commit(changes)
         more += len(changes.add) - len(changes.remove)
-    for batch in _batches(marked):
+    for batch in in_batches(marked, _BATCH):
         store.commit(Changes(remove=[*unlinked(batch)], content=False))
     return more
 
@@ -80,17 +81,19 @@ def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[st
     for row in store.select("links/topics", things=list(things)):
         name = text_of(row["name"])
         if _can_be_linked(name):
-            found.setdefault(_node(row["entity"]), set()).add(name)
+            found.setdefault(node_of(row["entity"]), set()).add(name)
     return found
 
 
 def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Changes:
     """What changes the links of chunks to what they should be; empty when all are right."""
     wanted = list(chunks)
-    texts = {_node(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)}
+    texts = {
+        node_of(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)
+    }
     read: dict[NamedNode, set[str]] = {chunk: set() for chunk in texts}
     for row in store.select("links/names-in", chunks=wanted):
-        read[_node(row["chunk"])].add(text_of(row["name"]))
+        read[node_of(row["chunk"])].add(text_of(row["name"]))
     mentioned: dict[Term, set[Term]] = {}
     old: set[Quad] = set()
     for row in store.select("links/mentioned", chunks=wanted):
@@ -100,7 +103,7 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Ch
             mentioned.setdefault(row["sentence"], set()).add(row["entity"])
     places = []
     for row in store.select("index/sentences", chunks=wanted):
-        chunk = _node(row["chunk"])
+        chunk = node_of(row["chunk"])
         start = int(text_of(row["offset"]))
         places.append((row["sentence"], chunk, start, start + int(text_of(row["length"]))))
     spans = {sentence: list(_spans(texts[chunk], start, end)) for sentence, chunk, start, end in places}
@@ -121,7 +124,7 @@ def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set
     exact = index.exact(sorted(names))
     entities = sorted({iri for iris in exact.values() for iri in iris})
     found: dict[str, set[Term]] = {}
-    for batch in _batches(entities):
+    for batch in in_batches(entities, _BATCH):
         for entity, own in _topics(store, [NamedNode(iri) for iri in batch]).items():
             for name in own & names:
                 found.setdefault(name, set()).add(entity)
@@ -169,15 +172,5 @@ def _occurrences(text: str, names: Iterable[str], start: int, end: int) -> Itera
             place = text.find(name, place + 1, end)
 
 
-def _batches(things: Sequence[_T]) -> Iterator[list[_T]]:
-    for start in range(0, len(things), _BATCH):
-        yield list(things[start : start + _BATCH])
-
-
 def _link(sentence: Term, entity: Term) -> Quad:
-    return Quad(_node(sentence), RAG.mentions, _node(entity), Graphs.DERIVED)
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term
+    return Quad(node_of(sentence), RAG.mentions, node_of(entity), Graphs.DERIVED)

@@ -15,12 +15,13 @@ from functools import lru_cache
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.decisions import read_groups, relink
 from graphrag_rdf.ingest.fact_decisions import withhold
 from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 _BATCH = 500
@@ -133,9 +134,9 @@ def settle(store: Store) -> list[NamedNode]:
     Returns:
         what was settled: its records in the indexes may have changed.
     """
-    things = [_node(row["thing"]) for row in store.select("labels/unsettled")]
+    things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
     groups = read_groups(store)
-    for batch in _batches(things):
+    for batch in in_batches(things, _BATCH):
         store.commit(_drop_unsupported(store, batch))
         store.commit(_elect(store, batch))
         links = relink(store, groups, batch)
@@ -150,7 +151,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
     """Make the most frequent name of each thing its label; empty when every label is right already."""
     changes = Changes()
     for row in store.select("labels/elect", things=things):
-        thing, new = _node(row["thing"]), _literal(row["new"])
+        thing, new = node_of(row["thing"]), _literal(row["new"])
         if "old" in row and not to_python(row["stated"]):
             old = _literal(row["old"])
             changes.remove.append(_name(thing, RDFS.label, old))
@@ -165,22 +166,12 @@ def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
     """Take out names that no subgraph contains any more."""
     changes = Changes()
     for row in store.select("labels/unsupported", things=things):
-        changes.remove.append(_name(_node(row["thing"]), _node(row["property"]), _literal(row["name"])))
+        changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), _literal(row["name"])))
     return changes
-
-
-def _batches(things: list[NamedNode]) -> Iterable[list[NamedNode]]:
-    for start in range(0, len(things), _BATCH):
-        yield things[start : start + _BATCH]
 
 
 def _name(thing: NamedNode, prop: NamedNode, name: Literal) -> Quad:
     return Quad(thing, prop, name, DefaultGraph())
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term
 
 
 def _literal(term: Term) -> Literal:
@@ -189,4 +180,4 @@ def _literal(term: Term) -> Literal:
 
 
 def _iri(term: Term) -> str:
-    return _node(term).value
+    return node_of(term).value

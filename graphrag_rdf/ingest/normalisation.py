@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
 from graphrag_rdf.ingest.resolution import Merge, merge
@@ -182,8 +183,7 @@ class _Profile:
 def _profiles(store: Store, entities: Iterable[NamedNode]) -> dict[NamedNode, _Profile]:
     wanted = sorted(set(entities), key=str)
     found = {entity: _Profile(set(), set()) for entity in wanted}
-    for start in range(0, len(wanted), _BATCH):
-        batch = wanted[start : start + _BATCH]
+    for batch in in_batches(wanted, _BATCH):
         for row in store.select("entities/profile", entities=batch):
             profile = found[NamedNode(text_of(row["entity"]))]
             if "type" in row:
@@ -283,8 +283,8 @@ class _Union:
 
 def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]:
     found: dict[NamedNode, str] = {}
-    for start in range(0, len(entities), _BATCH):
-        rows = store.select("retrieval/canonical", entities=entities[start : start + _BATCH])
+    for some in in_batches(entities, _BATCH):
+        rows = store.select("retrieval/canonical", entities=some)
         for row in one_label(rows, thing="entity"):
             if "label" in row:
                 found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])

@@ -24,7 +24,7 @@ from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import Term, now, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
@@ -148,8 +148,8 @@ def plan_pairs(
     known: dict[NamedNode, tuple[str, set[str]]] = {}
     agent = iris.agent(COMPONENT)
     for row in store.select("relations/journal", agent=agent, documents=documents):
-        _, used = known.setdefault(_node(row["activity"]), (text_of(row["key"]), set()))
-        used.add(_node(row["chunk"]).value)
+        _, used = known.setdefault(node_of(row["activity"]), (text_of(row["key"]), set()))
+        used.add(node_of(row["chunk"]).value)
     calls: dict[frozenset[str], list[NamedNode]] = {}
     for activity, (_, used) in known.items():
         calls.setdefault(frozenset(used), []).append(activity)
@@ -170,7 +170,7 @@ def texts_of_pairs(store: Store, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, 
         batch = pairs[start : start + _BATCH]
         chunks = sorted({chunk for pair in batch for chunk in (pair.first, pair.second)}, key=str)
         rows = store.select("relations/passages", chunks=chunks)
-        texts = {_node(row["chunk"]): text_of(row["text"]) for row in rows}
+        texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
         for pair in batch:
             yield pair, (texts[pair.first], texts[pair.second])
 
@@ -220,7 +220,7 @@ class _Run:
         store, report = self._store, self.report
         plan = plan_pairs(store, self._reader.key, self._settings, documents)
         rows = store.select("relations/failures", chunks=[])
-        self._failed = {_node(row["failure"]): text_of(row["reason"]) for row in rows}
+        self._failed = {node_of(row["failure"]): text_of(row["reason"]) for row in rows}
         self._drop(plan, everything=not documents)
         report.pairs.kept, report.pairs.removed = plan.kept, len(plan.gone)
         self._agent = list(prov.agent(COMPONENT, RELATIONS_VERSION)) if plan.todo else []
@@ -327,7 +327,7 @@ class _Run:
         for row in self._store.select("relations/sentences", chunks=[chunk]):
             start, length = to_python(row["offset"]), to_python(row["length"])
             if isinstance(start, int) and isinstance(length, int) and start <= offset < start + length:
-                return _node(row["sentence"])
+                return node_of(row["sentence"])
         return None
 
 
@@ -344,12 +344,7 @@ TYPES = tuple(relation_type(name) for name in RELATION_TYPES)
 def _pairs(store: Store, window: int, documents: Sequence[NamedNode]) -> Iterator[Pair]:
     rows = store.select("derived/chunks", documents=documents)
     for document, group in groupby(rows, key=lambda row: row["document"]):
-        chunks = [_node(row["chunk"]) for row in group]
+        chunks = [node_of(row["chunk"]) for row in group]
         for place, first in enumerate(chunks):
             for second in chunks[place + 1 : place + 1 + window]:
-                yield Pair(first, second, _node(document))
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term
+                yield Pair(first, second, node_of(document))

@@ -26,6 +26,7 @@ from typing import Any
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
@@ -104,14 +105,20 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     if every:
         updates.append(("derived/clear", {}))
     else:
-        updates += [("derived/drop-shared", {"chunks": batch}) for batch in _batches(chunks)]
-        updates += [("derived/drop-follows", {"chunks": batch}) for batch in _batches(chunks)]
-        updates += [("derived/drop-co-occurrences", {"entities": batch}) for batch in _batches(entities)]
+        updates += [("derived/drop-shared", {"chunks": batch}) for batch in in_batches(chunks, _BATCH)]
+        updates += [("derived/drop-follows", {"chunks": batch}) for batch in in_batches(chunks, _BATCH)]
+        updates += [
+            ("derived/drop-co-occurrences", {"entities": batch}) for batch in in_batches(entities, _BATCH)
+        ]
     updates.append(("derived/frequencies", {}))
     shared = {"weights": _weights(total, settings.hub_limit), "hub_limit": settings.hub_limit, "every": every}
-    updates += [("derived/shared-entities", {"chunks": batch, **shared}) for batch in _batches(chunks)]
+    updates += [
+        ("derived/shared-entities", {"chunks": batch, **shared}) for batch in in_batches(chunks, _BATCH)
+    ]
     near = {**asdict(settings), "every": every}
-    updates += [("derived/co-occurrences", {"entities": batch, **near}) for batch in _batches(entities)]
+    updates += [
+        ("derived/co-occurrences", {"entities": batch, **near}) for batch in in_batches(entities, _BATCH)
+    ]
     updates.append(("derived/typed", {}))
     now = Built(settings, store.content_commit(), store.commit_number())
     add = [*_follows(rows), *_record(now)]
@@ -143,11 +150,6 @@ def _record(build: Built) -> Iterator[Quad]:
 
 def _said(settings: RelationSettings) -> str:
     return ", ".join(f"{name} {value}" for name, value in asdict(settings).items())
-
-
-def _batches(things: Sequence[NamedNode]) -> Iterator[list[NamedNode]]:
-    for start in range(0, len(things), _BATCH):
-        yield list(things[start : start + _BATCH])
 
 
 def _node(row: Row, name: str) -> NamedNode:

@@ -17,7 +17,7 @@ from graphrag_rdf.ingest.files import begin, ended
 from graphrag_rdf.ingest.plan import DocumentPlan, Stored
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.work import Progress, Stop, incoming
-from graphrag_rdf.rdf.terms import Term
+from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def refresh_texts(
     max_bytes = engine.settings.documents.max_bytes
     planner = begun.run.planner(max_bytes)
     rows = engine.store.select("ingest/originals", documents=documents)
-    known = [planner.known[_node(row["document"]).value] for row in rows]
+    known = [planner.known[node_of(row["document"]).value] for row in rows]
     skipped = [stored for stored in known if mentions_only and stored.chunker != planner.chunker]
-    kept = {_node(row["document"]).value: row["original"] for row in rows}
+    kept = {node_of(row["document"]).value: row["original"] for row in rows}
     plans = _plans(engine, [stored for stored in known if stored not in skipped], kept)
     report = begun.run.run(incoming(plans, max_bytes))
     report.skipped = [stored.identity for stored in skipped]
@@ -59,7 +59,7 @@ def _plans(
     engine: NeededParts, known: Sequence[Stored], kept: dict[str, Term]
 ) -> Iterator[DocumentPlan | DocumentError]:
     for stored in known:
-        data = engine.librarian.get(_node(kept[stored.iri.value]))
+        data = engine.librarian.get(node_of(kept[stored.iri.value]))
         if data is None:
             yield DocumentError(stored.identity, "its bytes are kept no more", "ingest it again")
             continue
@@ -76,7 +76,7 @@ def refresh_names(engine: NeededParts, documents: Sequence[NamedNode]) -> int:
     """
     store = engine.store
     engine.indexer.recover()
-    things = [_node(row["thing"]) for row in store.select("ingest/named-in", documents=documents)]
+    things = [node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)]
     store.commit(Changes(add=list(names.unsettled(things)), content=False))
     settled = names.settle(store)
     engine.indexer.changed(entities=settled)
@@ -99,14 +99,9 @@ def refresh_index(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
     store, indexer = engine.store, engine.indexer
     indexer.recover()
     indexer.changed(
-        chunks=[_node(row["chunk"]) for row in store.select("derived/chunks", documents=documents)],
-        entities=[_node(row["thing"]) for row in store.select("ingest/named-in", documents=documents)],
+        chunks=[node_of(row["chunk"]) for row in store.select("derived/chunks", documents=documents)],
+        entities=[node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)],
     )
     indexer.flush(final=True, purge=True)
     if indexer.error is not None:
         raise SearchIndexError(f"the vectors could not be made: {indexer.error}")
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -142,6 +142,12 @@ def text_of(term: Term) -> str:
     return f"<<( {term} )>>" if isinstance(term, Triple) else term.value
 
 
+def node_of(term: object) -> NamedNode:
+    """A term that is known to be an IRI."""
+    assert isinstance(term, NamedNode)  # noqa: S101
+    return term
+
+
 def local_name(iri: str) -> str:
     """The last segment of an IRI, readable: used only where something has no label."""
     tail = iri.rstrip("/#").rsplit("#", 1)[-1].rsplit("/", 1)[-1]

@@ -19,13 +19,13 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, to_python
+from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import COMMON, QuestionSearch, node_of
+from graphrag_rdf.steps.search import COMMON, QuestionSearch
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
+from graphrag_rdf.extract.words import CJK
 from graphrag_rdf.steps.citations import MARKER, cited_numbers
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
 from graphrag_rdf.steps.refusals import is_apology, says_unknown
@@ -121,7 +122,7 @@ def _states(claim: Claim) -> bool:
     text = claim.words.rstrip("*_ ")
     if text.startswith("#") or text.endswith((":", "：")) or MARKER.search(claim.text):
         return False  # a marker that leads nowhere has a warning of its own
-    return len(_WORD.findall(text)) > 1 or sum(map(_is_cjk, text)) > 2
+    return len(_WORD.findall(text)) > 1 or len(CJK.findall(text)) > 2
 
 
 def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
@@ -170,7 +171,7 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
         parts = _WORD.findall(name)
         alone = len(parts) < 2
         common = alone and (mention.offset in starts or base_language(language) == "de")  # a noun like others
-        if not parts or common or not (name[0].isupper() or _is_cjk(name[0])):
+        if not parts or common or not (name[0].isupper() or CJK.match(name)):
             continue
         folded = _folded(name)
         last = _WORD.findall(folded)[-1]
@@ -186,7 +187,7 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
 
 def _language(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
     text = _QUOTED.sub(" ", " ".join(claim.words for claim in claims))
-    if sum(map(str.isalpha, text)) < _ENOUGH and not any(map(_is_cjk, text)):
+    if sum(map(str.isalpha, text)) < _ENOUGH and not CJK.search(text):
         return
     asked, answered = detect_language(question) or base_language(language), detect_language(text)
     if asked and answered and asked != answered:
@@ -197,7 +198,3 @@ def _folded(text: str) -> str:
     """Without case and accents, and with one blank between words."""
     plain = unicodedata.normalize("NFKD", text)
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).casefold().split())
-
-
-def _is_cjk(character: str) -> bool:
-    return "\u3040" <= character <= "\u9fff" or "\uac00" <= character <= "\ud7a3"

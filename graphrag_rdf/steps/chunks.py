@@ -11,11 +11,10 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.terms import double, integer, node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.passages import rank_passages
-from graphrag_rdf.steps.search import node_of
-from graphrag_rdf.steps.sources import sentence_sources
+from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, SourceQuote, State
 from graphrag_rdf.trace.recorder import Step
 
@@ -36,13 +35,11 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
     asked = ranked[: parameters["chunk_limit"]]
     if not asked:
         return []
-    run = context.store.run("retrieval/chunks", chunks=[hit.chunk for hit in asked])
-    context.recorder.queried(step, run)
-    texts = {text_of(row["chunk"]): text_of(row["text"]) for row in run.rows}
-    offsets = {text_of(row["chunk"]): int(text_of(row["offset"])) for row in run.rows}
+    texts = chunk_texts(context, state, step, [hit.chunk.value for hit in asked])
+    offsets = {chunk: offset for chunk, (_, offset) in texts.items()}
     asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
     long = min(parameters["window_tokens"], parameters["chunk_tokens"])
-    taken = {chunk: count_tokens(text) for chunk, text in texts.items()}
+    taken = {chunk: count_tokens(text) for chunk, (text, _) in texts.items()}
     cut = [hit for hit in asked if taken[hit.chunk.value] > long]
     windows = _windows(context, state, step, cut, offsets, long)
     rows = [

@@ -20,7 +20,7 @@ from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.rows import rows_among, table_row
-from graphrag_rdf.steps.sources import sentence_sources
+from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Edge, Selection, SentenceHit, SourceQuote, State
 from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.recorder import Step
@@ -195,7 +195,7 @@ def collect(
         mentioned = mentions_of(context, state, step, found)
         found = {iri for iri in found if not left_out(state, mentioned[iri])}
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
-    texts = _texts(context, step, sources.values())
+    texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
     told = _speaking(context, step, sources, texts) | _rows(context, step, sources)
     ranks = {iri: _rank(source, parts, texts) for iri, source in sources.items()}
     after = {node.value: len(parts) + place for place, node in enumerate(sentences)}
@@ -246,16 +246,6 @@ def _rank(
     return rank if window is None or window[0] <= at < sum(window) else None
 
 
-def _texts(context: Context, step: Step, sources: Iterable[SourceQuote]) -> dict[str, tuple[str, int]]:
-    """Chunk → its text and offset."""
-    chunks = sorted({source.chunk for source in sources if source.chunk})
-    if not chunks:
-        return {}
-    run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in chunks])
-    context.recorder.queried(step, run)
-    return {text_of(row["chunk"]): (text_of(row["text"]), int(text_of(row["offset"]))) for row in run.rows}
-
-
 def _rows(context: Context, step: Step, sources: Mapping[str, SourceQuote]) -> dict[str, str]:
     """The rows of tables, with the names of their columns."""
     rows = {
@@ -268,7 +258,8 @@ def _speaking(
     context: Context, step: Step, sources: Mapping[str, SourceQuote], texts: Mapping[str, tuple[str, int]]
 ) -> dict[str, str]:
     """The sentences of dialogues that do not name their speaker themselves, with that name before them."""
-    chats = {source.document for source in sources.values() if find_turns(texts[source.chunk or ""][0])}
+    spoken = {chunk for chunk, (text, _) in texts.items() if find_turns(text)}
+    chats = {source.document for source in sources.values() if source.chunk in spoken}
     if not chats:
         return {}
     run = context.store.run("retrieval/document-texts", documents=[NamedNode(iri) for iri in sorted(chats)])

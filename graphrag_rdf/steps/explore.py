@@ -16,13 +16,13 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
+from graphrag_rdf.steps.search import QuestionSearch, label_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse

@@ -10,8 +10,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
-from graphrag_rdf.steps.search import QuestionSearch, label_of, node_of
+from graphrag_rdf.steps.search import QuestionSearch, label_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
 

@@ -23,10 +23,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import Activation
 from graphrag_rdf.steps.reranking import rerank_passages
-from graphrag_rdf.steps.search import node_of
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse

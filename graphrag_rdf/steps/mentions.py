@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.steps.search import node_of
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.recorder import Step
 

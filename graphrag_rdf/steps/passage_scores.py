@@ -33,9 +33,9 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, to_python
+from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
 from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.search import QuestionSearch, node_of
+from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.search import label_of, node_of
+from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, PassageHit, PassagePath, State
 from graphrag_rdf.trace.documents import shown_names
 

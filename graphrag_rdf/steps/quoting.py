@@ -44,7 +44,7 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.rows import TableRow, rows_among, table_row, tell
-from graphrag_rdf.steps.sources import sentence_sources
+from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
@@ -270,13 +270,8 @@ def _weighed(
 ) -> list[Candidate]:
     """The candidates that may be quoted, with what they say of the question."""
     found = [*_sentences(context, step, state), *_facts(state)]
-    chunks = sorted({one.source.chunk for one in found if one.source.chunk in standing})
-    texts: dict[str, tuple[str, int]] = {}
-    if chunks:
-        run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in chunks])
-        context.recorder.queried(step, run)
-        for row in run.rows:
-            texts[text_of(row["chunk"])] = text_of(row["text"]), int(text_of(row["offset"]))
+    chunks = {one.source.chunk for one in found if one.source.chunk in standing}
+    texts = chunk_texts(context, state, step, chunks)
     called = {seed.entity.value: seed.matched_text for seed in state.seeds if seed.matched_by == "exact"}
     asked = set(analyse(state.question, state.language))
     barred = _excluded_names(context, step, state)

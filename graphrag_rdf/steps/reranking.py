@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.search import node_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, PassageHit, SentenceHit, State
 from graphrag_rdf.trace.recorder import Step
 

@@ -17,7 +17,7 @@ from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.model import Kind
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import Term, local_name, text_of
+from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
 from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
@@ -234,9 +234,3 @@ def label_of(label: Term | None, term: Term) -> str:
     if label is not None:
         return text_of(label)
     return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
-
-
-def node_of(term: Term) -> NamedNode:
-    """A term that is known to be an IRI."""
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -57,6 +57,27 @@ def sentence_sources(
     )
 
 
+def chunk_texts(
+    context: Context, state: State, step: Step, chunks: Iterable[str | None]
+) -> Mapping[str, tuple[str, int]]:
+    """What chunks say, and where they begin in their documents: asked once in a question, as above.
+
+    Args:
+        step: records the query for those that were not asked for before.
+        chunks: IRIs; None, of what stands in no chunk, is skipped.
+
+    Returns:
+        chunk → text and offset in code points; those that are gone are absent.
+    """
+    wanted = {chunk for chunk in chunks if chunk is not None}
+    if unknown := sorted(wanted - state.texts.keys()):
+        run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in unknown])
+        context.recorder.queried(step, run)
+        for row in run.rows:
+            state.texts[text_of(row["chunk"])] = text_of(row["text"]), int(text_of(row["offset"]))
+    return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
+
+
 def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
     run = context.store.run(template, edges=list(edges))
     context.recorder.queried(step, run)

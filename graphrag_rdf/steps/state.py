@@ -369,6 +369,7 @@ class State:
         mentioned, topics: what sentences mention and what chunks are about, as far as it was asked
             (`mentions.mentions_of`).
         sources: where sentences stand, likewise (`sources.sentence_sources`).
+        texts: what chunks say, and where they begin, likewise (`sources.chunk_texts`).
     """
 
     question: str
@@ -398,6 +399,7 @@ class State:
     mentioned: dict[str, tuple[NamedNode, ...]] = field(default_factory=dict)
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[SourceQuote, ...]] = field(default_factory=dict)
+    texts: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     @property
     def selected(self) -> int:

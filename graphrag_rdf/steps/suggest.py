@@ -19,10 +19,10 @@ from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RAG, RDF, SKOS, TG
-from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.rdf.terms import integer, node_of
 from graphrag_rdf.steps.fact_questions import ask_for_object, ask_for_subject
 from graphrag_rdf.steps.models import ask_model
-from graphrag_rdf.steps.search import label_of, node_of
+from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step

@@ -19,7 +19,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now, string, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, node_of, now, string, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
@@ -85,7 +85,7 @@ def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
     rows = store.select("settings/newest")
     if not rows:
         return None
-    iri, number = _node(rows[0]["version"]), _number(rows[0])
+    iri, number = node_of(rows[0]["version"]), _number(rows[0])
     values = _contents(store, [iri]).get(iri, {})
     return iri, number, values
 
@@ -93,10 +93,10 @@ def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
 def read_versions(store: Store) -> list[Version]:
     """All versions, the newest first."""
     rows = store.select("settings/versions")
-    contents = _contents(store, [_node(row["version"]) for row in rows]) if rows else {}
+    contents = _contents(store, [node_of(row["version"]) for row in rows]) if rows else {}
     found = []
     for row in rows:
-        iri, number = _node(row["version"]), _number(row)
+        iri, number = node_of(row["version"]), _number(row)
         values = contents.get(iri, {})
         made = to_python(row["made"])
         assert isinstance(made, datetime)  # noqa: S101 - as it was written
@@ -147,7 +147,7 @@ def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, di
     found: dict[NamedNode, dict[str, Value]] = {}
     for row in store.select("settings/of-versions", versions=versions):
         key = text_of(row["key"])
-        found.setdefault(_node(row["version"]), {})[key] = _value(key, row["value"], None)
+        found.setdefault(node_of(row["version"]), {})[key] = _value(key, row["value"], None)
     return found
 
 
@@ -181,8 +181,3 @@ def _term(value: Value) -> Term:
 def _number(row: Row) -> int:
     number = to_python(row["number"])
     return number if isinstance(number, int) else 0
-
-
-def _node(term: Term) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.prompt_data import is_clean
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
 
 Selection: TypeAlias = Literal["random", "top", "auto", "all"]
@@ -132,12 +132,12 @@ def _random(store: Store, seed: int, without: Sequence[NamedNode], limit: int) -
     if not limit:
         return []
     rows = store.select("tuning/random-passages", seed=str(seed), without=without, limit=limit)
-    return [_node(row["chunk"]) for row in rows]
+    return [node_of(row["chunk"]) for row in rows]
 
 
 def _first(store: Store, without: Sequence[NamedNode], limit: int) -> list[NamedNode]:
     rows = store.select("tuning/first-passages", without=without, limit=limit)
-    return [_node(row["chunk"]) for row in rows]
+    return [node_of(row["chunk"]) for row in rows]
 
 
 def _passages(store: Store, chunks: Sequence[NamedNode]) -> tuple[Passage, ...]:
@@ -145,7 +145,7 @@ def _passages(store: Store, chunks: Sequence[NamedNode]) -> tuple[Passage, ...]:
     for start in range(0, len(chunks), _BATCH):
         for row in store.select("tuning/passages", chunks=chunks[start : start + _BATCH]):
             language = text_of(row["language"]) if "language" in row else None
-            chunk = _node(row["chunk"])
+            chunk = node_of(row["chunk"])
             known[chunk] = Passage(chunk, text_of(row["text"]), text_of(row["title"]), language)
     return tuple(known[chunk] for chunk in chunks if chunk in known)
 
@@ -157,10 +157,5 @@ def _sentences(store: Store, chunks: Sequence[NamedNode]) -> list[tuple[NamedNod
         for row in store.select("tuning/sentences", chunks=chunks[start : start + _BATCH]):
             offset, length = (int(str(to_python(row[name]))) for name in ("offset", "length"))
             entity = text_of(row["entity"]) if "entity" in row else None
-            out.append((_node(row["chunk"]), offset, length, entity))
+            out.append((node_of(row["chunk"]), offset, length, entity))
     return out
-
-
-def _node(term: object) -> NamedNode:
-    assert isinstance(term, NamedNode)  # noqa: S101
-    return term

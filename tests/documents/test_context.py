@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
+from graphrag_rdf.documents.readers.markdown import read_markdown
 
 TEXT = """# The Mills
 
@@ -27,7 +28,8 @@ It was new.
 
 
 def parsed(text: str, title: str = "A title") -> ParsedDocument:
-    return ParsedDocument(text, (), "text/markdown", title, "en", None, ())
+    headings = read_markdown(text.encode()).headings
+    return ParsedDocument(text, (), "text/markdown", title, "en", None, (), headings=headings)
 
 
 def before(text: str, *marks: str, title: str = "A title") -> list[Context]:

@@ -66,9 +66,9 @@ class IndexFeed:
         for batch in in_batches(chunks, _BATCH):
             rows = self._store.select("index/chunks", chunks=batch)
             found = {node_of(row["chunk"]): _chunk(row) for row in rows}
-            for row, chunk in zip(rows, found.values(), strict=True):
-                headings = (text_of(row["headings"]),) if "headings" in row else ()
-                yield replace(chunk, labels=chunk.labels + headings)
+            below = {node_of(row["chunk"]): (text_of(row["headings"]),) for row in rows if "headings" in row}
+            for node, chunk in found.items():
+                yield replace(chunk, labels=chunk.labels + below.get(node, ()))
             for node, chunk in found.items():
                 for sentence in written.get(node.value, ()):
                     iri = iris.sentence_of(node.value, sentence.index)

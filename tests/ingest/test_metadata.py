@@ -14,7 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.ingest.metadata import is_plain_name, statements_of
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import DCTERMS, TG, XSD, Graphs
+from graphrag_rdf.rdf.namespaces import DC, DCTERMS, TG, XSD, Graphs
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store
 
 BODY = "# The Heron Survey\n\nThe survey counted 214 nests along the Skell. Most nests stood in alders.\n"
@@ -255,3 +255,13 @@ def test_plain_names(name: str) -> None:
 )  # fmt: skip
 def test_what_is_no_plain_name(text: str) -> None:
     assert not is_plain_name(text)
+
+
+def test_the_declared_title_is_kept_beside_a_better_one(heron: Path, engine_of: MakeEngine) -> None:
+    (heron / "heron.md").write_text(f"---\ntitle: heron_survey_final\n---\n{BODY}")
+    engine = engine_of()
+    engine.ingest([heron])
+    quads = everything(engine)
+    kept = {q.subject: q.object for q in quads if q.predicate == DCTERMS.alternative}
+    assert list(kept.values()) == [Literal("heron_survey_final")]
+    assert {q.object for q in quads if q.predicate == DC.title and q.subject in kept} == {Literal(TITLE)}

@@ -16,7 +16,14 @@ from graphrag_rdf.documents.file_errors import IS_FOLDER, NOT_REGULAR, why_unrea
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.code import LANGUAGES, read_code
-from graphrag_rdf.documents.readers.content import CONTRIBUTOR, LANGUAGE, Content, Reader, UnreadableError
+from graphrag_rdf.documents.readers.content import (
+    ALTERNATIVE,
+    CONTRIBUTOR,
+    LANGUAGE,
+    Content,
+    Reader,
+    UnreadableError,
+)
 from graphrag_rdf.documents.readers.docx import read_docx
 from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
 from graphrag_rdf.documents.readers.epub import read_epub
@@ -37,6 +44,7 @@ from graphrag_rdf.documents.readers.table import read_table
 from graphrag_rdf.documents.readers.tex import read_tex
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
+from graphrag_rdf.documents.titles import title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
 
@@ -217,7 +225,9 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
     speakers = dict.fromkeys(turn.speaker for turn in turns)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
     language = normalise_tag(content.language) or next(filter(None, map(normalise_tag, declared)), None)
-    title = one_line(content.title) or one_line(content.heading)
+    own = one_line(content.title)[:_MAX_TITLE]
+    title = title_of(own, one_line(content.heading), text)
+    instead = [] if own in ("", title) else [(ALTERNATIVE, own)]
     return ParsedDocument(
         text=text,
         pages=pages,
@@ -226,7 +236,7 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
         language=language or _language(text, content),
         encoding=content.encoding,
         metadata=_tidy(
-            [*content.metadata, *((CONTRIBUTOR, name) for name in islice(speakers, _MOST_SPEAKERS))]
+            [*content.metadata, *instead, *((CONTRIBUTOR, name) for name in islice(speakers, _MOST_SPEAKERS))]
         ),
         titled=bool(title),
         tables=tuple(replace(table, names=tuple(map(carried, table.names))) for table in content.tables),

@@ -22,6 +22,7 @@ DESCRIPTION = DCTERMS + "description"
 SUBJECT = DCTERMS + "subject"
 PUBLISHER = DCTERMS + "publisher"
 IDENTIFIER = DCTERMS + "identifier"
+ALTERNATIVE = DCTERMS + "alternative"
 RIGHTS = DCTERMS + "rights"
 URL = SCHEMA + "url"
 VARIABLE_MEASURED = SCHEMA + "variableMeasured"
@@ -46,7 +47,7 @@ class Content:
         text: as in ParsedDocument, before characters that RDF cannot carry are replaced.
         pages: as in ParsedDocument.
         title: the title that the file declares, or "".
-        heading: the first heading in the text, or "".
+        heading: the first heading in the text, or the largest line of the first page; or "".
         language: the language that the file declares, unchecked.
         encoding: for text formats.
         metadata: (property IRI, value) pairs, unchecked.

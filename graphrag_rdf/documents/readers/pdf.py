@@ -15,7 +15,7 @@ from typing import Any
 from graphrag_rdf.documents.model import PAGE_BREAK, Page, Span, Table
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.pdf_hyphens import mend
-from graphrag_rdf.documents.readers.pdf_layout import columns, paragraphs
+from graphrag_rdf.documents.readers.pdf_layout import columns, largest, paragraphs
 from graphrag_rdf.documents.readers.pdf_ocr import INSTALL, has_ocr, is_scan, picture_of, read_picture
 from graphrag_rdf.documents.readers.pdf_running import PageRows, find_running
 from graphrag_rdf.documents.readers.pdf_streams import check_streams
@@ -27,8 +27,6 @@ MAX_CHARACTERS = 50_000_000
 MAX_SECONDS = 600.0
 """Of processor time for a document: a page takes some 10 ms."""
 
-# titles that word processors make up
-_MADE_UP = re.compile(r"(?:microsoft \w+ - |untitled\b|.*\.(?:docx?|pptx?|tex|indd|qxd|dvi)$)", re.I)
 _DATE = re.compile(
     r"D?:?(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?\s*(?:(Z)|([+-])(\d\d)'?(\d\d)?)?", re.ASCII
 )
@@ -80,14 +78,17 @@ def _read(document: Any) -> c.Content:
         count = len(document)
         if count > MAX_PAGES:
             raise c.UnreadableError(f"{count:,} pages, more than {MAX_PAGES:,}", "split it")
-        headings = _outline(document)
+        outline = _outline(document)
         info = document.get_metadata_dict()
         language = _language(document)
     parts: list[list[Part]] = []
     running: list[str] = []
     scans: dict[bool, list[int]] = {True: [], False: []}
+    heading = ""
     for page, taken in find_running(_pages(document), total=count):
-        parts.append(list(_parts(page, headings.get(page.number, ()))))
+        if page.number == 1 and not page.scan:
+            heading = largest(page.rows)
+        parts.append(list(_parts(page, outline.get(page.number, ()))))
         running.append(" ".join(row.text for row in taken))
         if page.scan is not None:
             scans[page.scan].append(page.number)
@@ -96,11 +97,11 @@ def _read(document: Any) -> c.Content:
         if scans[False] and not has_ocr():
             raise c.UnreadableError("no text layer (scanned?)", f"{INSTALL}, then ingest it again")
         raise c.UnreadableError("no text found", "export its text")
-    title = info.get("Title", "")
     return c.Content(
         text,
         pages,
-        title="" if _MADE_UP.match(title) else title,
+        title=info.get("Title", ""),
+        heading=heading,
         language=language,
         metadata=tuple(_metadata(info)),
         tables=tables,

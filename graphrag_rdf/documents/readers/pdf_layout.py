@@ -28,6 +28,7 @@ _ITEM = re.compile(
     r"[•●○◦▪■□▫‣⁃∙·–—*➢✓o]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxlc]{1,6})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?"
 )
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
+_A_WORD = re.compile(r"[^\W\d_]{3,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2,}")
 _SOFT_HYPHEN = "\xad"
 
 Interval = tuple[float, float]
@@ -135,6 +136,26 @@ def paragraphs(rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
             yield gap, text
             text, gap, first = row.text, "\n", row
     yield gap, text
+
+
+def largest(rows: Sequence[Row]) -> str:
+    """The largest lines of a page that stand below each other and have a word in them; "" where all lines are
+    of one size.
+
+    Args:
+        rows: of the page, from top to bottom.
+    """
+    least = (1 + _OTHER_SIZE) * usual_height(rows)
+    groups: list[list[Row]] = []
+    for row in rows:
+        if row.height < least:
+            continue
+        above = groups[-1][-1] if groups else None
+        if above is None or row.y - above.y > 2 * row.height or _new_block(above, row, 2.0):
+            groups.append([])
+        groups[-1].append(row)
+    texts = {" ".join(row.text for row in group): group[0].height for group in groups}
+    return max(filter(_A_WORD.search, texts), key=lambda text: texts[text], default="")
 
 
 def _leading(rows: Sequence[Row]) -> float:

@@ -1,0 +1,113 @@
+"""What a document is called: its declared title, unless that says nothing, else what its own text says.
+
+Programs fill in titles: the number of a filing, a file name, "Untitled". A filing says on its cover who files
+which form for which period, and that is its title whatever was declared.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_COVER_AT = 5000  # characters in which a cover stands
+_LONGEST_NAME = 120  # characters of a line that may be who files
+_PROGRAMS = frozenset(
+    {
+        "microsoft", "word", "powerpoint", "excel", "untitled", "unnamed", "title", "document", "doc", "docx",
+        "presentation", "slide", "slides", "workbook", "worksheet", "template", "default", "index", "home",
+        "image", "img", "scan", "scanned", "file", "dokument", "unbenannt", "unbenanntes", "präsentation",
+        "sans", "titre", "présentation", "sin", "título", "documento", "presentación", "senza", "titolo",
+        "presentazione", "sem", "naamloos", "документ", "без", "имени", "названия",
+        "无标题", "未命名", "無標題", "文档", "无标题文档", "未命名文档", "演示文稿", "新建文档",
+    }
+)  # fmt: skip
+"""What programs write where nobody has given a title."""
+_PARTS = frozenset(
+    {
+        "form", "exhibit", "annex", "attachment", "page", "sheet", "book", "version", "rev", "final", "draft",
+        "copy", "cover", "new", "print", "layout", "entwurf", "kopie", "anlage", "mappe", "tabelle", "pdf",
+    }
+)  # fmt: skip
+"""What says nothing either if only numbers and abbreviations stand beside it."""
+_WORD = re.compile(r"[^\W\d_]+")
+_ABBREVIATION = 4  # capitals
+_PLACEHOLDERS = re.compile(
+    r"microsoft \w+ - .*"
+    r"|[^\s/\\_]+(?:_[^\s/\\_]*){2,}"  # quarterly_report_final
+    r"|(?=(?:\D*\d){8})\S+"  # 0000764478-23-000041
+    r"|[0-9a-f-]{16,}"  # a hash or UUID
+    r"|(?:[a-z]:[\\/]|[\\/~]|file:)\S.*"
+    r"|.*\.(?:docx?|dotx?|pptx?|xlsx?|odt|ods|odp|rtf|txt|pdf|html?|tex|indd|qxd|dvi|ps|eps|ai|pub|pages|wpd)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cover:
+    """How a kind of document names itself on its cover.
+
+    Attributes:
+        below: what stands below the name of who files.
+        kind: the form; its first group is shown.
+        period: what it is about; the first group that matched is shown.
+    """
+
+    below: re.Pattern[str]
+    kind: re.Pattern[str]
+    period: re.Pattern[str]
+
+
+_DATE = r"(?:[A-Z][a-z]+ \d{1,2},? \d{4}|\d{1,2} [A-Z][a-z]+ \d{4})"
+_COVERS = (
+    _Cover(
+        re.compile(r"\(\s*exact name of (?:the )?registrants?\b", re.I),
+        re.compile(r"^\W*(form\s+[A-Z0-9]{1,4}(?:-[A-Z0-9]{1,4})?(?:/A)?)\s*$", re.I | re.M),
+        re.compile(
+            rf"\bfor\s+the\s+((?:\w+\s+){{1,2}}ended:?\s+{_DATE})"
+            rf"|\bdate\s+of\s+(?:earliest\s+event\s+reported|report)\)?:?\s*({_DATE})",
+            re.I,
+        ),
+    ),
+)
+
+
+def title_of(declared: str, heading: str, text: str) -> str:
+    """The title of a document; "" if neither the file nor the text gives one.
+
+    Args:
+        declared: what the file declares, on one line.
+        heading: the first heading or the largest line of the first page, on one line.
+        text: of the document.
+    """
+    candidates = (_on_cover(text[:_COVER_AT]), declared, heading)
+    return next((title for title in candidates if title and not says_nothing(title)), "")
+
+
+def says_nothing(title: str) -> bool:
+    """Whether a title is an identifier, the name of a file, or made up by a program."""
+    if _PLACEHOLDERS.fullmatch(title):
+        return True
+    words = _WORD.findall(title)
+    known = {word.casefold() for word in words} & (_PROGRAMS | _PARTS)
+    rest = [word for word in words if word.casefold() not in known]
+    return (
+        bool(known)
+        and all(len(word) == 1 or (word.isupper() and len(word) <= _ABBREVIATION) for word in rest)
+        and (not known.isdisjoint(_PROGRAMS) or any(map(str.isdigit, title)))
+    )
+
+
+def _on_cover(text: str) -> str:
+    """Who files, which form, and for which period; "" if the text does not begin with such a cover."""
+    for cover in _COVERS:
+        below, kind = cover.below.search(text), cover.kind.search(text)
+        if below is None or kind is None:
+            continue
+        above = [line for line in text[: below.start()].splitlines() if _WORD.search(line)]
+        name = " ".join(above[-1].split()) if above else ""
+        if 0 < len(name) <= _LONGEST_NAME:
+            period = cover.period.search(text)
+            said = [name, " ".join(kind[1].split()).replace("FORM", "Form")]
+            said += [" ".join(group.split()) for group in period.groups() if group] if period else []
+            return " — ".join(said)
+    return ""

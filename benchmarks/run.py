@@ -18,6 +18,7 @@ from pathlib import Path
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "startup": ([], []),
     "ingest_book": ([], ["--install"]),
+    "add_document": (["--documents", "50", "1000"], []),
     "templates": (["--facts", "20000"], []),
     "million": (["--facts", "50000", "--traces", "2000"], []),
     "growth": (["--passages", "1000", "4000", "16000", "--questions", "40"], []),

@@ -47,7 +47,6 @@ BOUNDS: Mapping[str, float] = {
     "index/all-entities": 4_000,
     "documents/texts": 2_000,
     "ingest/documents": 2_000,
-    "ingest/extracted": 5_000,
     "tuning/first-passages": 5_000,
     "tuning/random-passages": 5_000,
     # a thousand facts, of ten entities that have as many

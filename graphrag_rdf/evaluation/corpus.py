@@ -20,7 +20,7 @@ from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, Re
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan
+from graphrag_rdf.ingest.plan import ChunkSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.work import Incoming, IngestSettings, Progress
@@ -144,9 +144,9 @@ def ingest_corpus(
     settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
     for extractor in extractors(engine, evalset, spec):
         run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress)
-        planner = run.planner(max_bytes=1 << 30)
-        documents = _incoming(evalset, planner.known, planner.done, titles=titles, without=without)
-        report = run.run(documents)
+        sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
+        planner = run.planner(1 << 30, sources)
+        report = run.run(_incoming(evalset, planner, titles=titles, without=without))
         if not partly:
             require_whole(report)
         elif report.stopped:
@@ -173,31 +173,20 @@ def require_whole(report: IngestReport) -> None:
 
 def passage_iri(evalset: EvalSet, index: int) -> NamedNode:
     """The document of a passage."""
-    return iris.document(f"{evalset.name}/{index}")
+    return iris.document(_identity(evalset, index))
+
+
+def _identity(evalset: EvalSet, index: int) -> str:
+    return f"{evalset.name}/{index}"
 
 
 def _incoming(
-    evalset: EvalSet,
-    known: object,
-    done: object,
-    *,
-    titles: bool,
-    without: frozenset[int],
+    evalset: EvalSet, planner: Planner, *, titles: bool, without: frozenset[int]
 ) -> Iterator[Incoming]:
-    from graphrag_rdf.ingest.plan import Fate, Stored
-
-    assert isinstance(known, dict)  # noqa: S101
-    assert isinstance(done, dict)  # noqa: S101
     for index, passage in enumerate(evalset.corpus):
         if index in without or not passage.text.strip():
             continue
-        identity = f"{evalset.name}/{index}"
-        document = iris.document(identity)
-        stored: Stored | None = known.get(document.value)
-        whole = stored is not None and done.get(document.value, 0) == stored.chunks
-        fate: Fate = "added" if stored is None else "unchanged" if whole else "updated"
-        data = passage.text.encode()
-        plan = DocumentPlan(Source(Path(), identity), document, data, iris.digest(data), stored, fate)
+        plan = planner.plan_upload(_identity(evalset, index), passage.text.encode())
         title = passage.title if titles and passage.title.strip() else None
         yield Incoming(plan, lambda text=passage.text, title=title, index=index: _parsed(text, title, index))  # type: ignore[misc]
 

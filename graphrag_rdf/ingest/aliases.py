@@ -9,7 +9,7 @@ What was taken back is not decided again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
@@ -20,7 +20,7 @@ from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
 from graphrag_rdf.ingest.resolution import Merge, merge, undo
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import Term, node_of, text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.needed import NeededParts
@@ -42,18 +42,22 @@ def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
     before = read_decisions(store)
     mine = [one for one in before if one.by == RULE]
     standing = [one for one in mine if one.undone is None]
-    lost = [one for one in standing if not _is_alone(store, _pair(one))]
+    alone = _alone(store, [_pair(one) for one in standing])
+    lost = [one for one in standing if _pair(one) not in alone]
     if lost:
         undo(engine, lost)
     groups = Groups(before)
     taken_back = {one.members for one in mine if one.undone is not None}
+    pairs = [
+        pair
+        for pair in _pairs(store, documents)
+        if tuple(sorted(pair, key=str)) not in taken_back and not groups.are_kept_apart(*pair)
+    ]
+    alone = _alone(store, pairs)
     merges = [
-        Merge(owner, (owner, other), REASON, _CONFIDENCE)
-        for owner, other in _pairs(store, documents)
-        if tuple(sorted((owner, other), key=str)) not in taken_back
-        and not groups.are_kept_apart(owner, other)
-        and _is_alone(store, (owner, other))
-        and _types_agree(store, owner, other)
+        Merge(pair[0], pair, REASON, _CONFIDENCE)
+        for pair in pairs
+        if pair in alone and _types_agree(store, *pair)
     ]
     merge(engine, merges, by=RULE)
 
@@ -74,18 +78,27 @@ def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
     return sorted(found, key=str)
 
 
-def _is_alone(store: Store, pair: Pair) -> bool:
-    """Whether the first of a pair is called by the other's name, and nothing else is."""
-    owner, other = pair
-    names = {text_of(row["name"]): row["property"] == RDFS.label for row in _names(store, [other])}
-    keys = {match_key(name) for name, is_label in names.items() if is_label}
-    called = [text_of(row["name"]) for row in _names(store, [owner])]
-    shared = [name for name in called if match_key(name) in keys]
-    if not shared:
-        return False
-    labels = [Literal(name) for name in dict.fromkeys((*names, *shared))]
-    rows = store.select("retrieval/entities-by-label", labels=labels)
-    return {node_of(row["entity"]) for row in rows} <= {owner, other}
+def _alone(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
+    """Pairs of which the first is called by the other's name, and nothing else is."""
+    called: dict[NamedNode, dict[str, bool]] = defaultdict(dict)  # names, and whether each is the label
+    for some in in_batches({entity: None for pair in pairs for entity in pair}, _BATCH):
+        for row in store.select("labels/known", things=some):
+            names = called[node_of(row["thing"])]
+            name = text_of(row["name"])
+            names[name] = names.get(name, False) or row["property"] == RDFS.label
+    claimed = {pair: claims for pair in pairs if (claims := _claims(called[pair[0]], called[pair[1]]))}
+    having: dict[str, set[NamedNode]] = defaultdict(set)
+    for batch in in_batches({name: None for claims in claimed.values() for name in claims}, _BATCH):
+        for row in store.select("retrieval/entities-by-label", labels=[Literal(name) for name in batch]):
+            having[text_of(row["label"])].add(node_of(row["entity"]))
+    return {pair for pair, names in claimed.items() if all(having[name] <= {*pair} for name in names)}
+
+
+def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
+    """The names that must be theirs alone, if the owner has the other's label as a name."""
+    keys = {match_key(name) for name, is_label in other.items() if is_label}
+    shared = {name for name in owner if match_key(name) in keys}
+    return shared | other.keys() if shared else set()
 
 
 def _types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
@@ -94,10 +107,6 @@ def _types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
         if "type" in row:
             types[node_of(row["entity"])].add(text_of(row["type"]))
     return not types[owner] or not types[other] or not types[owner].isdisjoint(types[other])
-
-
-def _names(store: Store, things: Iterable[NamedNode]) -> list[dict[str, Term]]:
-    return [dict(row) for row in store.select("labels/known", things=list(things))]
 
 
 def _pair(decision: Decision) -> Pair:

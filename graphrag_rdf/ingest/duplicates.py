@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.report import IngestReport
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import Term, text_of, to_python
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.librarian import Librarian
 
@@ -83,15 +83,9 @@ def find_duplicates(
     Args:
         new: only pairs with one of these; None for all.
     """
-    known = {
-        text_of(row["document"]): _Known(
-            text_of(row["document"]),
-            text_of(row["path"]),
-            text_of(row["text"]),
-            int(to_python(row["chunks"])),  # type: ignore[arg-type]
-        )
-        for row in store.select("documents/texts")
-    }
+    few = sorted(new, key=str) if new is not None and len(new) <= _FEW else []
+    shared = _shared(store, few)
+    known = _like(store, few, {iri for pair in shared for iri in pair}) if few else _known(store)
     wanted = known.keys() if new is None else {iri.value for iri in new}
     found: dict[tuple[str, str], Duplicate] = {}
 
@@ -105,11 +99,13 @@ def find_duplicates(
     for first, *copies in _by_text(known).values():
         for copy in copies:
             add(first, copy, SAME, 1.0)
-    few = sorted(new, key=str) if new is not None and len(new) <= _FEW else []
-    for (one, other), shared in _shared(store, few, known).items():
-        share = min(1.0, shared / max(known[one].chunks, known[other].chunks, 1))
-        if share >= _SHARE and known[one].text != known[other].text:
-            add(known[one], known[other], NEARLY, share)
+    for pair, chunks in shared.items():
+        if not known.keys() >= {*pair}:  # a document of an evaluation set or of RDF has no text
+            continue
+        one, other = (known[iri] for iri in pair)
+        share = min(1.0, chunks / max(one.chunks, other.chunks, 1))
+        if share >= _SHARE and one.text != other.text:
+            add(one, other, NEARLY, share)
     for a, b in _beside(known, wanted):
         if (share := _common(librarian.text(a.text), librarian.text(b.text))) >= _WORDS_SHARE:
             add(a, b, NEARLY, share)
@@ -140,6 +136,35 @@ def _extra_folder(pair: Duplicate) -> str | None:
     return next((name for name in second[1:-1] if name not in first), None)
 
 
+def _known(store: Store, **only: Sequence[Term]) -> dict[str, _Known]:
+    """Documents by IRI; `documents` and `texts` restrict them."""
+    found = (
+        _Known(
+            text_of(row["document"]),
+            text_of(row["path"]),
+            text_of(row["text"]),
+            int(to_python(row["chunks"])),  # type: ignore[arg-type]
+        )
+        for row in store.select("documents/texts", **only)
+    )
+    return {document.iri: document for document in found}
+
+
+def _like(store: Store, few: Sequence[NamedNode], sharing: Iterable[str]) -> dict[str, _Known]:
+    """A few documents, and those with their text, their chunks or their name."""
+    own = _known(store, documents=few)
+    texts = sorted({document.text for document in own.values()})
+    names = {_place(document.path)[-1] for document in own.values()}
+    called = (
+        text_of(row["document"])
+        for row in store.select("documents/paths")
+        if _place(text_of(row["path"]))[-1] in names
+    )
+    others = sorted({*sharing, *called} - own.keys())
+    same = _known(store, texts=[NamedNode(text) for text in texts]) if texts else {}
+    return own | same | (_known(store, documents=[NamedNode(iri) for iri in others]) if others else {})
+
+
 def _by_text(known: Mapping[str, _Known]) -> dict[str, list[_Known]]:
     """Documents by their text, where several have it."""
     groups: defaultdict[str, list[_Known]] = defaultdict(list)
@@ -148,11 +173,11 @@ def _by_text(known: Mapping[str, _Known]) -> dict[str, list[_Known]]:
     return {text: group for text, group in groups.items() if len(group) > 1}
 
 
-def _shared(store: Store, few: Sequence[NamedNode], known: Mapping[str, _Known]) -> Counter[tuple[str, str]]:
+def _shared(store: Store, few: Sequence[NamedNode]) -> Counter[tuple[str, str]]:
     """How many chunks two documents have in common."""
     found: Counter[tuple[str, str]] = Counter()
     for row in store.select("documents/shared-chunks", documents=few, most=_MOST):
-        together = sorted(iri for iri in text_of(row["shared"]).split("\n") if iri in known)
+        together = sorted(text_of(row["shared"]).split("\n"))
         found.update(combinations(together, 2))
     return found
 

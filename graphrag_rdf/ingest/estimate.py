@@ -20,7 +20,6 @@ from graphrag_rdf.ingest.plan import (
     Planner,
     missing_documents,
     place_chunks,
-    stored_documents,
 )
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -85,13 +84,9 @@ def estimate(
     found = find(engine, paths, None, exclude)
     extractor = choose_extractor(engine.settings, lambda: engine.gateway)
     settings = ingest_settings(engine.settings, refresh=refresh)
-    known = stored_documents(engine.store)
-    done = {
-        text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
-        for row in engine.store.select("ingest/extracted", extractor=extractor.key)
-    }
-    planner = Planner(known, done, settings.chunks.key, engine.settings.documents.max_bytes)
-    gone = missing_documents(known.values(), found.sources, paths)
+    max_bytes = engine.settings.documents.max_bytes
+    planner = Planner.of(engine.store, extractor.key, settings.chunks.key, max_bytes, found.sources)
+    gone = missing_documents(engine.store, found.sources, paths)
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.ingest.plan import DocumentPlan, is_there
+from graphrag_rdf.ingest.plan import DocumentPlan, is_there, stored_documents
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.terms import now, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 Updates: TypeAlias = list[tuple[str, dict[str, Any]]]
@@ -19,6 +18,7 @@ class FailureRecords:
     """The failures that the store records, as they were when the run began."""
 
     def __init__(self, store: Store) -> None:
+        self._store = store
         self._known = {
             (str(row["about"]), str(to_python(row["stage"]))): row for row in store.select("ingest/failures")
         }
@@ -43,15 +43,15 @@ class FailureRecords:
         """What takes away that a chunk could not be extracted from."""
         return _clear([chunk] if (str(chunk), "extract") in self._known else [])
 
-    def of_gone_files(self, documents: Iterable[NamedNode]) -> Updates:
+    def of_gone_files(self) -> Updates:
         """What takes away failures of files that are no longer there and never became a document."""
-        known = {str(iri) for iri in documents}
         gone = [
-            NamedNode(text_of(row["about"]))
-            for (about, stage), row in self._known.items()
-            if stage == "read" and about not in known and not is_there(text_of(row["about"]))
+            node_of(row["about"])
+            for (_, stage), row in self._known.items()
+            if stage == "read" and not is_there(text_of(row["about"]))
         ]
-        return _clear(gone)
+        documents = stored_documents(self._store, gone)
+        return _clear([about for about in gone if about.value not in documents])
 
 
 def _clear(things: list[NamedNode]) -> Updates:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.discover import Discovery, discover
+from graphrag_rdf.documents.discover import Discovery, Source, discover
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.ingest.aliases import join_aliases
 from graphrag_rdf.ingest.choice import choose_extractor
@@ -81,8 +81,8 @@ def ingest_files(
     found = find(engine, paths, root, exclude)
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
-    planner = run.planner(max_bytes)
-    gone = missing_documents(planner.known.values(), found.sources, paths)
+    planner = run.planner(max_bytes, found.sources)
+    gone = missing_documents(engine.store, found.sources, paths)
     if sync:
         planner.follow(gone)
     report = run.run(incoming(plans(planner, found), max_bytes))
@@ -108,7 +108,7 @@ def ingest_uploads(
     begun = begin(engine, refresh=refresh, progress=progress, stop=stop)
     run = begun.run
     max_bytes = engine.settings.documents.max_bytes
-    planner = run.planner(max_bytes)
+    planner = run.planner(max_bytes, [Source(Path(), upload.identity) for upload in uploads])
     planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
     return ended(engine, run.run(incoming(planned, max_bytes)), begun)
 
@@ -182,9 +182,10 @@ def _relate(engine: NeededParts, report: IngestReport, begun: Begun) -> None:
     report.stopped = found.read.stopped
     for warning in found.warnings:
         report.warn(**warning)
-    places = {stored.iri.value: stored.location for stored in stored_documents(engine.store).values()}
+    failed = {NamedNode(failure.document) for failure in found.read.failures}
+    known = stored_documents(engine.store, failed)
     for failure in found.read.failures:
-        place = places.get(failure.document, failure.document)
+        place = known[failure.document].location if failure.document in known else failure.document
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 

@@ -17,11 +17,13 @@ from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, pages_of
 from graphrag_rdf.documents.readers import load_bytes
 from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import to_python
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Row, Store
 
 Fate = Literal["added", "updated", "unchanged", "moved"]
+_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class Stored:
     content_hash: str
     chunker: str
     chunks: int
+    objects: tuple[str, ...] = ()
+    """The librarian's objects that hold its bytes and its text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,23 +103,37 @@ class DocumentPlan:
         return self.source.location if self.is_here else self.iri.value
 
 
-def stored_documents(store: Store) -> dict[str, Stored]:
-    """All documents of the store, by IRI."""
-    return {row["document"].value: _stored(row) for row in store.select("ingest/documents")}  # type: ignore[union-attr]
+def stored_documents(store: Store, documents: Iterable[NamedNode] | None = None) -> dict[str, Stored]:
+    """Documents of the store, by IRI.
+
+    Args:
+        documents: only these; None for all.
+    """
+    batches: Iterable[list[NamedNode]] = [[]] if documents is None else in_batches(documents, _BATCH)
+    found = (_stored(row) for some in batches for row in store.select("ingest/documents", documents=some))
+    return {stored.iri.value: stored for stored in found}
+
+
+def documents_at(store: Store, locations: Iterable[str]) -> dict[str, NamedNode]:
+    """The documents that were read from these files, by the files' IRIs."""
+    return {
+        text_of(row["location"]): node_of(row["document"])
+        for some in in_batches(locations, _BATCH)
+        for row in store.select("ingest/locations", locations=some)
+    }
 
 
 def _stored(row: Row) -> Stored:
-    iri = row["document"]
-    assert isinstance(iri, NamedNode)  # noqa: S101
     text = {name: str(to_python(row[name])) for name in ("identity", "location", "title", "hash", "chunker")}
     return Stored(
-        iri=iri,
+        iri=node_of(row["document"]),
         identity=text["identity"],
         location=text["location"],
         title=text["title"],
         content_hash=text["hash"],
         chunker=text["chunker"],
         chunks=int(to_python(row["chunks"])),  # type: ignore[arg-type]
+        objects=tuple(text_of(row[name]) for name in ("original", "text") if name in row),
     )
 
 
@@ -123,7 +141,7 @@ class Planner:
     """Finds out what each source is to the store.
 
     Args:
-        known: the documents of the store, by IRI.
+        known: the documents of the store that the sources may be, by IRI.
         done: how many chunks of each document the extractor has finished, by IRI.
         chunker: key of the chunk settings.
         max_bytes: larger files are refused.
@@ -138,6 +156,30 @@ class Planner:
         self._max_bytes = max_bytes
         self._by_location = {stored.location: stored for stored in known.values()}
         self._gone: dict[str, list[Stored]] = {}
+
+    @classmethod
+    def of(
+        cls,
+        store: Store,
+        extractor: str,
+        chunker: str,
+        max_bytes: int,
+        sources: Sequence[Source],
+    ) -> Planner:
+        """The planner for these sources, against the store as it is now.
+
+        Args:
+            extractor: the extractor's key.
+        """
+        there = documents_at(store, (source.location for source in sources if source.path != Path()))
+        named = (iris.document(source.identity) for source in sources)
+        known = stored_documents(store, dict.fromkeys((*there.values(), *named)))
+        done = {
+            text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
+            for some in in_batches((stored.iri for stored in known.values()), _BATCH)
+            for row in store.select("ingest/extracted", extractor=extractor, documents=some)
+        }
+        return cls(known, done, chunker, max_bytes)
 
     def follow(self, gone: Iterable[Stored]) -> None:
         """Take a new file with the content of one of these, which are gone from disk, for a moved one."""
@@ -210,23 +252,24 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
     return placed
 
 
-def missing_documents(
-    known: Iterable[Stored], sources: Sequence[Source], paths: Sequence[str | Path]
-) -> list[Stored]:
+def missing_documents(store: Store, sources: Sequence[Source], paths: Sequence[str | Path]) -> list[Stored]:
     """Documents of the folders among `paths` that the store has and the disk has no more.
 
     What is in a folder that cannot be read, or has become a link, is not gone.
     """
-    present = {source.location for source in sources}
     folders = [path for path in paths if os.path.isdir(path)]  # noqa: PTH112 - Path.is_dir raises
-    prefixes = [location_of(folder) + "/" for folder in folders]
-    return [
-        stored
-        for stored in known
-        if stored.location not in present
-        and any(stored.location.startswith(prefix) for prefix in prefixes)
-        and not is_there(stored.location)
+    if not folders:
+        return []
+    present = {source.location for source in sources}
+    prefixes = tuple(location_of(folder) + "/" for folder in folders)
+    gone = [
+        node_of(row["document"])
+        for row in store.select("ingest/locations")
+        if (location := text_of(row["location"])).startswith(prefixes)
+        and location not in present
+        and not is_there(location)
     ]
+    return list(stored_documents(store, gone).values())
 
 
 def is_there(location: str) -> bool:

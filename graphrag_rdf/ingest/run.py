@@ -15,12 +15,12 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.context import NO_CONTEXT
-from graphrag_rdf.documents.discover import location_of
+from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.marked import Marked
@@ -34,12 +34,12 @@ from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.names import settle
-from graphrag_rdf.ingest.plan import DocumentPlan, Planner, stored_documents
+from graphrag_rdf.ingest.plan import DocumentPlan, Planner, documents_at
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress, Stop, Task
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import now, text_of, to_python
+from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.librarian import Librarian
 
@@ -76,13 +76,11 @@ class Ingest:
     ) -> None:
         self._store = store
         self._librarian = librarian
-        self._objects: dict[str, list[str]] | None = None  # of each document, see `_is_kept`
         self._extractor = extractor
         self._indexer = indexer
         self._settings = settings or IngestSettings()
         self._progress = progress
         self._stop = stop or (lambda: False)
-        self._by_location: dict[str, NamedNode] = {}
         self._done = self._linked = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
@@ -104,15 +102,9 @@ class Ingest:
             store, self._journal, self._failures, indexer, extractor, self._settings, self.report
         )
 
-    def planner(self, max_bytes: int) -> Planner:
-        """What finds out the fate of each source, against the store as it is now."""
-        done = {
-            row["document"].value: int(to_python(row["done"]))  # type: ignore[union-attr,arg-type]
-            for row in self._store.select("ingest/extracted", extractor=self._extractor.key)
-        }
-        known = stored_documents(self._store)
-        self._by_location = {stored.location: stored.iri for stored in known.values()}
-        return Planner(known, done, self._settings.chunks.key, max_bytes)
+    def planner(self, max_bytes: int, sources: Sequence[Source]) -> Planner:
+        """What finds out the fate of each of these sources, against the store as it is now."""
+        return Planner.of(self._store, self._extractor.key, self._settings.chunks.key, max_bytes, sources)
 
     def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
         """Ingest documents; what fails is reported and the rest goes on.
@@ -135,7 +127,7 @@ class Ingest:
             if self._stop():
                 self.report.stopped = "interrupted"
             else:
-                gone = self._failures.of_gone_files(self._by_location.values())
+                gone = self._failures.of_gone_files()
                 self._journal.commit(Changes(updates=gone))
         except KeyboardInterrupt:
             self.report.stopped = "interrupted"
@@ -215,11 +207,8 @@ class Ingest:
 
     def _is_kept(self, plan: DocumentPlan) -> bool:
         """Whether the librarian has the bytes and the text of a document, undamaged."""
-        if self._objects is None:
-            self._objects = {}
-            for row in self._store.select("ingest/objects"):
-                self._objects.setdefault(text_of(row["document"]), []).append(text_of(row["object"]))
-        return all(self._librarian.get(each) is not None for each in self._objects.get(plan.iri.value, ()))
+        objects = plan.stored.objects if plan.stored else ()
+        return all(self._librarian.get(each) is not None for each in objects)
 
     def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.
@@ -233,7 +222,7 @@ class Ingest:
         if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
             return
         location = location_of(error.path)
-        about = self._by_location.get(location) or iris.document(location)
+        about = documents_at(self._store, [location]).get(location) or iris.document(location)
         changes = Changes()
         self._failures.record(about, "read", error.reason, error.path, changes)
         self._journal.commit(changes)

@@ -13,8 +13,8 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import Source
 from graphrag_rdf.errors import DocumentError, SearchIndexError
 from graphrag_rdf.ingest import names
-from graphrag_rdf.ingest.files import begin, ended
-from graphrag_rdf.ingest.plan import DocumentPlan, Stored
+from graphrag_rdf.ingest.files import begin, ended, ingest_settings
+from graphrag_rdf.ingest.plan import DocumentPlan, Stored, stored_documents
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.work import Progress, Stop, incoming
 from graphrag_rdf.rdf.terms import Term, node_of
@@ -44,11 +44,11 @@ def refresh_texts(
     """
     begun = begin(engine, refresh=True, progress=progress, stop=stop, mentions_only=mentions_only)
     max_bytes = engine.settings.documents.max_bytes
-    planner = begun.run.planner(max_bytes)
     rows = engine.store.select("ingest/originals", documents=documents)
-    known = [planner.known[node_of(row["document"]).value] for row in rows]
-    skipped = [stored for stored in known if mentions_only and stored.chunker != planner.chunker]
     kept = {node_of(row["document"]).value: row["original"] for row in rows}
+    known = stored_documents(engine.store, map(NamedNode, kept)).values()
+    chunker = ingest_settings(engine.settings).chunks.key
+    skipped = [stored for stored in known if mentions_only and stored.chunker != chunker]
     plans = _plans(engine, [stored for stored in known if stored not in skipped], kept)
     report = begun.run.run(incoming(plans, max_bytes))
     report.skipped = [stored.identity for stored in skipped]

@@ -45,5 +45,5 @@ def read_into_memory(
     with Engine.open(config=plain) as engine, engine.keeping_indexes():
         begun = begin(engine, refresh=False, progress=None, mentions_only=True, stop=None)
         most = settings.documents.max_bytes
-        report = begun.run.run(incoming(planned(begun.run.planner(most), found), most))
+        report = begun.run.run(incoming(planned(begun.run.planner(most, found.sources), found), most))
         yield engine, report

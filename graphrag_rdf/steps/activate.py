@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
@@ -23,7 +23,7 @@ from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
-from graphrag_rdf.steps.recording import record_exploration
+from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import COMMON, QuestionSearch
 from graphrag_rdf.steps.state import (
@@ -52,7 +52,7 @@ _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it
 
 def activation(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Explore by activation from the seeds."""
-    run = Activation(context, state, parameters)
+    run = Activation(context, state, parameters, begin_exploration(context, state, parameters, "activation"))
     run.spread()
     run.rank_passages()
     run.gather()
@@ -63,17 +63,14 @@ class Activation:
     """A run of activation, phase by phase: `spread`, `rank_passages`, `gather`, `finish`.
 
     Args:
-        mode: how the trace calls the exploration.
+        step: where it is recorded: that of exploration, or another that looks something up.
     """
 
-    def __init__(
-        self, context: Context, state: State, parameters: Parameters, mode: str = "activation"
-    ) -> None:
+    def __init__(self, context: Context, state: State, parameters: Parameters, step: Step) -> None:
         self.context = context
         self.state = state
         self.parameters = parameters
-        self.step: Step = context.recorder.step("exploration", TG.Exploration)
-        context.recorder.say(self.step, RAG.mode, Literal(mode))
+        self.step = step
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
         self._lexical = with_index.submit(self._like_the_question)

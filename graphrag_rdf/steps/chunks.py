@@ -18,7 +18,9 @@ from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, SourceQuote, State
 from graphrag_rdf.trace.recorder import Step
 
-_RANKED = 100  # chunks of the ranking that count
+RANKED = 100
+"""Chunks of the ranking that count."""
+
 _TOLD = 0.005  # of a score: smaller parts are not told as its reason
 
 
@@ -27,18 +29,38 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
 
     After a filter only those count that hold something which it kept.
     """
-    ranked = rank_passages(context, state, _RANKED)
+    ranked = rank_passages(context, state, RANKED)
     if parameters["filter"] != "none":
         kept = {chunk_of(hit.sentence.value) for hit in state.hits}
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
         ranked = [hit for hit in ranked if hit.chunk.value in kept]
+    found = fit_chunks(context, state, step, ranked, parameters, parameters["chunk_tokens"])
+    asked = {hit.chunk for hit in ranked[: parameters["chunk_limit"]] if hit.chunk.value in state.texts}
+    for chunk in sorted(asked - {selection.chunk.chunk for selection in found if selection.chunk}, key=str):
+        context.recorder.say(step, RAG.leftOut, chunk)
+    return found
+
+
+def fit_chunks(
+    context: Context,
+    state: State,
+    step: Step,
+    ranked: Sequence[PassageHit],
+    parameters: Parameters,
+    tokens: int,
+) -> list[Selection]:
+    """The best of ranked chunks, as many as fit.
+
+    Args:
+        tokens: that they may take together.
+    """
     asked = ranked[: parameters["chunk_limit"]]
     if not asked:
         return []
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in asked])
     offsets = {chunk: offset for chunk, (_, offset) in texts.items()}
     asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
-    long = min(parameters["window_tokens"], parameters["chunk_tokens"])
+    long = min(parameters["window_tokens"], tokens)
     taken = {chunk: count_tokens(text) for chunk, (text, _) in texts.items()}
     cut = [hit for hit in asked if taken[hit.chunk.value] > long]
     windows = _windows(context, state, step, cut, offsets, long)
@@ -46,9 +68,7 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         (hit.chunk, place, hit.score, min(taken[hit.chunk.value], long))
         for place, hit in enumerate(asked, start=1)
     ]
-    run = context.store.run(
-        "selection/chunks", ranked=rows, tokens=parameters["chunk_tokens"], limit=parameters["chunk_limit"]
-    )
+    run = context.store.run("selection/chunks", ranked=rows, tokens=tokens, limit=parameters["chunk_limit"])
     context.recorder.queried(step, run)
     by_chunk = {hit.chunk: (hit, place) for place, hit in enumerate(asked, start=1)}
     found = []
@@ -56,8 +76,6 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         hit, place = by_chunk.pop(node_of(row["chunk"]))
         reason, window = _reason(hit, place, len(ranked)), windows.get(hit.chunk.value)
         found.append(Selection(hit.score, chunk=hit, window=window, reasoning=reason))
-    for chunk in by_chunk:
-        context.recorder.say(step, RAG.leftOut, chunk)
     return found
 
 
@@ -140,4 +158,5 @@ def record_chunks(context: Context, step: Step, chunks: Sequence[Selection], fir
             (TG.charOffset, None if window is None else integer(window[0])),
             (TG.charLength, None if window is None else integer(window[1])),
             (RAG.usedChunk, hit.chunk),
+            (RAG.foundByLookUp, selection.look_up),
         )

@@ -11,22 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
-from graphrag_rdf.steps.recording import record_exploration
+from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch, label_of
 from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
-from graphrag_rdf.trace.recorder import Step
 
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
@@ -45,8 +43,7 @@ class _Exploration:
         self.context = context
         self.state = state
         self.parameters = parameters
-        self.step: Step = context.recorder.step("exploration", TG.Exploration)
-        context.recorder.say(self.step, RAG.mode, Literal("hops"))
+        self.step = begin_exploration(context, state, parameters, "hops")
         self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
         self.reached: dict[str, float] = {}  # canonical entity -> how surely
         self.edges: dict[Triple, Edge] = {}

@@ -2,7 +2,8 @@
 
 The best chunks by rank are selected within a number of tokens (`steps/chunks.py`). Facts and sentences are
 selected by score (`rank`) or, within these chunks, by the model (`llm`), whose answer is JSON Lines of
-`{"id", "reasoning", "score"}`. `llm-score` asks it for scores first and then for its reasons for the best.
+`{"id", "reasoning", "score"}`. What it says is missing is searched for (`steps/look_up.py`), and it chooses
+among what that adds. `llm-score` asks it for scores first and then for its reasons for the best.
 `chunks` asks nothing where the best chunks fit whole. `edges` has the model choose among facts alone, and the
 answer rests on these and their sentences only. What is selected keeps its terms, its score, why it was
 selected, and all its sources.
@@ -12,18 +13,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
+from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.steps.chunks import record_chunks, select_chunks
-from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
+from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.filtering import filter_found
 from graphrag_rdf.steps.labels import edge_id
+from graphrag_rdf.steps.look_up import look_up
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import edge_term, score_facts
@@ -36,9 +39,15 @@ from graphrag_rdf.trace.recorder import Step
 
 _BEST = 5  # chunks that must fit whole for `chunks` to ask nothing
 _UNREAD = 10  # facts that were read from no text, that a model may choose among
+_PHRASES = 3  # that are searched for at a time,
+_PHRASE = 200  # and characters of one
+_NOTHING = {"", "none", "nothing"}
 _ID = re.compile(r"(\d+)\W*([a-z])?\W*\Z", re.IGNORECASE)
 
-Choice = dict[str, tuple[float | None, str | None]]
+Items: TypeAlias = dict[str, tuple[Line, Edge | None]]
+"""Id → what the model may choose: a line of the evidence, or a fact below it."""
+
+Choice: TypeAlias = dict[str, tuple[float | None, str | None]]
 """Id → the model's score from 0 to 1, and its reason."""
 
 
@@ -57,17 +66,23 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """Let the model choose sentences and facts of the selected chunks."""
+    """Let the model choose sentences and facts of the selected chunks, and search for what it misses."""
     step = _begin(context, state, parameters, "llm")
     state.chunks = select_chunks(context, state, step, parameters)
-    yield _by_model(context, state, parameters, step, scores_first=False)
+    yield _choose_by_model(context, state, parameters, step)
 
 
 def score_then_reason(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model score sentences and facts of the selected chunks, then say what the best contribute."""
     step = _begin(context, state, parameters, "llm-score")
     state.chunks = select_chunks(context, state, step, parameters)
-    yield _by_model(context, state, parameters, step, scores_first=True)
+    items = _offer(context, state, parameters, step)
+    scores, _ = _ask(context, state, parameters, step, items, ask="score")
+    order = sorted((key for key in scores if scores[key][0]), key=lambda key: -(scores[key][0] or 0.0))
+    best = {key: items[key] for key in order[: parameters["edge_limit"]]}
+    reasons, _ = _ask(context, state, parameters, step, best, ask="reason")
+    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
+    yield _select_chosen(context, state, parameters, step, _chosen(state, parameters, items, chosen))
 
 
 def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -79,7 +94,7 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
     if whole and len(best) == len(rank_passages(context, state, _BEST)):
         yield _select(context, state, step, [])
     else:
-        yield _by_model(context, state, parameters, step, scores_first=False)
+        yield _choose_by_model(context, state, parameters, step)
 
 
 def edges_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -91,29 +106,52 @@ def edges_alone(context: Context, state: State, parameters: Parameters) -> Itera
     state.evidence = collect(context, state, step, [], said, unread)
     state.evidence.offer(edges)
     items = {key: item for key, item in state.evidence.numbered().items() if item[1]}
-    chosen = _ask(context, state, parameters, step, state.evidence, items) if items else {}
-    yield _choose(context, state, parameters, step, items, chosen)
+    chosen, _ = _ask(context, state, parameters, step, items)
+    yield _select_chosen(context, state, parameters, step, _chosen(state, parameters, items, chosen))
 
 
-def _by_model(
-    context: Context, state: State, parameters: Parameters, step: Step, *, scores_first: bool
-) -> GraphRagResponse:
+def _choose_by_model(context: Context, state: State, parameters: Parameters, step: Step) -> GraphRagResponse:
+    """Choose among the selected chunks, and among those that each look-up adds. What the last one adds goes
+    to the answer without being asked about.
+    """
+    selections: list[Selection] = []
+    asked: set[object] = set()
+    chosen_before: list[str] = []
+    lookups = parameters["lookups"] if state.exploring else 0
+    while True:
+        items = _offer(context, state, parameters, step)
+        found = {key: item for key, item in items.items() if _about(item) not in asked}
+        chosen, missing = _ask(
+            context, state, parameters, step, found, lookups=lookups, chosen_before=chosen_before
+        )
+        selections += _chosen(state, parameters, found, chosen)
+        if not (lookups and missing and look_up(context, state, step, parameters, missing)):
+            break
+        state.evidence = None  # it lacks what was added
+        lookups -= 1
+        if not lookups:
+            break
+        asked |= {_about(one) for one in found.values()}
+        chosen_before += dict.fromkeys(found[key][0].text for key in chosen)
+    return _select_chosen(context, state, parameters, step, selections)
+
+
+def _offer(context: Context, state: State, parameters: Parameters, step: Step) -> Items:
+    """What the model chooses from: the sentences of the selected chunks, facts that were read from them, and
+    facts that were read from no text. Heads of documents tell who made them and when already, so that such
+    facts are offered only if the question asks for them.
+    """
     edges = _offered(state, parameters)
-    unread = [edge for edge in edges if not edge.sentences][:_UNREAD]
-    state.evidence = evidence = collect(context, state, step, state.chunks, (), unread)
-    evidence.offer(edges)
-    items = evidence.numbered()
-    if not items:
-        return _select(context, state, step, [])
-    if not scores_first:
-        chosen = _ask(context, state, parameters, step, evidence, items)
-        return _choose(context, state, parameters, step, items, chosen)
-    scores = _ask(context, state, parameters, step, evidence, items, ask="score")
-    order = sorted((key for key in scores if scores[key][0]), key=lambda key: -(scores[key][0] or 0.0))
-    best = {key: items[key] for key in order[: parameters["edge_limit"]]}
-    reasons = _ask(context, state, parameters, step, evidence, best, ask="reason") if best else {}
-    chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
-    return _choose(context, state, parameters, step, items, chosen)
+    unread = [edge for edge in edges if not edge.sentences and (edge.triple[1] not in METADATA or edge.asked)]
+    state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
+    state.evidence.offer(edges)
+    return state.evidence.numbered()
+
+
+def _about(item: tuple[Line, Edge | None]) -> object:
+    """What stands on the line of an item: a sentence, or a fact that was read from none."""
+    line, _ = item
+    return line.sentence or line.facts[0].triple
 
 
 def _offered(state: State, parameters: Parameters) -> list[Edge]:
@@ -127,32 +165,47 @@ def _ask(
     state: State,
     parameters: Parameters,
     step: Step,
-    evidence: Evidence,
-    items: dict[str, tuple[Line, Edge | None]],
+    items: Items,
     *,
     ask: str = "choose",
-) -> Choice:
-    """What the model says of the items: to choose among them, to score each, or to give reasons."""
+    lookups: int = 0,
+    chosen_before: Sequence[str] = (),
+) -> tuple[Choice, list[str]]:
+    """What the model says of the items: to choose among them, to score each, or to give reasons; and what it
+    would search for, none of which was searched for before.
+
+    Args:
+        lookups: how often what is missing may still be searched for.
+        chosen_before: sentences.
+    """
+    if not items:
+        return {}, []
+    assert state.evidence is not None  # noqa: S101 - the items are of it
     lines = list({line.number: line for line, _ in items.values()}.values())
     text = ask_model(
         context,
         step,
-        {"choose": "select"}.get(ask, f"select {ask}"),
+        "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
         question=state.question,
         history=state.conversation,
-        documents=evidence.told(lines, items.keys()),
+        documents=state.evidence.told(lines, items.keys()),
         ask=ask,
+        lookups=lookups,
+        before=chosen_before,
         facts_only=all(edge for _, edge in items.values()),
         limit=parameters["edge_limit"],
     )
     said, bad = parse_items(text)
     chosen: Choice = {}
+    missing: dict[str, str] = {}
     unknown = [f"unreadable: {item.text[:80]}" for item in bad]
     if not said and not bad and text.strip(" \n\"'.*").lower() not in ("", "none"):
         unknown.append(f"unreadable: {text.strip()[:80]}")
     for item in said:
+        for phrase in _missing(item):
+            missing.setdefault(phrase.casefold(), phrase)
         for key in _ids(item):
-            if key == "none":
+            if key == "none" or (not key and "missing" in item):
                 continue
             if key not in items:
                 unknown.append(key or str(item)[:80])
@@ -161,7 +214,17 @@ def _ask(
                 chosen[key] = _score(item.get("score")), reasoning or None
     if unknown:
         state.warn("selection_ignored", f"the model chose what was not offered: {'; '.join(unknown[:5])}")
-    return chosen
+    before = {phrase.casefold() for phrase in state.looked_up}
+    return chosen, [phrase for key, phrase in missing.items() if key not in before][:_PHRASES]
+
+
+def _missing(item: Any) -> list[str]:
+    """What an answer line says to search for next."""
+    given = item.get("missing") if isinstance(item, dict) else None
+    phrases = (
+        " ".join(str(one).split())[:_PHRASE] for one in (given if isinstance(given, list) else [given]) if one
+    )
+    return [phrase for phrase in phrases if phrase.casefold() not in _NOTHING]
 
 
 def _ids(item: Any) -> list[str]:
@@ -185,29 +248,31 @@ def _score(value: Any) -> float | None:
     return score if score <= 1 else score / 10 if score <= 10 and "%" not in str(value) else score / 100
 
 
-def _choose(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    items: dict[str, tuple[Line, Edge | None]],
-    chosen: Choice,
-) -> GraphRagResponse:
-    """Select what the model chose."""
-    facts, sentences = [], []
+def _chosen(state: State, parameters: Parameters, items: Items, chosen: Choice) -> list[Selection]:
+    """What the model chose."""
+    selections = []
     for key, (score, reasoning) in chosen.items():
         line, edge = items[key]
         if score == 0:  # not chosen, only listed
             continue
         if edge:
             known = edge.score if score is None else score
-            facts.append(Selection(known, edge=edge, reasoning=reasoning))
+            selections.append(Selection(known, edge=edge, reasoning=reasoning))
         else:
             hit = hit_of(state, line, score or parameters["min_score"])
             known = hit.score if score is None else score
-            sentences.append(Selection(known, hit=hit, reasoning=reasoning))
-    selections = facts[: parameters["edge_limit"]] + sentences[: parameters["edge_limit"]]
-    return _select(context, state, step, sorted(selections, key=lambda one: -one.score), by_model=True)
+            selections.append(Selection(known, hit=hit, reasoning=reasoning))
+    return selections
+
+
+def _select_chosen(
+    context: Context, state: State, parameters: Parameters, step: Step, selections: Sequence[Selection]
+) -> GraphRagResponse:
+    """Select what the model chose."""
+    facts = [one for one in selections if one.edge][: parameters["edge_limit"]]
+    sentences = [one for one in selections if one.hit][: parameters["edge_limit"]]
+    best = sorted([*facts, *sentences], key=lambda one: -one.score)
+    return _select(context, state, step, best, by_model=True)
 
 
 def _begin(context: Context, state: State, parameters: Parameters, mode: str) -> Step:

@@ -56,7 +56,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     )
     listed = [line.strip(" \t-*•·").strip() for line in text.splitlines()]
     found = [line for line in listed if 0 < len(line) <= 200]
-    state.concepts = list(dict.fromkeys([*found, *_concepts(context, state, step)]))[
+    state.concepts = list(dict.fromkeys([*found, *concepts_by_rules(context, state, step)]))[
         : parameters["max_concepts"]
     ]
     yield _finish(context, state, step)
@@ -81,7 +81,8 @@ def _finish(
     return context.recorder.finish(step)
 
 
-def _concepts(context: Context, state: State, step: Step) -> list[str]:
+def concepts_by_rules(context: Context, state: State, step: Step) -> list[str]:
+    """Names in the question, else its content words; queries are recorded with the step."""
     names = _names(context, state, step, state.question)
     return names or list(dict.fromkeys(analyse(state.question, state.language)))
 

@@ -25,6 +25,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import Activation
+from graphrag_rdf.steps.recording import begin_exploration
 from graphrag_rdf.steps.reranking import rerank_passages
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
 from graphrag_rdf.store.base import Row
@@ -50,7 +51,7 @@ _SCORED = 200  # passages that a hop is asked for
 
 def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Explore by the composite score; facts and sentences are gathered as by activation."""
-    run = Activation(context, state, parameters, mode="hybrid")
+    run = Activation(context, state, parameters, begin_exploration(context, state, parameters, "hybrid"))
     run.spread()
     composite = _Composite(run, state, parameters)
     state.passages = composite.rank()

@@ -127,6 +127,8 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "edge_limit": LIMIT,
         "sentence_limit": LIMIT,
         "offered_limit": LIMIT,
+        "lookups": FEW,
+        "lookup_tokens": SOME,
         "min_score": SHARE,
         "min_share": SHARE,
         "filter": one_of("none", "llm", "rerank"),

@@ -13,8 +13,16 @@ from pyoxigraph import Triple as TripleTerm
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer
 from graphrag_rdf.steps.labels import edge_id
-from graphrag_rdf.steps.state import Edge, SentenceHit, State
+from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
+
+
+def begin_exploration(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
+    """The step of an exploration. Look-ups of later steps search with its parameters."""
+    state.exploring = parameters
+    step = context.recorder.step("exploration", TG.Exploration)
+    context.recorder.say(step, RAG.mode, Literal(mode))
+    return step
 
 
 def record_exploration(

@@ -328,6 +328,7 @@ class Selection:
 
     Attributes:
         window: of a chunk that is too long (offset and length in it) what was selected.
+        look_up: of a chunk the look-up that found it; None of those that exploration found.
         node: its node in the trace.
         marker: its number in the answer, from 1; None until it is cited.
         shown: of what is cited what the prompt says of its document, and on the next line its words there.
@@ -338,6 +339,7 @@ class Selection:
     hit: SentenceHit | None = None
     chunk: PassageHit | None = None
     window: tuple[int, int] | None = None
+    look_up: NamedNode | None = None
     concept: str | None = None
     reasoning: str | None = None
     sources: tuple[SourceQuote, ...] = ()
@@ -357,7 +359,9 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
-        chunks: those selected, best first.
+        exploring: the parameters of exploration, by which look-ups search too.
+        looked_up: what they searched for.
+        chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
         evidence: what was shown to a model that selected.
         completion: the answer as a model wrote it; None of one that was quoted.
@@ -380,6 +384,8 @@ class State:
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)
     passages: list[PassageHit] = field(default_factory=list)
+    exploring: Parameters = field(default_factory=dict)
+    looked_up: list[str] = field(default_factory=list)
     chunks: list[Selection] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     evidence: Evidence | None = None

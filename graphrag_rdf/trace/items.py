@@ -286,6 +286,31 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
+class LookUp:
+    """A search for what the model said is missing from the selected chunks.
+
+    Attributes:
+        text: what was searched for; None when it was erased.
+        selections: IRIs of the chunk selections that it added, best first.
+        queries: how many it ran.
+    """
+
+    iri: str
+    text: str | None
+    selections: tuple[str, ...]
+    queries: int
+
+    def as_json(self) -> dict[str, Any]:
+        """All fields."""
+        return {
+            "iri": self.iri,
+            "text": self.text,
+            "selections": list(self.selections),
+            "queries": self.queries,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerSentence:
     """A sentence of the answer; offset and length in the answer's text; `cites` are IRIs of selections."""
 

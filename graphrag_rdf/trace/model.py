@@ -15,6 +15,7 @@ from graphrag_rdf.trace.items import (
     Call,
     Considered,
     Decision,
+    LookUp,
     Seed,
     Selection,
     Suggestion,
@@ -37,6 +38,7 @@ class TraceStep:
         left_out: of it, how many selections have no room, or not all; of a focus, how many good chunks.
         coverage: of a focus: share of the question's words that the selection speaks of.
         decisions: of a focus with a filter: what that decided.
+        look_ups: of a focus: searches for what the model said is missing.
         answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
         reason, stage: of an error.
         reuses: of an answer that was given again, the step that gave it first.
@@ -64,6 +66,7 @@ class TraceStep:
     evidence_tokens: int | None = None
     left_out: int = 0
     decisions: tuple[Decision, ...] = ()
+    look_ups: tuple[LookUp, ...] = ()
     selections: tuple[Selection, ...] = ()
     answer: str | None = None
     stored: str | None = None
@@ -92,6 +95,7 @@ class TraceStep:
                 "coverage": self.coverage,
                 "left_out": self.left_out,
                 "filter": [decision.as_json() for decision in self.decisions],
+                "look_ups": [look_up.as_json() for look_up in self.look_ups],
                 "selections": [selection.as_json() for selection in self.selections],
             },
             "synthesis": {

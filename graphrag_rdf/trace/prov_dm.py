@@ -54,6 +54,8 @@ _RELATIONS: Mapping[NamedNode, tuple[str, str, str, str | None]] = {
     TG.selectedChunk: ("hadMember", "collection", "entity", None),
     RAG.consideredEdge: ("hadMember", "collection", "entity", None),
     RAG.filterDecision: ("hadMember", "collection", "entity", None),
+    RAG.lookUp: ("hadMember", "collection", "entity", None),
+    RAG.foundByLookUp: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:foundByLookUp"),
     RAG.rankedPassage: ("hadMember", "collection", "entity", None),
     RAG.scoreShare: ("hadMember", "collection", "entity", None),
     RAG.activationPath: ("hadMember", "collection", "entity", None),

@@ -25,6 +25,7 @@ from graphrag_rdf.trace.items import (
     Decision,
     DecisionNote,
     Fact,
+    LookUp,
     Score,
     Seed,
     Selection,
@@ -102,6 +103,7 @@ class _Steps:
         chosen = {item.fact for group in selections.values() for item in group if item.fact}
         considered = self._by_step("considered", lambda row: self._considered(row, chosen))
         decisions = self._decisions()
+        look_ups = _look_ups(self._select("look-ups"))
         suggestions = self._by_step("suggestions", self._suggestion)
         sentences = _sentences(self._select("sentences"))
         passages = read_passages(self._store, self._session)
@@ -115,6 +117,7 @@ class _Steps:
                 considered=considered[rows.must(row, "step")],
                 passages=tuple(passages.get(rows.must(row, "step"), ())),
                 decisions=decisions[rows.must(row, "step")],
+                look_ups=look_ups[rows.must(row, "step")],
                 selections=selections[rows.must(row, "step")],
                 sentences=sentences[rows.must(row, "step")],
                 suggestions=suggestions[rows.must(row, "step")],
@@ -322,6 +325,18 @@ def _sentences(found: Iterable[Row]) -> defaultdict[str, tuple[AnswerSentence, .
             markers=tuple(number for row in same if (number := rows.whole(row, "marker")) is not None),
         )
         groups[rows.must(first, "step")] += (sentence,)
+    return groups
+
+
+def _look_ups(found: Iterable[Row]) -> defaultdict[str, tuple[LookUp, ...]]:
+    by_item: dict[str, list[Row]] = {}
+    for row in found:
+        by_item.setdefault(rows.must(row, "item"), []).append(row)
+    groups: defaultdict[str, tuple[LookUp, ...]] = defaultdict(tuple)
+    for iri, same in by_item.items():
+        chunks = tuple(rows.must(row, "selection") for row in same if "selection" in row)
+        look_up = LookUp(iri, rows.text(same[0], "phrase"), chunks, rows.whole(same[0], "queries") or 0)
+        groups[rows.must(same[0], "step")] += (look_up,)
     return groups
 
 

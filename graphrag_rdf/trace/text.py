@@ -215,6 +215,9 @@ def _focus(page: Lines, step: TraceStep, full: bool) -> None:
     _sentences(page, sentences)
     if chunks:
         page.line(f"    Selected {len(chunks)} chunk(s); {step.left_out} more had no room")
+    for look_up in step.look_ups:
+        found = f"{len(look_up.selections)} chunk(s) by {look_up.queries} queries"
+        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", "Looked up: ")
     for selection in chunks if full else chunks[:_PASSAGES]:
         places = "; ".join(_place(source) for source in selection.sources) or str(selection.chunk)
         page.paragraph(f"{places} · {_number(selection.score.total)}", "      ", "Chunk: ")

@@ -7,7 +7,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace ;
-      tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:filterDecision|rag:suggestion|rag:sentence|rag:warning|rag:seed|rag:conceptTerm ?item .
+      tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:filterDecision|rag:suggestion|rag:sentence|rag:warning|rag:seed|rag:conceptTerm|rag:lookUp ?item .
     ?item ?property ?value .
     FILTER(?property IN (
       tg:edge, tg:reasoning, tg:content, tg:concept, rag:detail, rag:matchedText, rdfs:label, rdf:subject, rdf:predicate, rdf:object

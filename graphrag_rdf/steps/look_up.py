@@ -1,0 +1,92 @@
+"""Look-ups: the model that selects says what is still missing, and the program searches for it.
+
+The words of a question of several steps do not name everything that it asks for: the wife of the builder of a
+bridge. Once the builder is found, his name is searched for like a question of its own, by activation with the
+parameters of exploration. The best chunks that were not selected before are added to the selection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pyoxigraph import Literal
+
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS
+from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.activate import Activation
+from graphrag_rdf.steps.chunks import RANKED, fit_chunks
+from graphrag_rdf.steps.ground import concepts_by_rules
+from graphrag_rdf.steps.passages import rank_passages
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.trace.recorder import Step
+
+_SHARE = 0.25  # of the best chunk's score: those below it share little more than common words
+
+
+def look_up(
+    context: Context, state: State, step: Step, parameters: Parameters, phrases: Sequence[str]
+) -> list[Selection]:
+    """Search for phrases, which share `lookup_tokens`; record each search with the step.
+
+    Args:
+        phrases: none of which was searched for before.
+
+    Returns:
+        The chunks that are added to the selection; those of the first phrase first.
+    """
+    found: list[Selection] = []
+    for phrase in phrases:
+        found += _look_up(context, state, step, parameters, phrase, found, len(phrases))
+    state.chunks = [*found, *state.chunks]
+    return found
+
+
+def _look_up(
+    context: Context,
+    state: State,
+    step: Step,
+    parameters: Parameters,
+    phrase: str,
+    beside: Sequence[Selection],
+    share: int,
+) -> list[Selection]:
+    node = context.recorder.item(
+        step,
+        RAG.lookUp,
+        "look-up",
+        len(state.looked_up),
+        (RDF.type, RAG.LookUp),
+        (RDFS.label, Literal(phrase)),
+        (RAG.index, integer(len(state.looked_up))),
+    )
+    state.looked_up.append(phrase)
+    recorded = len(step.quads)
+    asked = replace(
+        state, question=phrase, concepts=[], seeds=[], edges=[], hits=[], passages=[], include=(), history=()
+    )
+    asked.concepts = concepts_by_rules(context, asked, step)
+    run = Activation(context, asked, state.exploring, step)
+    run.spread()
+    run.rank_passages()
+    run.gather()
+    taken = {one.chunk.chunk for one in (*state.chunks, *beside) if one.chunk}
+    ranked = rank_passages(context, asked, RANKED)
+    good = [h for h in ranked if h.score >= _SHARE * ranked[0].score and h.chunk not in taken]
+    tokens = parameters["lookup_tokens"] // share
+    chunks = fit_chunks(context, asked, step, good, parameters, tokens)
+    for chunk in chunks:
+        chunk.look_up = node
+        chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"
+    calls = [quad.object for quad in step.quads[recorded:] if quad.predicate == RAG.call]
+    step.quads += [context.recorder.quad(node, RAG.call, call) for call in calls]
+    _merge(state, asked)
+    return chunks
+
+
+def _merge(state: State, asked: State) -> None:
+    """Add the sentences and facts of a look-up to those that were found before."""
+    known = {hit.sentence for hit in state.hits}
+    state.hits = [*(hit for hit in asked.hits if hit.sentence not in known), *state.hits]
+    facts = {edge.triple for edge in state.edges}
+    state.edges = [*(edge for edge in asked.edges if edge.triple not in facts), *state.edges]

@@ -96,10 +96,16 @@ def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
     """Warn of what a model wrote; what is quoted needs no check."""
     if state.completion is None or not state.answered:
         return
-    claims = [Claim(each.text, _cited_texts(each.selections)) for each in sentences]
-    titles = {source.title for each in sentences for cited in each.selections for source in cited.sources}
-    for kind, detail in check_answer(state.question, claims, state.language, "\n".join(sorted(titles))):
+    claims = [Claim(each.text, _cited_texts(each.selections), _beside(state, each)) for each in sentences]
+    for kind, detail in check_answer(state.question, claims, state.language):
         state.warn(kind, detail)
+
+
+def _beside(state: State, sentence: CitedSentence) -> str:
+    """The titles of the documents that a sentence cites, and what else of them the prompt shows."""
+    cited = {source.document: source.title for cited in sentence.selections for source in cited.sources}
+    lines = state.evidence.lines if state.evidence else ()
+    return "\n".join([*cited.values(), *(line.text for line in lines if line.document in cited)])
 
 
 def _cited_texts(selections: Sequence[Selection]) -> tuple[str, ...]:
@@ -143,12 +149,8 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
                 if reference not in references:
                     references.append(reference)
     offered = [s for s in state.selections if s.marker and s.reasoning]
-    unused = [s for s in offered if id(s) not in used]
-    if unused and used:
-        named = ", ".join(f"[{s.marker}]" for s in unused[:20])
-        state.warn(
-            "unused_sources", f"{len(unused)} of {len(offered)} chosen statements are not cited: {named}"
-        )
+    if used and offered and used.isdisjoint(map(id, offered)):
+        state.warn("unused_sources", f"the answer cites none of the {len(offered)} chosen statements")
     state.final = {
         "answer": state.answer,
         "answered": state.answered,

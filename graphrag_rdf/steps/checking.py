@@ -17,8 +17,10 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.words import CJK
+from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.citations import MARKER, cited_numbers
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
+from graphrag_rdf.steps.number_words import scales
 from graphrag_rdf.steps.refusals import is_apology, says_unknown
 
 GENERAL = ("[general knowledge]", "[LLM: verify]")
@@ -39,6 +41,8 @@ UNRELIABLE = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r"[“„«\"「『][^”“»\"」』\n]{1,300}[”“»\"」』]")
+_CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’]", re.IGNORECASE)
 _SHOWN = 120
 _MOST_SHOWN = 3
@@ -52,15 +56,18 @@ class Claim:
     Attributes:
         text: with its markers.
         cited: the texts that it cites, empty if it cites none.
+        beside: the titles of the documents that it cites, and what else of them was shown. It says whom a
+            pronoun of what is cited means, so names in it need no other evidence.
     """
 
     text: str
     cited: tuple[str, ...]
+    beside: str = ""
 
     @property
     def words(self) -> str:
-        """The sentence without markers."""
-        return MARKER.sub("", self.text).strip()
+        """The sentence without markers, emphasis and the mark of a list."""
+        return _EMPHASIS.sub("", MARKER.sub("", self.text)).lstrip("-*•> \n").rstrip()
 
     @property
     def general(self) -> bool:
@@ -85,32 +92,35 @@ def refuses(sentences: Sequence[str], known: AbstractSet[int]) -> bool:
     return bool(said) and said[0].unknown and not any(c.general or (c.cited and not c.unknown) for c in said)
 
 
-def check_answer(
-    question: str, claims: Sequence[Claim], language: str | None, titles: str = ""
-) -> Iterator[tuple[str, str]]:
+def check_answer(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
     """The warnings that an answer deserves.
 
     Args:
         claims: its sentences, of an answer that does not refuse.
         language: of the question, BCP 47; None if unknown.
-        titles: of the documents that it cites: names in them need no other evidence.
 
     Returns:
         (type, detail) of each.
     """
-    yield from _uncited(claims)
+    yield from _uncited(question, claims, language)
     for claim in claims:
         if not claim.general:
             yield from _numbers(question, claim, language)
-            yield from _names(f"{question}\n{titles}", claim, language)
+            yield from _names(question, claim, language)
     yield from _language(question, claims, language)
 
 
-def _uncited(claims: Sequence[Claim]) -> Iterator[tuple[str, str]]:
+def _uncited(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
+    said = {*analyse(question, language)}
+    said.update(term for claim in claims if claim.cited for term in analyse(claim.words, language))
     found = [
         claim.words
         for claim in claims
-        if not claim.cited and not claim.general and not claim.unknown and _states(claim)
+        if not claim.cited
+        and not claim.general
+        and not claim.unknown
+        and _states(claim)
+        and not said.issuperset(analyse(claim.words, language))  # else it repeats what is cited elsewhere
     ]
     if found:
         shown = "; ".join(f"“{text[:_SHOWN]}”" for text in found[:_MOST_SHOWN])
@@ -122,6 +132,8 @@ def _states(claim: Claim) -> bool:
     text = claim.words.rstrip("*_ ")
     if text.startswith("#") or text.endswith((":", "：")) or MARKER.search(claim.text):
         return False  # a marker that leads nowhere has a warning of its own
+    if text.startswith("|") and not any(map(str.isdigit, text)):  # the head of a table
+        return False
     return len(_WORD.findall(text)) > 1 or len(CJK.findall(text)) > 2
 
 
@@ -136,10 +148,11 @@ def _numbers(question: str, claim: Claim, language: str | None) -> Iterator[tupl
     if not all(text.strip() for text in claim.cited):  # words that are not at hand: nothing can be said
         return
     known, asked = known_figures("\n".join(claim.cited)), known_figures(question)
+    beside = known_figures(f"{claim.beside}\n{question}")
     missing = [
         figure
         for figure in claimed
-        if not known.supports(figure)
+        if not known.supports(figure, beside)
         and not asked.supports(figure)
         and not follows(figure, [*claim.cited, *([question] if asked.values else [])], language)
     ]
@@ -151,16 +164,17 @@ def _listed(claimed: Sequence[Figure]) -> str:
     return ", ".join(figure.text for figure in claimed)
 
 
-def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
+def _names(question: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
     if not all(text.strip() for text in claim.cited) or not claim.cited:
         return
-    evidence = "\n".join([*claim.cited, elsewhere])
+    evidence = "\n".join([*claim.cited, claim.beside, question])
     words = claim.words
     spoken, read = detect_language(words), detect_language(" ".join(claim.cited))
     if spoken and read and spoken != read:  # names are translated: Deutschland, Germany
         return
     language = spoken or language
     known = _folded(evidence)
+    letters = _letters(known)
     heads = {word[:4] for word in _WORD.findall(known) if len(word) >= 4}
     initials = "".join(word[0] for word in _WORD.findall(evidence) if word[0].isupper()).casefold()
     sentences = split_sentences(words, language)
@@ -168,14 +182,18 @@ def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple
     missing = []
     for mention in find_mentions(words, sentences, language=language):
         name = _ELISION.sub("", mention.name)
-        parts = _WORD.findall(name)
+        parts = [
+            part for part in _WORD.findall(name) if not part.isdigit() and part.casefold() not in scales()
+        ]
         alone = len(parts) < 2
         common = alone and (mention.offset in starts or base_language(language) == "de")  # a noun like others
         if not parts or common or not (name[0].isupper() or CJK.match(name)):
             continue
         folded = _folded(name)
-        last = _WORD.findall(folded)[-1]
-        if folded in known or last[:4] in heads or (name.isupper() and folded in initials):
+        last = _folded(parts[-1])
+        if last[:4] in heads or (name.isupper() and _letters(folded) in initials):
+            continue
+        if (len(last) >= 4 or CJK.match(name)) and _letters(folded) in letters:
             continue
         if len(last) < 4 and re.search(rf"\b{re.escape(last)}\b", known):
             continue
@@ -195,6 +213,11 @@ def _language(question: str, claims: Sequence[Claim], language: str | None) -> I
 
 
 def _folded(text: str) -> str:
-    """Without case and accents, and with one blank between words."""
-    plain = unicodedata.normalize("NFKD", text)
+    """Without case and accents, and with one blank between words, also between those of LiHua."""
+    plain = unicodedata.normalize("NFKD", _CAMEL.sub(" ", text))
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).casefold().split())
+
+
+def _letters(folded: str) -> str:
+    """Letters and digits alone."""
+    return "".join(_WORD.findall(folded))

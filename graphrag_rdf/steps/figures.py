@@ -1,5 +1,5 @@
 """Numbers and dates in running text, compared by value: 1,200 is 1200, 12% is 12 per cent, 1911-11-17 is
-17 November 1911.
+17 November 1911, 18:30 is half past six.
 
 A claim is read as its language writes numbers. What it is held against may be in any language, so it is read
 in every way: "1.200" supports both 1200 and 1.2, and "twelve" supports 12.
@@ -8,76 +8,39 @@ in every way: "1.200" supports both 1200 and 1.2, and "twelve" supports 12.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
-from itertools import chain, permutations
+from itertools import permutations
 
 from graphrag_rdf.extract.lexicon import base_language
-from graphrag_rdf.extract.numbers import find_literals
+from graphrag_rdf.extract.numbers import LiteralSpan, find_literals
+from graphrag_rdf.steps.number_words import scales, worded_numbers
 
 _DATES = frozenset({"date", "month"})
 _DECIMAL_POINT = frozenset({"en", "zh", "ja", "ko", "he", "hi", "th"})
 _GROUPS = "\u00a0\u202f\u2009'’"  # blanks that do not break, apostrophes
 _NUMBER = re.compile(
-    rf"(?<![A-Za-zÀ-ɏ\d])(?P<digits>\d+(?:[.,{_GROUPS}]\d+)*)"
-    r"(?:\s?(?P<percent>%|per\s?cent\b|Prozent\b|procent\b))?",
+    rf"(?<![A-Za-zÀ-ɏ\d])(?P<digits>\d{{1,3}}(?: \d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,{_GROUPS}]\d+)*)"
+    r"(?:\s?(?P<percent>%|(?:p[eo]r\s?|pour )(?:cent|ciento|cento)\b|pro[cz]ent\b))?",
     re.IGNORECASE,
 )
 _PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
-_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d.,])")
+_CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])(?::|\s?h\s?)([0-5]\d)(?![\d:])")
 _LIST_MARK = re.compile(r"^\s*\d{1,3}[.)](?=\s|$)", re.MULTILINE)
-_WORD = re.compile(r"[^\W\d_]+")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
 _LISTED = re.compile(r",\s*(?:and|und|et|y|e|en)?\s+|\s+(?:and|und|et|y|e|en)\s+|[;、，]")
-_MOST_VALUES = 40  # of which all pairs are looked at
+_MOST_VALUES = 80  # of which all pairs are looked at
+_SPAN = 10  # years: fewer lead from any year to too many
+_ROUNDED = 40  # a number that ends in zeros differs from what it stands for by a fortieth at most
 
-_SCALES: Mapping[str, int] = {
-    **dict.fromkeys(("thousand", "tausend", "duizend", "千"), 10**3),
-    **dict.fromkeys(("万", "萬"), 10**4),
-    **dict.fromkeys(("million", "millions", "millionen", "miljoen", "mio"), 10**6),
-    **dict.fromkeys(("亿", "億"), 10**8),
-    **dict.fromkeys(("billion", "billions", "bn", "milliarde", "milliarden", "miljard", "mrd"), 10**9),
-}
+_SCALES = scales()
 _SCALE = re.compile(
-    "\\s?(?P<word>" + "|".join(sorted(map(re.escape, _SCALES), key=len, reverse=True)) + ")(?![a-zäöü])",
+    "\\)?\\s?(?P<word>" + "|".join(sorted(map(re.escape, _SCALES), key=len, reverse=True)) + ")(?![a-zäöü])",
     re.IGNORECASE,
 )
-_NAMED: Mapping[int, str] = {
-    1: "one first eins erste erster een eerste",
-    2: "two second twice zwei zweite zweiter twee tweede",
-    3: "three third drei dritte dritter drie derde",
-    4: "four fourth vier vierte vierde",
-    5: "five fifth fünf fünfte vijf vijfde",
-    6: "six sixth sechs sechste zes zesde",
-    7: "seven seventh sieben siebte zeven zevende",
-    8: "eight eighth acht achte achtste",
-    9: "nine ninth neun neunte negen negende",
-    10: "ten tenth zehn zehnte tien tiende",
-    11: "eleven eleventh elf elfte elfde",
-    12: "twelve twelfth dozen zwölf zwölfte dutzend twaalf twaalfde dozijn",
-    13: "thirteen thirteenth dreizehn dertien",
-    14: "fourteen fourteenth vierzehn veertien",
-    15: "fifteen fifteenth fünfzehn vijftien",
-    16: "sixteen sixteenth sechzehn zestien",
-    17: "seventeen seventeenth siebzehn zeventien",
-    18: "eighteen eighteenth achtzehn achttien",
-    19: "nineteen nineteenth neunzehn negentien",
-    20: "twenty twentieth zwanzig twintig",
-    30: "thirty dreißig dertig",
-    40: "forty vierzig veertig",
-    50: "fifty fünfzig vijftig",
-    60: "sixty sechzig zestig",
-    70: "seventy siebzig zeventig",
-    80: "eighty achtzig tachtig",
-    90: "ninety neunzig negentig",
-    100: "hundred hundert honderd",
-    1000: "thousand tausend duizend",
-}
-_WORDS: Mapping[str, Decimal] = {
-    word: Decimal(value) for value, words in _NAMED.items() for word in words.split()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +49,9 @@ class Figure:
 
     Attributes:
         text: as it stands there.
-        values: what it may mean, as a number; of a date, its day and year.
-        date: a full date or month in ISO 8601, else None.
+        values: what it may mean, as a number; of a date, its day and year; of a time, its hour (of
+            twelve) and its minute.
+        date: a full date or month in ISO 8601, a time of twelve hours (T6:30), else None.
         percent: whether it is a share; `values` then have it also as a fraction.
         scale: 10**6 of "3 million", which is in `values`.
     """
@@ -106,19 +70,28 @@ class Known:
     values: frozenset[Decimal]
     dates: frozenset[str]
 
-    def supports(self, figure: Figure) -> bool:
-        """Whether the text says it: a month or year also by a date in it, a date also by its parts."""
+    def supports(self, figure: Figure, beside: Known | None = None) -> bool:
+        """Whether the text says it: a month or year also by a date in it, a date also by its parts, and
+        half past six by six and a half.
+
+        Args:
+            beside: what may give a date its year.
+        """
         if figure.date is None:
             return not figure.values.isdisjoint(self.values)
-        return any(date.startswith(figure.date) for date in self.dates) or figure.values <= self.values
+        years = {value for value in beside.values if value > 31} if beside else set()
+        return any(date.startswith(figure.date) for date in self.dates) or all(
+            value in self.values or value in years or value / 60 in self.values for value in figure.values
+        )
 
 
 def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
     """Whether a number is one of some texts in other words, or the result of simple arithmetic with them.
 
     In other words: rounded, or with the thousand, million or billion of a table's head. Arithmetic: sums,
-    differences, products, quotients and changes in per cent of two amounts; differences of years; the sum of
-    all; how many texts there are, or how many things one of them lists.
+    differences, products, quotients and changes in per cent of two amounts; what is missing to 100 %; years
+    and days between two dates; a year some years before or after one; the sum of all; how many texts there
+    are, or how many things one of them lists.
 
     Args:
         language: BCP 47, see `figures`.
@@ -127,45 +100,79 @@ def follows(figure: Figure, texts: Iterable[str], language: str | None) -> bool:
         return False
     told = list(texts)
     claimed = {max(figure.values)} if figure.percent else figure.values
+    years, times, amounts = _operands(told, language)
+    if any(abs(to - year) in amounts for to in claimed for year in years if abs(to - year) >= _SPAN):
+        return True
     counts = {len(told), *(len(_LISTED.split(line)) for text in told for line in text.splitlines())}
-    years, amounts = _operands(told, language)
-    if not claimed.isdisjoint({*map(Decimal, counts), *(abs(a - b) for a, b in permutations(years, 2))}):
+    if not claimed.isdisjoint({*map(Decimal, counts), *times}):
         return True
     units = {value / figure.scale for value in claimed}
     decimals = max(0, *(-int(unit.normalize().as_tuple().exponent) for unit in units))
     exact = not decimals and not figure.percent and figure.scale == 1
-    found = chain(
-        amounts,
-        (sum(amounts, Decimal()),),
-        *(_results(a, b, exact=exact) for a, b in permutations(amounts, 2)),
-    )
+    shares = figure.percent or (decimals > 0 and figure.scale == 1)
     factors = [Decimal(10**power) / figure.scale for power in ((0, 3, 6, 9) if figure.scale > 1 else (0,))]
-    return any(round(value * factor, decimals) in units for value in found for factor in factors)
+    some = amounts[:_MOST_VALUES]
+    results = [value for a, b in permutations(some, 2) for value in _results(a, b, exact, shares)]
+    values = [value * factor for value in (*amounts, sum(amounts, Decimal()), *results) for factor in factors]
+    if any(round(value, decimals) in units for value in values):
+        return True
+    return not _YEAR.fullmatch(figure.text) and any(
+        _rounds(value, to, digits)
+        for to in claimed
+        for digits, listed in ((1, amounts), (3, results))
+        for value in listed
+    )
 
 
-def _operands(texts: Sequence[str], language: str | None) -> tuple[list[Decimal], list[Decimal]]:
-    """The years and the other numbers of texts, each read in one way if the language tells which."""
+def _operands(texts: Sequence[str], language: str | None) -> tuple[set[Decimal], set[Decimal], list[Decimal]]:
+    """The years of texts, the times between years and dates, and the other numbers, each read in one way if
+    the language tells which.
+    """
     years: set[Decimal] = set()
+    days: set[date] = set()
     amounts: set[Decimal] = set()
     for text in texts:
         for figure in figures(text, language):
-            if figure.date is not None:
+            if figure.date is not None and figure.date[0] != "T":
                 years.add(Decimal(figure.date[:4]))
+                days |= {date.fromisoformat(figure.date)} if len(figure.date) == 10 else set()
             elif _YEAR.fullmatch(figure.text):
                 years |= figure.values
             else:
-                amounts |= {value / figure.scale for value in figure.values} | figure.values
-        amounts.update(_worded(text))
-    return sorted(years), sorted(amounts)[:_MOST_VALUES]
+                amounts |= figure.values | {value / figure.scale for value in figure.values}
+                if figure.percent:
+                    amounts |= {whole - share for share in figure.values for whole in (1, 100)}
+        amounts.update(worded_numbers(text))
+    times = {abs(a - b) for a, b in permutations(years, 2)}
+    between = [abs(a - b).days for a, b in permutations(days, 2)]
+    times.update(
+        Decimal(span) for each in between for span in (each, each + 1, each // 7, int(each / 365.25))
+    )
+    return years, times, sorted(amounts)
 
 
-def _results(a: Decimal, b: Decimal, *, exact: bool) -> Iterator[Decimal]:
-    """Of two numbers; quotients that are not whole only where they are asked for rounded."""
+def _results(a: Decimal, b: Decimal, exact: bool, shares: bool) -> Iterator[Decimal]:
+    """Of two numbers; small quotients that are not whole only where they are asked for rounded."""
     yield from (a + b, abs(a - b), a * b)
-    if b and (not exact or not a % b):
+    if b and (not exact or not a % b or abs(a) >= 10 * abs(b)):
         yield a / b
-    if b and not exact:
+    if b and shares:
         yield from (100 * a / b, 100 * abs(a - b) / b)
+
+
+def _rounds(value: Decimal, to: Decimal, digits: int) -> bool:
+    """Whether a number that ends in zeros stands for a value: 59,000 for 59,100.
+
+    Args:
+        digits: that it must have before the zeros, at least.
+    """
+    _, told, exponent = to.normalize().as_tuple()
+    return (
+        len(told) >= digits
+        and int(exponent) > 0
+        and round(value, -int(exponent)) == to
+        and abs(value - to) <= abs(to) / _ROUNDED
+    )
 
 
 def figures(text: str, language: str | None) -> list[Figure]:
@@ -182,9 +189,11 @@ def figures(text: str, language: str | None) -> list[Figure]:
         if span.kind in _DATES:
             end = span.offset + span.length
             dated.append((span.offset, end))
-            year, *rest = span.lexical.split("-")
-            parts = frozenset(map(Decimal, (year, *rest[1:])))
-            found.append((span.offset, Figure(text[span.offset : end], parts, span.lexical)))
+            found.append((span.offset, Figure(text[span.offset : end], _parts(span), span.lexical)))
+    for clock in _CLOCK.finditer(text):
+        time, values = _time(clock)
+        dated.append(clock.span())
+        found.append((clock.start(), Figure(clock[0], values, time)))
     for start, end, digits, percent in _numbers(text):
         if any(begin <= start < stop for begin, stop in dated):
             continue
@@ -202,29 +211,36 @@ def figures(text: str, language: str | None) -> list[Figure]:
 def known_figures(text: str) -> Known:
     """All that a text says in numbers, dates and number words, read in every way."""
     values: set[Decimal] = set()
-    for _, end, digits, _ in _numbers(text):
-        readings = _readings(digits, None)
+    dates = {span.offset: span for span in find_literals(text, None) if span.kind in _DATES}
+    inside = {place for span in dates.values() for place in range(span.offset, span.offset + span.length)}
+    for span in dates.values():
+        values |= _parts(span)
+    for start, end, digits, _ in _numbers(text):
+        if start in inside:
+            continue
+        readings = _readings(digits, None).union(*(_readings(part, None) for part in digits.split(" ")))
         values |= readings
         if scale := _SCALE.match(text, end):
             values |= {value * _SCALES[scale["word"].casefold()] for value in readings}
-    values.update(Decimal(match[0].replace(" ", "")) for match in _SPACED.finditer(text))
-    values.update(_worded(text))
-    dates = {span.lexical for span in find_literals(text, None) if span.kind in _DATES}
-    return Known(frozenset(values), frozenset(dates))
+    values.update(worded_numbers(text))
+    told = {span.lexical for span in dates.values()}
+    for clock in _CLOCK.finditer(text):
+        time, parts = _time(clock)
+        told.add(time)
+        values |= parts
+    return Known(frozenset(values), frozenset(told))
 
 
-def _worded(text: str) -> Iterator[Decimal]:
-    """Number words, and two of them in a row: twenty-one, three hundred."""
-    before: tuple[int, Decimal] | None = None
-    for match in _WORD.finditer(text):
-        value = _WORDS.get(match[0].casefold())
-        if value is None:
-            before = None
-            continue
-        yield value
-        if before is not None and match.start() - before[0] == 1:
-            yield before[1] * value if value >= 100 else before[1] + value
-        before = match.end(), value
+def _parts(span: LiteralSpan) -> frozenset[Decimal]:
+    """The year of a date, and its day."""
+    year, *rest = span.lexical.split("-")
+    return frozenset(map(Decimal, (year, *rest[1:])))
+
+
+def _time(clock: re.Match[str]) -> tuple[str, frozenset[Decimal]]:
+    """A time of the day by the twelve hours of a clock's face, and its hour and minutes."""
+    hour, minute = int(clock[1]) % 12 or 12, int(clock[2])
+    return f"T{hour}:{minute:02}", frozenset(Decimal(part) for part in (hour, minute) if part)
 
 
 def _numbers(text: str) -> Iterator[tuple[int, int, str, bool]]:
@@ -238,7 +254,7 @@ def _numbers(text: str) -> Iterator[tuple[int, int, str, bool]]:
 @lru_cache(maxsize=4096)
 def _all_readings(digits: str) -> tuple[frozenset[Decimal], frozenset[Decimal]]:
     """What digits mean where a full stop begins the decimals, and where a comma does."""
-    plain = re.sub(f"[{_GROUPS}]", "", digits)
+    plain = re.sub(f"[ {_GROUPS}]", "", digits)
     return frozenset(_as_number(plain, ".", ",")), frozenset(_as_number(plain, ",", "."))
 
 

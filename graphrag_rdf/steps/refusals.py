@@ -56,8 +56,12 @@ def says_unknown(sentence: str, *, cites: bool) -> bool:
         sentence: without markers of citations.
         cites: whether it cites something: then it must speak of its evidence ("… do not say").
     """
-    found = _any("evidence").search(sentence) or (None if cites else _any("own").search(sentence))
-    return found is not None and _any("but").search(sentence, found.end()) is None
+    keys: list[tuple[str, ...]] = [("evidence",)] if cites else [("evidence",), ("own",), ("about", "no")]
+    for found in ([_any(key).search(sentence) for key in together] for together in keys):
+        ends = [match.end() for match in found if match]
+        if len(ends) == len(found):
+            return _any("but").search(sentence, max(ends)) is None
+    return False
 
 
 def is_apology(sentence: str) -> bool:

@@ -363,7 +363,7 @@ class State:
         looked_up: what they searched for.
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
-        evidence: what was shown to a model that selected.
+        evidence: what is shown to a model.
         completion: the answer as a model wrote it; None of one that was quoted.
         answered: false where the answer is that the program doesn't know.
         closest: what comes nearest to an answer then, best first.

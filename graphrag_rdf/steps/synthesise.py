@@ -108,6 +108,7 @@ def _evidence(context: Context, state: State, step: Step) -> Evidence:
         unread = [edge for edge in edges if not edge.sentences]
         evidence = collect(context, state, step, state.chunks, said, unread)
         evidence.offer(edges)
+        state.evidence = evidence
     evidence.choose(state.selections)
     return evidence
 

@@ -78,7 +78,7 @@ def test_the_model_grounds_selects_and_answers(engine: Engine, scripted_server: 
     assert answer["answer"] == ANSWER
     assert len([m for m in messages if m.kind == "answer"]) > 1, "the answer was streamed"
     assert "".join(m.response for m in messages if m.kind == "answer") == ANSWER
-    assert {"selection_ignored", "unsupported_numeric", "invalid_citation", "unused_sources"} <= {
+    assert {"selection_ignored", "unsupported_numeric", "invalid_citation"} <= {
         warning["type"] for warning in answer["warnings"]
     }
     assert answer["usage"]["llm_calls"] == 3

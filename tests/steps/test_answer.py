@@ -52,11 +52,21 @@ def test_each_marker_is_resolved_to_its_edge_and_sources() -> None:
         ("Ada wrote it [7].", "invalid_citation"),
         ("It was in 1843.", "unreferenced_numeric"),
         ("It was in 1844 [1].", "unsupported_numeric"),
-        ("Ada wrote it [1].", "unused_sources"),
     ],
 )
 def test_what_is_wrong_with_an_answer_is_warned_of(text: str, kind: str) -> None:
     assert kind in kinds(answered(text, "It was in 1843", "Bob read it"))
+
+
+def test_it_is_said_if_nothing_that_was_chosen_is_cited() -> None:
+    state = State("?", "en")
+    state.selections = [selection(1, "Ada wrote it"), selection(2, "Bob read it")]
+    state.answer = "Bob read it [2]."
+    compose(state)
+    assert not kinds(state)
+    state.selections[1].reasoning = None
+    compose(state)
+    assert kinds(state) == {"unused_sources"}
 
 
 def test_a_number_that_the_cited_text_has_is_supported() -> None:

@@ -57,6 +57,18 @@ REFUSALS = [
     "文档中没有提到这座桥。[1]",
     "無関係です。" + "分かりません。",
 ]
+NOTHING_SAID = [
+    "The passages are silent on this.",
+    "None of the sentences names the owner.",
+    "Dazu steht in den Sätzen leider nichts.",
+    "Anhand der Unterlagen ist keine Aussage möglich.",
+    "Rien dans les extraits ne répond à la question.",
+    "Nada en los textos responde a la pregunta.",
+    "Nei testi non c'è nulla.",
+    "Daarover staat niets in de teksten.",
+    "Nos textos não há nada sobre a ponte.",
+    "资料中并无记载。",
+]
 ANSWERS = [
     "Rhoda Tennant built it. [1]",
     "Rhoda Tennant built it [1]. The documents do not say when.",
@@ -70,7 +82,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize("answer", REFUSALS[:-1])
+@pytest.mark.parametrize("answer", [*REFUSALS[:-1], *NOTHING_SAID])
 def test_refusals(answer):
     assert refuses(sentences(answer, None), {1, 2, 3})
 
@@ -122,6 +134,11 @@ FINE = [
     "In Corrie there were two owners. [1][2]",
     "The gain was 0.3 thousand pounds, from 1.2 thousand to 1.5 thousand. [2]",
     "The year was 3 after the sale. [2] [LLM: verify]",
+    "**Answer:** Rhoda Tennant built it. [1]\n\n- Died: 5 May 1911 [1]\n- Mills: three [1]",
+    "Rhoda Tennant built it. [1] The question names no bridge, and the sentences speak of one only.",
+    "Corrie.\n\nThe mill was built in Corrie. [1]\n\nThe mill was built in Corrie.",
+    "| Mill | Owner |\n|---|---|\n| Corrie | Rhoda Tennant [1] |",
+    "The mill was sold for 125 % of what it cost, so its cost was 80 % of that. [2]",
 ]
 
 
@@ -172,6 +189,27 @@ def test_a_german_noun_is_no_name():
     assert "Schulz" in warnings(answer, "Wer hat die Mühle in Corrie gegründet?", "de")["unsupported_name"]
 
 
+def test_names_that_the_cited_document_has_elsewhere_are_supported():
+    """A sentence with a pronoun does not say whom it means; names may be written together or apart."""
+    said = "Adam Smith offers to help LiHua with it. [1]"
+    (claim,) = [Claim(said, ("AdamSmith: I'll help you with it!",), "AdamSmith: Hey Li Hua!")]
+    assert not list(check_answer("Who offers to help?", [claim], "en"))
+    (alone,) = [Claim(said, claim.cited)]
+    ((kind, detail),) = check_answer("Who offers to help?", [alone], "en")
+    assert kind == "unsupported_name"
+    assert "LiHua" in detail
+    assert "Adam" not in detail.partition("“")[0]
+
+
+def test_a_date_may_have_its_year_from_the_cited_document():
+    claim = Claim("It sank on 4 August 1910. [1]", ("It sank on the 4th of August.",), "The log of 1910")
+    assert not list(check_answer("When did it sink?", [claim], "en"))
+    kinds = [
+        kind for kind, _ in check_answer("When?", [Claim(claim.text, claim.cited, "The log of 1911")], "en")
+    ]
+    assert kinds == ["unsupported_numeric"]
+
+
 def test_nothing_is_said_of_evidence_whose_words_are_not_at_hand():
     assert warnings("James Watt built it in 1777. [1]", evidence={1: " "}) == {}
 
@@ -191,6 +229,11 @@ FILING = {
     1: "Purchases of property, plant and equipment: 2022 $1,222; 2021 $980.",
     2: "Operating cash flow was $3.5 billion in 2022, compared with $(3.4) billion in 2021.",
     3: "Net sales | 2023: 383,285 | 2022: 394,328",
+    4: "Of these costs, 90% was paid.",
+    5: "There are 1,012 helpers and 59,100 parcels.",
+    6: "She was born on 2 February 1841 and exhibited from the age of nineteen.",
+    7: "She went to hospital on 25 November 1919 and died on 14 December 1919.",
+    8: "The train left at half past six.",
 }
 
 
@@ -204,6 +247,17 @@ FILING = {
         ("They rose by $243 million. [1]", False),
         ("They rose by 25.7%. [1]", False),
         ("Sales were $384.3 billion. [3]", False),
+        ("Some 90% was paid, which leaves 10%. [4]", True),
+        ("Some 90% was paid, which leaves 20%. [4]", False),
+        ("There are about 58 parcels for each of the 1,000 helpers. [5]", True),
+        ("There are about 85 parcels for each of the 1,000 helpers. [5]", False),
+        ("Born in 1841, she first exhibited in 1860. [6]", True),
+        ("Born in 1841, she first exhibited in 1863. [6]", False),
+        ("She died at the age of 78, of which 19 days in hospital. [6][7]", True),
+        ("She died at the age of 80. [6][7]", False),
+        ("The train left at 6:30 p.m. [8]", True),
+        ("The train left at 18:30. [8]", True),
+        ("The train left at 18:45. [8]", False),
         ("Sales fell by 5%. [3]", False),
     ],
 )

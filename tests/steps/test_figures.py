@@ -45,6 +45,9 @@ def missing(claim: str, source: str, language: str | None = "en") -> list[str]:
         ("in the 19th century", "the nineteenth century"),
         ("12 men", "twelve men"),
         ("21 men", "twenty-one men"),
+        ("1 200 men", "1,200 men"),
+        ("It is 6:30", "18 h 30"),
+        ("75 %", "three quarters"),
         ("300 men", "three hundred men"),
         ("12 men", "zwölf Männer"),
         ("in the 1990s", "the 1990s"),
@@ -71,6 +74,9 @@ def test_supported(claim: str, source: str) -> None:
         ("in December 1911", "on 17 November 1912", ["December 1911"]),
         ("pre-1914", "1915", ["1914"]),
         ("12 and 13", "12", ["13"]),
+        ("20 men", "twenty-three men", ["20"]),
+        ("8 June 2011", "2011-08-06", ["8 June 2011"]),
+        ("1,000,000 men", "3 million men", ["1,000,000"]),
     ],
 )
 def test_unsupported(claim: str, source: str, lost: list[str]) -> None:

@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -72,6 +72,7 @@ class Answering(NeededParts, Protocol):
         """Let go of the store and its indexes."""
 
 
+A = TypeVar("A", bound=Answering)
 Write: TypeAlias = Callable[[Callable[[], object]], None]
 """Runs something while nobody writes to the store, and returns when it is done."""
 
@@ -174,7 +175,8 @@ def replay(
     """
     before = _asked(engine, name)
     if stored:
-        again = _engine(engine, before, model, engine.store, engine.librarian, engine.place)
+        settings = _model_of(engine, before, model)
+        again = engine.over(engine.store, engine.librarian, settings, engine.place)
         try:
             after = _ask(again, before)
         finally:  # the store is the other engine's, the index it opened its own
@@ -301,19 +303,26 @@ class _Above(Librarian):
 
 @contextmanager
 def _copy(engine: Answering, trace: Trace, model: str | None, alone: Write) -> Iterator[Answering]:
+    """A copy that asks the model of a trace, or another one."""
+    with copy_of(engine, _model_of(engine, trace, model), alone) as copied:
+        yield copied
+
+
+@contextmanager
+def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A]:
     """A copy of a store, to be changed at will; its librarian reads that of the store."""
     librarian = _Above(engine.librarian)
     if engine.place is None or not isinstance(engine.store, EmbeddedStore):
         memory = EmbeddedStore(engine.store.templates)
         alone(lambda: memory.bulk_add(plain_quads(engine.store)))
-        with closing(_engine(engine, trace, model, memory, librarian, None)) as copied:
+        with closing(engine.over(memory, librarian, settings, None)) as copied:
             yield copied
         return
     place = StoreFolder(engine.place.snapshots / f"copy-{iris.new_uuid()}")
     try:
         alone(lambda: _copy_files(engine, place))
         store = EmbeddedStore(engine.store.templates, place.database)
-        with closing(_engine(engine, trace, model, store, librarian, place)) as copied:
+        with closing(engine.over(store, librarian, settings, place)) as copied:
             yield copied
     finally:
         shutil.rmtree(place.root, ignore_errors=True)
@@ -331,15 +340,8 @@ def _copy_files(engine: Answering, place: StoreFolder) -> None:
         shutil.copytree(engine.place.index, place.index)
 
 
-def _engine(
-    engine: Answering,
-    trace: Trace,
-    model: str | None,
-    store: Store,
-    librarian: Librarian,
-    place: StoreFolder | None,
-) -> Answering:
-    """An engine that asks the model of a trace, or another one.
+def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:
+    """The settings of an engine that asks the model of a trace, or another one.
 
     Raises:
         UsageError: when only the trace names the model: whoever wrote the trace must not decide where the
@@ -352,8 +354,7 @@ def _engine(
             hint=f"--model {asked} asks it again; --model none works by rules",
         )
     llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
-    settings = engine.settings.model_copy(update={"llm": llm})
-    return engine.over(store, librarian, settings, place)
+    return engine.settings.model_copy(update={"llm": llm})
 
 
 # --- what shall not be there ---------------------------------------------------------------------

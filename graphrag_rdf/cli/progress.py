@@ -53,7 +53,10 @@ class IngestProgress:
             self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
         elif time.monotonic() - self._said >= _EVERY:
             self._said = time.monotonic()
-            note(" ".join(f"{done} {self._things} done, {total} known; {path} {self._used()}".split()))
+            beside = "; ".join(
+                filter(None, [f"{done} {self._things} done, {total} known", path, self._used()])
+            )
+            note(beside)
 
     def _used(self) -> str:
         if self._budget is None:
@@ -104,13 +107,12 @@ def reading_then_questions(
     """Progress of an ingest, and of the questions after it: the first of them ends the bar of the ingest."""
     with ExitStack() as shown:
         reading = shown.enter_context(IngestProgress(budget))
-        counters: list[Callable[[int, int], None] | None] = []
+        questions: list[IngestProgress] = []
 
         def asked(done: int, total: int) -> None:
-            if not counters:
+            if not questions:
                 shown.close()
-                counters.append(shown.enter_context(question_counter()))
-            if counters[0] is not None:
-                counters[0](done, total)
+                questions.append(shown.enter_context(IngestProgress(budget, "questions")))
+            questions[0](done, total, "")
 
         yield reading, asked

@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.answers import evaluate_answers
+from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.evaluation.answers import Options, evaluate_answers
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 
@@ -63,15 +63,20 @@ def evaluate_set(
         engine: on an empty store, usually in memory; it is changed.
         measures: `retrieval`, `answers` or both.
         limit: ask only so many questions, evenly spread.
-        options: those that `evaluate_retrieval` and `evaluate_answers` share.
+        options: those that `evaluate_retrieval` and `answers.Options` share.
 
     Returns:
         measure → what its command prints as JSON.
+
+    Raises:
+        LlmError: a question failed.
     """
     asked = evalset.model_copy(update={"questions": tuple(spread(evalset.questions, limit))})
     found: dict[str, Any] = {}
     if "retrieval" in measures:
         found["retrieval"] = evaluate_retrieval(engine, asked, reading=reading, progress=progress, **options)
     if "answers" in measures:  # they come last: they forget the passages that answer
-        found["answers"] = evaluate_answers(engine, asked, progress=progress, **options)
+        found["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
+        for failure in found["answers"]["failed"]:
+            raise LlmError(failure["reason"], "server")
     return found

@@ -1,164 +1,349 @@
-"""`eval answers`: whether the cited evidence holds the gold answer, whether citations say what they are cited
-for, and whether the program says that it does not know when the documents do not say.
+"""`eval answers`: are answers right, do citations hold, and does the program say when it doesn't know?
+
+Each question is asked with the passages that answer it, and once more without them, of the pipeline and of a
+baseline (see `plain`). What came of each is a row; all figures are made from rows.
 """
 
 from __future__ import annotations
 
+import hashlib
+import random
 import re
 import time
-import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.documents.language import detect_language
-from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
-from graphrag_rdf.evaluation.evalset import EvalSet
+from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.metrics import confidence95, mean
-from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.evaluation.plain import Ask, baseline
+from graphrag_rdf.evaluation.results_file import ResultsFile
+from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
+from graphrag_rdf.ingest.forget import retire_documents
+from graphrag_rdf.prepare import language_of
+from graphrag_rdf.replay import copy_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.engine import Engine
+    from pathlib import Path
 
-_MARKER = re.compile(r"\[\d+\]")
+    from graphrag_rdf.engine import Engine
+    from graphrag_rdf.ingest.work import Progress, Stop
+
+RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
+SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"
+"""What a model is asked to write, unless the settings say otherwise: the expected answers are as short."""
+
+_RESPONSE_TYPE = "synthesis.response_type"
+_MARKER = re.compile(r"\s*\[\d+\]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
-_QUOTED = 3  # sentences of the baseline
-_YES_NO = frozenset({"yes", "no"})
+_JOBS = 4  # questions at once of a model, if `llm.jobs` says nothing
+_ENDING = frozenset({"auth", "model", "connection", "timeout", "rate_limit", "budget"})
+"""Failures of a model that the next question would have too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What is measured.
+
+    Attributes:
+        settings: `step.parameter` → value.
+        extraction: see `corpus.extractors`.
+        titles: whether passages have their titles.
+        runs: which of `RUNS`; None: all. Those without gold passages need gold passages.
+        limit, seed: ask a random sample of so many questions; None: all, in their order.
+        keep: the file of rows, see `ResultsFile`.
+    """
+
+    pipeline: str = "graph_rag"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    extraction: str = "rules"
+    titles: bool = True
+    runs: Collection[str] | None = None
+    limit: int | None = None
+    seed: int = 0
+    keep: Path | None = None
 
 
 def evaluate_answers(
     engine: Engine,
     evalset: EvalSet,
+    options: Options | None = None,
     *,
-    extraction: str = "rules",
-    pipeline: str = "graph_rag",
-    titles: bool = True,
+    reading: Progress | None = None,
     progress: Callable[[int, int], None] | None = None,
-    settings: Mapping[str, str] | None = None,
+    stop: Stop | None = None,
 ) -> dict[str, Any]:
-    """Take in the set's corpus and answer its questions, with the gold passages and then without.
+    """Take in the set's corpus, if it has one, and ask its questions, with the gold passages and without.
 
     Questions whose answer is yes or no are left out of `contain_accuracy`: no evidence holds that word.
 
     Args:
-        engine: on an empty store, usually in memory; it is changed.
+        engine: the set's passages are added to its store. A store in memory loses the gold ones in the end.
+        reading: hears of each passage; `progress` of (questions done, all).
+        stop: asked between questions whether to end.
 
     Returns:
-        the keys of `eval answers --format json`. `contain_accuracy`: share of questions whose cited evidence
-        contains a gold answer; `citation_precision`: share of numbers and names of cited sentences that
-        stand in what they cite; `answered`: share not declined; `abstention`: share declined when all
-        gold passages are gone. `baselines.bm25` quotes the three sentences with the highest BM25 (title and
-        sentence), and never declines.
+        the keys of `eval answers --format json`, of the rows that there are.
+
+    Raises:
+        UsageError: see `ResultsFile`.
+        KeyboardInterrupt: stopped before all passages were read.
+        LlmError: the model could not be asked at all.
     """
-    ingest_corpus(engine, evalset, extraction, titles=titles)
-    start = time.perf_counter()
-    contains: list[float] = []
-    precision: list[float] = []
-    answered: list[float] = []
-    quoted: list[float] = []
-    baseline = _baseline(evalset, titles=titles)
-    total = len(evalset.questions)
-    for number, question in enumerate(evalset.questions, start=1):
-        answer = _ask(engine, question.q, pipeline, settings)
-        declined = _declined(answer)
-        answered.append(float(not declined))
-        gold = [fold(text) for text in question.answers]
-        if gold and not set(gold) <= _YES_NO:
-            contains.append(_contained(gold, _evidence(answer)))
-            quoted.append(_contained(gold, baseline(question.q)))
-        precision += _supported(answer)
-        if progress is not None:
-            progress(number, total * 2)
-    seconds = (time.perf_counter() - start) / max(1, total)
-    abstained = _abstention(engine, evalset, pipeline, settings, progress)
+    options = options or Options()
+    model = engine.settings.llm.model
+    settings = dict(options.settings)
+    chosen = engine.pipeline(options.pipeline).with_settings(settings)  # raises before anything is read
+    if model is not None and "response_type" in chosen.parameters(with_model=True).get("synthesis", {}):
+        settings.setdefault(_RESPONSE_TYPE, SHORTEST)
+    runs = _runs(evalset, options.runs)
+    asked = sample(evalset.questions, options.limit, options.seed)
+    results = ResultsFile(options.keep, _head(engine, evalset, options, settings))
+    work = _Work(engine, evalset, options, settings, results, stop, progress)
+    todo = work.left(runs, asked)
+    work.done, work.total = len(runs) * len(asked) - len(todo), len(runs) * len(asked)
+    if evalset.corpus and todo:
+        ingest_corpus(engine, evalset, options.extraction, titles=options.titles, progress=reading, stop=stop)
+    work.ask_all(engine, [each for each in todo if not _without_gold(each[0])])
+    gone = [each for each in todo if _without_gold(each[0])]
+    if gone and not work.stopped:
+        with _forgotten(engine, evalset) as without:
+            work.ask_all(without, gone)
+    ids = {question.id for question in asked}
+    rows = [row for row in results.rows if row["id"] in ids and row["run"] in runs]
+    if not rows and work.error is not None:
+        raise work.error
     return {
         "name": evalset.name,
-        "n": total,
-        "extraction": extraction,
+        "n": len(asked),
+        "of": len(evalset.questions),
+        "extraction": options.extraction if evalset.corpus else None,
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
-        "model": engine.settings.llm.model,
-        "titles": titles,
-        "contain_accuracy": round(mean(contains), 4),
-        "contain_n": len(contains),
-        "ci95": [round(end, 4) for end in confidence95(contains)],
-        "citation_precision": round(mean(precision), 4),
-        "answered": round(mean(answered), 4),
-        "abstention": round(mean(abstained), 4),
-        "baselines": {
-            "bm25": {
-                "contain_accuracy": round(mean(quoted), 4),
-                "ci95": [round(end, 4) for end in confidence95(quoted)],
-                "answered": 1.0,
-                "abstention": 0.0,
-            }
-        },
-        "seconds_per_question": round(seconds, 4),
+        "model": model,
+        "response_type": settings.get(_RESPONSE_TYPE),
+        "titles": options.titles,
+        "gold": bool(_gold(evalset)),
+        **figures(rows, "graph"),
+        "baselines": {"bm25": figures(rows, "bm25")} if "bm25" in runs else {},
+        "rows": len(rows),
+        "rows_missing": work.total - len(rows),
+        "stopped": work.stopped,
+        "failed": work.failed,
     }
 
 
-def _contained(gold: Sequence[str], quotes: Sequence[str]) -> float:
-    evidence = fold(" ".join(quotes))
-    return float(any(text in evidence for text in gold))
+def sample(questions: Sequence[Question], limit: int | None, seed: int) -> Sequence[Question]:
+    """A random sample, which a larger one of the same seed begins with; all without a limit."""
+    if limit is None or limit >= len(questions):
+        return questions
+    shuffled = [*questions]
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - sampling, not secrecy
+    return shuffled[:limit]
 
 
-def _baseline(evalset: EvalSet, *, titles: bool) -> Callable[[str], list[str]]:
-    """Question → the three sentences of the corpus with the highest BM25."""
-    language = detect_language("\n".join(passage.text for passage in evalset.corpus[:50]))
-    quotes: list[str] = []
-    texts: list[str] = []
-    for passage in evalset.corpus:
-        for sentence in split_sentences(passage.text, language):
-            quotes.append(passage.text[sentence.offset : sentence.offset + sentence.length])
-            texts.append(f"{passage.title}\n{quotes[-1]}" if titles else quotes[-1])
-    ranking = Bm25(texts, language)
-    return lambda question: [quotes[place] for place in ranking.rank(question, _QUOTED)]
+# --- asking --------------------------------------------------------------------------------------
+
+_Todo = tuple[str, Question]
+"""Name of a run, and what to ask in it."""
 
 
-def _abstention(
-    engine: Engine,
-    evalset: EvalSet,
-    pipeline: str,
-    settings: Mapping[str, str] | None,
-    progress: Callable[[int, int], None] | None,
-) -> list[float]:
-    """Forget all gold passages, then ask again: nothing that answers is left."""
-    gold = sorted({index for question in evalset.questions for index in question.gold})
-    forget_documents(engine, [passage_iri(evalset, index) for index in gold])
-    out = []
-    total = len(evalset.questions)
-    for number, question in enumerate(evalset.questions, start=1):
-        out.append(float(_declined(_ask(engine, question.q, pipeline, settings))))
-        if progress is not None:
-            progress(total + number, total * 2)
-    return out
+@dataclass(slots=True)
+class _Work:
+    """What is asked, and how far it is.
+
+    Attributes:
+        stopped: why it ended early.
+        error: what it ended by.
+    """
+
+    engine: Engine
+    evalset: EvalSet
+    options: Options
+    settings: Mapping[str, str]
+    results: ResultsFile
+    stop: Stop | None
+    progress: Callable[[int, int], None] | None
+    done: int = 0
+    total: int = 0
+    stopped: str | None = None
+    error: LlmError | None = None
+    failed: list[dict[str, str]] = field(default_factory=list)
+
+    def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
+        """What has no row yet: question by question, so that a part of it compares the runs."""
+        known = {(row["run"], row["id"]) for row in self.results.rows}
+        return [(run, q) for q in asked for run in runs if (run, q.id) not in known]
+
+    def ask_all(self, engine: Engine, todo: Sequence[_Todo]) -> None:
+        """Ask, several at once, and keep a row of each; a failed question is asked again by the next run."""
+        if not todo:
+            return
+        systems = {name: self._system(engine, name) for name in dict.fromkeys(run for run, _ in todo)}
+        jobs = engine.settings.llm.jobs or (_JOBS if engine.settings.llm.model else 1)
+        waiting = iter(todo)
+        running: dict[Future[dict[str, Any]], _Todo] = {}
+        with ThreadPoolExecutor(jobs, "question") as threads:
+            while True:
+                if self.stopped is None and self.stop is not None and self.stop():
+                    self.stopped = "interrupted"
+                for each in islice(waiting, 0 if self.stopped else jobs - len(running)):
+                    running[threads.submit(self._row, systems[each[0]], *each)] = each
+                if not running:
+                    return
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    self._take(future, *running.pop(future))
+
+    def _take(self, future: Future[dict[str, Any]], run: str, question: Question) -> None:
+        try:
+            self.results.add(future.result())
+        except GraphRagError as error:
+            self.failed.append({"run": run, "id": question.id, "reason": error.message})
+            if isinstance(error, LlmError) and error.kind in _ENDING:
+                self.stopped = self.stopped or ("budget" if error.kind == "budget" else "model")
+                self.error = self.error or error
+        self.done += 1
+        if self.progress is not None:
+            self.progress(self.done, self.total)
+
+    def _system(self, engine: Engine, run: str) -> Ask:
+        pipeline = engine.pipeline(self.options.pipeline).with_settings(self.settings)
+        if run.startswith("bm25"):
+            return baseline(engine, pipeline)
+        if engine.settings.llm.model is not None:
+            assert engine.gateway is not None  # noqa: S101 - made here, before threads want it
+        stored = engine.place is not None and not _without_gold(run)  # else nobody could read the trace
+
+        def ask(question: str) -> dict[str, Any]:
+            return _ask(engine, question, self.options.pipeline, self.settings, stored=stored)
+
+        return ask
+
+    def _row(self, ask: Ask, run: str, question: Question) -> dict[str, Any]:
+        begun = time.perf_counter()
+        answer = ask(question.q)
+        gold = {passage_iri(self.evalset, index).value for index in question.gold}
+        return {
+            "run": run,
+            "id": question.id,
+            "question": question.q,
+            "gold": list(question.answers),
+            **score(answer, question.answers, gold, language_of(self.engine, question.q)),
+            "seconds": round(time.perf_counter() - begun, 3),
+            "trace": answer.get("trace"),
+        }
 
 
-def fold(text: str) -> str:
-    """Text without differences of case, width, accents and punctuation, for containment."""
-    flat = unicodedata.normalize("NFKD", text).casefold()
-    flat = "".join(c if c.isalnum() else " " for c in flat if unicodedata.category(c) != "Mn")
-    return " ".join(flat.split())
+def _ask(
+    engine: Engine, question: str, pipeline: str, settings: Mapping[str, str], *, stored: bool
+) -> dict[str, Any]:
+    session = last = None
+    for last in engine.ask(question, pipeline, settings=settings, stored=stored):
+        if last.kind == "session":
+            session = last.explain_id
+    assert last is not None  # noqa: S101 - a run has at least its last message
+    if last.error is not None:
+        kind, message, hint = (last.error.get(key) for key in ("kind", "message", "hint"))
+        if kind is not None:
+            raise LlmError(str(message), kind, hint)  # type: ignore[arg-type]
+        raise GraphRagError(str(message), hint)
+    return {**(last.answer or {}), "trace": session if stored else None}
 
 
-def _ask(engine: Engine, question: str, pipeline: str, settings: Mapping[str, str] | None) -> dict[str, Any]:
-    answer: dict[str, Any] = {}
-    for message in engine.ask(question, pipeline, settings=settings, stored=False):
-        if message.answer is not None:
-            answer = message.answer
-    return answer
+def _without_gold(run: str) -> bool:
+    return run.endswith("-without-gold")
 
 
-def _declined(answer: Mapping[str, Any]) -> bool:
-    return not answer.get("answered", True)
+def _gold(evalset: EvalSet) -> list[int]:
+    return sorted({index for question in evalset.questions for index in question.gold})
 
 
-def _evidence(answer: Mapping[str, Any]) -> list[str]:
-    return [
-        source["quote"] or "" for citation in answer.get("citations", ()) for source in citation["sources"]
-    ]
+def _runs(evalset: EvalSet, wanted: Collection[str] | None) -> list[str]:
+    """The runs that were asked for and make sense."""
+    known = RUNS if wanted is None else [run for run in RUNS if run in wanted]
+    return [run for run in known if _gold(evalset) or not _without_gold(run)]
+
+
+@contextmanager
+def _forgotten(engine: Engine, evalset: EvalSet) -> Iterator[Engine]:
+    """An engine on a store without any gold passage: a copy, or the store itself if it is in memory."""
+    gold = [passage_iri(evalset, index) for index in _gold(evalset)]
+    if engine.place is None:
+        retire_documents(engine.store, gold, engine.indexer)
+        yield engine
+        return
+    with copy_of(engine, engine.settings) as copied:
+        copied.budget = engine.budget
+        retire_documents(copied.store, gold, copied.indexer)
+        yield copied
+
+
+def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[str, str]) -> dict[str, Any]:
+    """What rows depend on; a file of other rows is not continued."""
+    return {
+        "set": evalset.name,
+        "sha256": hashlib.sha256(evalset.model_dump_json().encode()).hexdigest(),
+        "model": engine.settings.llm.model,
+        "pipeline": options.pipeline,
+        "settings": dict(settings),
+        "extraction": options.extraction if evalset.corpus else None,
+        "titles": options.titles,
+        "embedding_model": engine.settings.embedding.model,
+        "rerank_model": engine.settings.rerank.model,
+    }
+
+
+# --- scores --------------------------------------------------------------------------------------
+
+
+def score(
+    answer: Mapping[str, Any], expected: Sequence[str], gold: Collection[str], language: str | None
+) -> dict[str, Any]:
+    """What a row says of an answer.
+
+    Args:
+        answer: as `ask --format json` prints it.
+        expected: answers of which one is enough; without any, what needs them is None.
+        gold: documents that hold the answer.
+        language: of the question.
+    """
+    text = _MARKER.sub("", str(answer.get("answer", ""))).strip()
+    answered = bool(answer.get("answered", True))
+    cited = [(source, source["quote"] or "") for c in answer.get("citations", ()) for source in c["sources"]]
+    quotes = [quote for _, quote in cited]
+    usage = answer.get("usage") or {}
+    return {
+        "answer": answer.get("answer"),
+        "answered": answered,
+        "exact_match": exact_match(text, expected, language) * answered if expected else None,
+        "f1": round(token_f1(text, expected, language) * answered, 4) if expected else None,
+        "contained": contained([text], expected, words=True) * answered if expected else None,
+        "evidence_contains": contained(quotes, expected) if expected and not yes_or_no(expected) else None,
+        "citations_hold": [
+            float(source["document"] in gold or contained([quote], expected) > 0) for source, quote in cited
+        ]
+        if gold
+        else None,
+        "supported": _supported(answer),
+        "cited": list(dict.fromkeys(f"{source['title']}: {quote}" for source, quote in cited)),
+        "warnings": [
+            warning["type"] for warning in answer.get("warnings", ()) if warning["type"] not in _OURS
+        ],
+        "calls": usage.get("llm_calls", 0),
+        "in_tokens": usage.get("in_tokens") or 0,
+        "out_tokens": usage.get("out_tokens") or 0,
+    }
+
+
+_OURS = frozenset({"trace_not_stored", "no_llm"})
+"""Warnings of how it is measured, not of the answer."""
 
 
 def _supported(answer: Mapping[str, Any]) -> list[float]:
@@ -176,3 +361,42 @@ def _supported(answer: Mapping[str, Any]) -> list[float]:
         items = sorted({*_NUMBER.findall(text), *_NAME.findall(text)})
         out += [float(fold(item) in evidence) for item in items]
     return out
+
+
+def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
+    """The figures of a run, and of the same without the gold passages; None where no row says anything."""
+    asked = [row for row in rows if row["run"] == run]
+    without = [row for row in rows if row["run"] == f"{run}-without-gold"]
+
+    def values(key: str) -> list[float]:
+        return [row[key] for row in asked if row[key] is not None]
+
+    def each(key: str) -> list[float]:
+        return [value for row in asked for value in row[key] or ()]
+
+    contains = values("evidence_contains")
+    return {
+        "questions": len(asked),
+        "exact_match": _mean(values("exact_match")),
+        "f1": _mean(values("f1")),
+        "contained": _mean(values("contained")),
+        "contain_accuracy": _mean(contains),
+        "contain_n": len(contains),
+        "ci95": [round(end, 4) for end in confidence95(contains)],
+        "f1_ci95": [round(end, 4) for end in confidence95(values("f1"))],
+        "citations_hold": _mean(each("citations_hold")),
+        "citation_precision": _mean(each("supported")),
+        "answered": _mean([float(row["answered"]) for row in asked]),
+        "abstention": _mean([float(not row["answered"]) for row in without]),
+        "abstention_n": len(without),
+        "warnings": dict(Counter(kind for row in asked for kind in set(row["warnings"])).most_common()),
+        "calls": _mean(values("calls")),
+        "in_tokens": _mean(values("in_tokens")),
+        "out_tokens": _mean(values("out_tokens")),
+        "tokens": sum(row["in_tokens"] + row["out_tokens"] for row in (*asked, *without)),
+        "seconds_per_question": _mean(values("seconds")),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(mean(values), 4) if values else None

@@ -23,7 +23,7 @@ from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.run import Ingest
-from graphrag_rdf.ingest.work import Incoming, IngestSettings, Progress
+from graphrag_rdf.ingest.work import Incoming, IngestSettings, Progress, Stop
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
 
@@ -125,6 +125,7 @@ def ingest_corpus(
     without: frozenset[int] = frozenset(),
     partly: bool = False,
     progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> IngestReport:
     """Take the passages of a set into a store.
 
@@ -133,6 +134,7 @@ def ingest_corpus(
         titles: whether passages keep their titles.
         without: indexes of passages to leave out.
         partly: return what was read if the run ends early.
+        stop: asked between passages whether the run should end.
 
     Returns:
         the report of the last extractor's run.
@@ -143,7 +145,7 @@ def ingest_corpus(
     report = IngestReport()
     settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
     for extractor in extractors(engine, evalset, spec):
-        run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress)
+        run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress, stop)
         sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
         planner = run.planner(1 << 30, sources)
         report = run.run(_incoming(evalset, planner, titles=titles, without=without))

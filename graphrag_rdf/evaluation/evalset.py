@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.evaluation.jsonlines import read_lines
 
 
 class Passage(BaseModel):
@@ -49,6 +50,45 @@ class EvalSet(BaseModel):
     questions: tuple[Question, ...]
     openie: tuple[tuple[tuple[str, ...], ...], ...] | None = None
     entities: tuple[tuple[str, ...], ...] | None = None
+
+
+class StoredQuestion(BaseModel):
+    """A line of a file of questions about the documents of a store.
+
+    Attributes:
+        id: the number of its line, if it has none.
+        answer, answers: what is expected; either or neither.
+    """
+
+    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
+
+    id: str | None = None
+    q: str
+    answer: str | None = None
+    answers: tuple[str, ...] = ()
+
+
+def load_questions(path: Path) -> EvalSet:
+    """Read questions about documents that a store holds already, one JSON object a line.
+
+    Returns:
+        a set without passages, and without gold ones.
+
+    Raises:
+        UsageError: the file is missing, holds nothing, or has a line that is no question; or two have an id.
+    """
+    questions = [
+        Question(
+            id=line.id or str(number),
+            q=line.q,
+            answers=(*([line.answer] if line.answer else ()), *line.answers),
+        )
+        for number, line in enumerate(read_lines(path, StoredQuestion), start=1)
+    ]
+    ids = [question.id for question in questions]
+    for twice in (id_ for number, id_ in enumerate(ids) if id_ in ids[:number]):
+        raise UsageError(f"{path}: two questions have the id {twice}")
+    return EvalSet(name=path.stem, corpus=(), questions=tuple(questions))
 
 
 def load_evalset(path: Path) -> EvalSet:

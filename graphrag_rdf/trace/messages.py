@@ -31,7 +31,8 @@ class GraphRagResponse:
         message_id: number of the message in its run, from 0, as text.
         in_token, out_token, model: of the step or, on the final message, of the run; None when unknown.
         answer: on the final message, the answer as `ask --format json` prints it.
-        error: `{"type", "message"}` when the run failed.
+        error: `{"type", "message"}` when the run failed; with `hint`, and `kind` of a failure of the
+            model, where known.
     """
 
     message_type: str

@@ -308,7 +308,7 @@ class TraceRecorder:
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
         explained = self.finish(step)
-        hint = getattr(error, "hint", None)
+        more = {key: value for key in ("kind", "hint") if (value := getattr(error, key, None))}
         self.end("failed")  # before anything is seen, so that nobody who leaves now leaves it open
         if self.is_written(explained):
             yield explained
@@ -318,7 +318,7 @@ class TraceRecorder:
             message_id=self._number(),
             end_of_stream=True,
             end_of_session=True,
-            error={"type": "graph-rag-error", "message": str(error), **({"hint": hint} if hint else {})},
+            error={"type": "graph-rag-error", "message": str(error), **more},
         )
 
     def is_written(self, message: GraphRagResponse) -> bool:

@@ -131,6 +131,7 @@ def test_all_runs_every_set_of_a_folder(run: Run, evalset: Path, folder: Path) -
     (folder / "evalsets" / "small.json").write_text(json.dumps(other))
     found = run("eval", "all", ".", "--format", "json")
     assert found.code == 0
+    assert "set tiny; n 2; R@1 1.000; " in found.err  # before the other sets are measured
     tiny, small = found.json["sets"]
     assert (tiny["name"], small["name"]) == ("tiny", "small")
     alone = run("eval", "retrieval", evalset, "--format", "json").json

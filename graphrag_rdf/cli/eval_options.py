@@ -1,0 +1,110 @@
+"""What the commands of `eval` share: options, the engine in memory, and how figures are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.options import embedding_option, key_values, model_option, rerank_option, set_option
+from graphrag_rdf.cli.output import format_option
+from graphrag_rdf.cli.session import open_engine
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
+IN_MEMORY = {"store": ":memory:", "collection": "default"}
+"""Settings of a store that nobody sees."""
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all measurements that ask questions."""
+    for option in (
+        format_option(),
+        set_option,
+        model_option,
+        embedding_option,
+        rerank_option,
+        click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to measure."),
+    ):
+        command = option(command)
+    return command
+
+
+def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of measurements on an evaluation set's passages."""
+    hidden = click.option("--no-titles", is_flag=True, help="Hide the titles of the passages.")
+    extraction = click.option(
+        "--extraction",
+        default="rules",
+        show_default=True,
+        metavar="LIST",
+        help="Where facts come from: rules, recorded, llm, or several with commas (merged).",
+    )
+    return extraction(hidden(asking(command)))
+
+
+@contextmanager
+def empty_engine(options: dict[str, Any]) -> Iterator[Engine]:
+    """An engine on an empty store in memory."""
+    with open_engine({**overrides(options), **IN_MEMORY}, create=True) as engine:
+        yield engine
+
+
+def overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the options of a measurement are."""
+    return {
+        "llm.model": options["model"],
+        "extract.use": "llm" if "llm" in options["extraction"].split(",") else "rules",
+        "embedding.model": options["embedding_model"],
+        "rerank.model": options["rerank"],
+    }
+
+
+def pipeline_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of every measurement that asks questions."""
+    return {"pipeline": options["pipeline"], "settings": key_values(options["settings"])}
+
+
+def on_corpus(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of measurements on an evaluation set's passages."""
+    return {
+        **pipeline_of(options),
+        "extraction": options["extraction"],
+        "titles": not options["no_titles"],
+    }
+
+
+def cut_offs(text: str) -> list[int]:
+    """The numbers of `--k`. Raises BadParameter for other texts."""
+    try:
+        cuts = sorted({int(part) for part in text.split(",")})
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r} is not a list of numbers", param_hint="--k") from error
+    if cuts[0] < 1:
+        raise click.BadParameter("cut-offs begin at 1", param_hint="--k")
+    return cuts
+
+
+def share(value: float | None) -> str:
+    """A share or a mean as tables show it; nothing where there is none."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def models_of(found: Mapping[str, Any]) -> str:
+    """The models that found passages, for people."""
+    reranked = f", reranked by {found['rerank_model']}" if found["rerank_model"] else ""
+    return f"{found['embedding_model'] or 'no embeddings'}{reranked}"
+
+
+def say_head(found: Mapping[str, Any]) -> None:
+    """What was measured, in the line above a table."""
+    of = f" of {found['of']:,}" if found.get("of", found["n"]) != found["n"] else ""
+    facts = f"extraction {found['extraction']}" if found["extraction"] else "documents of the store"
+    seconds = found["seconds_per_question"]
+    taken = "" if seconds is None else f", {seconds:.3f} s a question"
+    told = f"{found['name']}: {found['n']:,}{of} questions, {facts}, {models_of(found)}{taken}"
+    output.say(output.safe(told))

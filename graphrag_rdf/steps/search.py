@@ -6,7 +6,7 @@ entities - matched exactly, else by words, else by meaning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -213,10 +213,24 @@ class QuestionSearch:
                 if score >= least:
                     _better(found, entity.value, (score, "text", concept))
         if vector is not None and self.context.vectors:
-            for hit in self.context.vectors.search(vector, kind="entity", k=_TRIED):
-                if hit.score >= least:
-                    _better(found, hit.iri, (hit.score, "vector", concept))
+            alike = self.context.vectors.search(vector, kind="entity", k=_TRIED)
+            for iri, score in _standing_out([(hit.iri, hit.score) for hit in alike]):
+                if score >= least:
+                    _better(found, iri, (score, "vector", concept))
         return sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+
+
+def _standing_out(hits: Sequence[tuple[str, float]]) -> Iterator[tuple[str, float]]:
+    """How far each name stands out from the last of the names looked at: 1 if it means the same.
+
+    A model that does not know a language finds all its names alike.
+
+    Args:
+        hits: names and their cosines, best first.
+    """
+    rest = max(0.0, hits[-1][1]) if len(hits) == _TRIED else 0.0
+    for iri, cosine in hits:
+        yield iri, (cosine - rest) / (1 - rest) if rest < 1 else 0.0
 
 
 def _better(found: dict[str, Match], iri: str, match: Match) -> None:

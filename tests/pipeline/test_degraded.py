@@ -175,6 +175,18 @@ def test_the_embedding_server_may_fail_half_way(embedded: Engine, scripted_serve
     assert len(embedding_requests(scripted_server)) == 2
 
 
+def test_an_embedding_model_that_finds_all_names_alike_names_no_seed(
+    place: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a model for English does with Chinese names."""
+    monkeypatch.setattr(scripted_server, "dimensions", 1)
+    with open_engine(place, config=by_meaning(scripted_server, "openai/alike")) as engine:
+        engine.rebuild_indexes()
+        found = engine.retrieve("Was erfand Zwetlana Ypsilanti?", preview=True)
+    assert embedding_requests(scripted_server)[-1] == ["Zwetlana Ypsilanti"]
+    assert [seed for seed in found["seeds"] if seed["matched_by"] == "vector"] == []
+
+
 def test_a_retrieval_that_fails_closes_its_trace(place: Path, scripted_server: ScriptedServer) -> None:
     scripted_server.answer_with(lambda _: Reply(status=401, text="no"))
     with open_engine(place, config=settings(scripted_server)) as engine:

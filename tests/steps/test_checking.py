@@ -68,6 +68,8 @@ NOTHING_SAID = [
     "Daarover staat niets in de teksten.",
     "Nos textos não há nada sobre a ponte.",
     "资料中并无记载。",
+    "Der Name des Käufers fehlt.",
+    "缺少买主的名字。",
 ]
 ANSWERS = [
     "Rhoda Tennant built it. [1]",
@@ -125,6 +127,7 @@ FINE = [
     "These were built:\n- three mills [1]\n- four looms [1]",
     "The buildings are: mills and looms. [1]",
     "Rhoda Tennant built it. [1] The documents do not say for whom.",
+    "Rhoda Tennant built it. [1] The name of her partner is missing.",
     "Tennant's mill was sold to the UN in 1870. [2]",
     "She was 44 years at work, from 1867 to 1911. [1]",
     "She built 7 things. [1]",

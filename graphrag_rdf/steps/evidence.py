@@ -109,18 +109,34 @@ class Evidence:
                 found[f"{line.number}{letter}"] = line, edge
         return found
 
-    def fitting(self, tokens: int) -> list[Line]:
-        """The lines of the answer's prompt: what was chosen, best first, then the rest by rank of the chunk,
-        as far as they fit. The best one is there in any case.
+    def fitting(self, tokens: int, unchosen: int, passed_over: Collection[int]) -> list[Line]:
+        """The lines of the answer's prompt, as far as they fit: what was chosen, best first, then the rest by
+        rank of the chunk. The best one is there in any case.
+
+        Args:
+            unchosen: tokens for the chunks that a model passed over, where it chose anything.
+            passed_over: ranks of these chunks.
         """
         shown = [line for line in self.lines if line.chosen or line.chunk is not None]
         best = {line.number: max((s.score for s in line.chosen), default=0.0) for line in shown}
-        shown.sort(key=lambda line: (not line.chosen, -best[line.number], line.chunk or 0, line.number))
+        if not any(line.chosen for line in shown):
+            passed_over = ()
+        shown.sort(
+            key=lambda line: (
+                not line.chosen,
+                -best[line.number],
+                line.chunk in passed_over,
+                line.chunk or 0,
+                line.number,
+            )
+        )
         taken: list[Line] = []
         total = 0
         for line in shown:
             total += line.tokens
-            if taken and total > tokens:
+            if line.chunk in passed_over:
+                unchosen -= line.tokens
+            if taken and (total > tokens or unchosen < 0):
                 break
             taken.append(line)
         return sorted(taken, key=lambda line: line.number)

@@ -125,6 +125,10 @@ def _choose_by_model(context: Context, state: State, parameters: Parameters, ste
             context, state, parameters, step, found, lookups=lookups, chosen_before=chosen_before
         )
         selections += _chosen(state, parameters, found, chosen)
+        useful = {found[key][0].chunk for key in chosen}
+        for line, _ in found.values():
+            if line.chunk is not None and line.chunk not in useful:
+                state.chunks[line.chunk].passed_over = True
         if not (lookups and missing and look_up(context, state, step, parameters, missing)):
             break
         state.evidence = None  # it lacks what was added

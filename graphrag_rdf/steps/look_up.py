@@ -70,11 +70,14 @@ def _look_up(
     run.spread()
     run.rank_passages()
     run.gather()
-    taken = {one.chunk.chunk for one in (*state.chunks, *beside) if one.chunk}
     ranked = rank_passages(context, asked, RANKED)
-    good = [h for h in ranked if h.score >= _SHARE * ranked[0].score and h.chunk not in taken]
-    tokens = parameters["lookup_tokens"] // share
-    chunks = fit_chunks(context, asked, step, good, parameters, tokens)
+    good = [hit for hit in ranked if hit.score >= _SHARE * ranked[0].score]
+    taken = {one.chunk.chunk: one for one in (*state.chunks, *beside) if one.chunk}
+    for hit in good:
+        if hit.chunk in taken:  # what is missing may be there, overlooked
+            taken[hit.chunk].passed_over = False
+    fresh = [hit for hit in good if hit.chunk not in taken]
+    chunks = fit_chunks(context, asked, step, fresh, parameters, parameters["lookup_tokens"] // share)
     for chunk in chunks:
         chunk.look_up = node
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"

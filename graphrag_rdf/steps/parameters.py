@@ -142,6 +142,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "min_share": SHARE,
         "min_margin": SHARE,
         "evidence_tokens": SOME,
+        "unchosen_tokens": LIMIT,
         "response_type": TEXT,
         "allow_general_knowledge": FLAG,
         "suggestions": FEW,
@@ -151,7 +152,9 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
 
 
 FOR_A_MODEL: Mapping[str, frozenset[str]] = {
-    "synthesise": frozenset({"evidence_tokens", "response_type", "allow_general_knowledge"}),
+    "synthesise": frozenset(
+        {"evidence_tokens", "unchosen_tokens", "response_type", "allow_general_knowledge"}
+    ),
 }
 """Kind of step → parameters that only its way by a model, `llm`, follows."""
 

@@ -329,6 +329,7 @@ class Selection:
     Attributes:
         window: of a chunk that is too long (offset and length in it) what was selected.
         look_up: of a chunk the look-up that found it; None of those that exploration found.
+        passed_over: of a chunk, whether a model chose nothing of it, and no look-up led to it again.
         node: its node in the trace.
         marker: its number in the answer, from 1; None until it is cited.
         shown: of what is cited what the prompt says of its document, and on the next line its words there.
@@ -340,6 +341,7 @@ class Selection:
     chunk: PassageHit | None = None
     window: tuple[int, int] | None = None
     look_up: NamedNode | None = None
+    passed_over: bool = False
     concept: str | None = None
     reasoning: str | None = None
     sources: tuple[SourceQuote, ...] = ()

@@ -57,7 +57,8 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
     step = _begin(context, "llm")
     evidence = _evidence(context, state, step)
-    lines = evidence.fitting(parameters["evidence_tokens"])
+    passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
+    lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
     if not lines:
         state.answer = _unknown(context, state, step, pick(context, step, state, parameters))
         yield context.recorder.text_chunk(state.answer)

@@ -214,3 +214,35 @@ def test_forgetting_a_document_erases_what_was_looked_up(
     again = engine.traces[trace.iri]
     assert looked_up(again) == [None]
     assert "(erased)" in render_trace(again)
+
+
+@pytest.mark.parametrize("room", ["0", "500"])
+def test_chunks_that_the_model_passed_over_have_little_room_in_the_answers_prompt(
+    engine: Engine, scripted_server: ScriptedServer, room: str
+) -> None:
+    prompts = scripted(scripted_server, of("Egon Falk built"))
+    _, trace = ask(engine, QUESTION, synthesis__unchosen_tokens=room)
+    said = " ".join(shown(prompts[-1]).values())
+    assert "four arches" in said, "the chunk of what was chosen is shown whole"
+    assert ("born in town" in said) is (room != "0")
+    assert "born in town" in prompts[0]
+    synthesis = next(step for step in trace.steps if step.kind == "synthesis")
+    assert (synthesis.left_out > 0) is (room == "0")
+    assert all(checks(engine, trace).values())
+
+
+def test_a_choice_of_nothing_leaves_all_chunks(engine: Engine, scripted_server: ScriptedServer) -> None:
+    prompts = scripted(scripted_server, misses())
+    ask(engine, QUESTION, synthesis__unchosen_tokens="0")
+    assert "born in town" in " ".join(shown(prompts[-1]).values())
+
+
+def test_a_chunk_that_a_look_up_leads_to_again_keeps_its_room(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    """The model overlooked it, and says that it is missing."""
+    prompts = scripted(scripted_server, of("Egon Falk built", "born in town number 3"), misses())
+    ask(engine, QUESTION, synthesis__unchosen_tokens="0")
+    assert "number 3" in prompts[0]
+    said = " ".join(shown(prompts[-1]).values())
+    assert "number 3" in said

@@ -67,7 +67,7 @@ def watch(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
 
 
 def test_every_parameter_is_read_and_every_read_one_declared(
-    full: Engine, samples: Engine, monkeypatch: pytest.MonkeyPatch
+    full: Engine, samples: Engine, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = watch(monkeypatch)
     for use in EXPLORATIONS:
@@ -75,6 +75,8 @@ def test_every_parameter_is_read_and_every_read_one_declared(
             list(engine.ask(QUESTION, settings={"exploration.use": use}))
             list(engine.ask("Where did Roda Tennant work?", settings={"exploration.use": use}))
     list(full.ask(QUESTION, settings={"focus.filter": "rerank"}))
+    scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
+    list(full.ask("Who knew Roda Tennant?"))
     assert seen == {kind: set(kinds) for kind, kinds in PARAMETERS.items()}
     for step in full.pipeline("graph_rag").definition.steps:
         assert set(step.parameters) == seen[step.step]

@@ -68,6 +68,7 @@ class StepDefinition(BaseModel):
     prompt: str | None = None
     filter_prompt: str | None = None
     suggest_prompt: str | None = None
+    repair_prompt: str | None = None
     templates: tuple[str, ...] = ()
     parameters: dict[str, bool | int | float | str] = {}
     stop_when_empty: bool = False
@@ -291,8 +292,8 @@ def hash_of_folder(folder: Path) -> str:
 
 
 def _for_step(context: Context, step: StepDefinition) -> Context:
-    prompts = {name: getattr(step, name) for name in ("prompt", "filter_prompt", "suggest_prompt")}
-    return replace(context, **prompts)
+    names = ("prompt", "filter_prompt", "suggest_prompt", "repair_prompt")
+    return replace(context, **{name: getattr(step, name) for name in names})
 
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:

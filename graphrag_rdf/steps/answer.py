@@ -53,14 +53,18 @@ def read_answer(state: State, known: AbstractSet[int]) -> None:
     refused = is_sentinel(text)
     if not refused:
         text = without_sentinel(text).strip()
-        sentences = [text[at : at + length] for at, length in sentence_spans(text, state.language)]
-        refused = refuses(sentences, known)
+        refused = refuses(sentences_of(text, state.language), known)
         state.answer = text
     if refused or not text:
         state.answered = False
         state.answer = state.answer or not_answered(state.language)
         why = "says that it does not know" if refused else "wrote no answer"
         state.warn("answer_refused", f"the model {why}")
+
+
+def sentences_of(answer: str, language: str | None) -> list[str]:
+    """The sentences of an answer, with their markers."""
+    return [answer[at : at + length] for at, length in sentence_spans(answer, language)]
 
 
 def is_reliable(state: State) -> bool:
@@ -104,8 +108,7 @@ def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
 def _beside(state: State, sentence: CitedSentence) -> str:
     """The titles of the documents that a sentence cites, and what else of them the prompt shows."""
     cited = {source.document: source.title for cited in sentence.selections for source in cited.sources}
-    lines = state.evidence.lines if state.evidence else ()
-    return "\n".join([*cited.values(), *(line.text for line in lines if line.document in cited)])
+    return "\n".join([*cited.values(), state.evidence.text_of(cited) if state.evidence else ""])
 
 
 def _cited_texts(selections: Sequence[Selection]) -> tuple[str, ...]:

@@ -102,7 +102,9 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
     Returns:
         (type, detail) of each.
     """
-    yield from _uncited(question, claims, language)
+    if bare := uncited(question, claims, language):
+        shown = "; ".join(f"“{claim.words[:_SHOWN]}”" for claim in bare[:_MOST_SHOWN])
+        yield "uncited_sentence", f"{len(bare)} of {len(claims)} sentences cite nothing: {shown}"
     for claim in claims:
         if not claim.general:
             yield from _numbers(question, claim, language)
@@ -110,11 +112,12 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
     yield from _language(question, claims, language)
 
 
-def _uncited(question: str, claims: Sequence[Claim], language: str | None) -> Iterator[tuple[str, str]]:
+def uncited(question: str, claims: Sequence[Claim], language: str | None) -> list[Claim]:
+    """The sentences of an answer that should cite something and do not."""
     said = {*analyse(question, language)}
     said.update(term for claim in claims if claim.cited for term in analyse(claim.words, language))
-    found = [
-        claim.words
+    return [
+        claim
         for claim in claims
         if not claim.cited
         and not claim.general
@@ -122,9 +125,6 @@ def _uncited(question: str, claims: Sequence[Claim], language: str | None) -> It
         and _states(claim)
         and not said.issuperset(analyse(claim.words, language))  # else it repeats what is cited elsewhere
     ]
-    if found:
-        shown = "; ".join(f"“{text[:_SHOWN]}”" for text in found[:_MOST_SHOWN])
-        yield "uncited_sentence", f"{len(found)} of {len(claims)} sentences cite nothing: {shown}"
 
 
 def _states(claim: Claim) -> bool:

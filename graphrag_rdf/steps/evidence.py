@@ -97,6 +97,11 @@ class Evidence:
         found = (self._by_sentence[one] for one in edge.sentences if one in self._by_sentence)
         return next(found, self._by_fact.get(edge.triple))
 
+    def text_of(self, documents: Collection[str]) -> str:
+        """The heads of documents, and all their lines."""
+        heads = [self.heads.get(document, "") for document in documents]
+        return "\n".join([*heads, *(line.text for line in self.lines if line.document in documents)])
+
     def numbered(self) -> dict[str, tuple[Line, Edge | None]]:
         """What a model may choose, by its id: `12` a sentence, `12a` a fact below it."""
         found: dict[str, tuple[Line, Edge | None]] = {}

@@ -33,17 +33,24 @@ def ask_model(
 
 
 def stream_model(
-    context: Context, step: Step, purpose: str, done: Callable[[Completion], None], **values: Any
+    context: Context,
+    step: Step,
+    purpose: str,
+    done: Callable[[Completion], None],
+    *,
+    template: str | None = None,
+    **values: Any,
 ) -> Iterator[str]:
     """The model's answer piece by piece; the call is recorded when it is complete.
 
     Args:
         done: called with the whole answer.
+        template: another prompt than the step's own.
 
     Raises:
         LlmError: when the call fails, also half-way.
     """
-    gateway, prompt = _ready(context, context.prompt, values)
+    gateway, prompt = _ready(context, template or context.prompt, values)
     stream = gateway.stream(
         [{"role": "user", "content": prompt}], purpose=purpose, since=context.recorder.began
     )

@@ -145,6 +145,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
         "unchosen_tokens": LIMIT,
         "response_type": TEXT,
         "allow_general_knowledge": FLAG,
+        "repair": FLAG,
         "suggestions": FEW,
     },
 }
@@ -153,7 +154,7 @@ PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
 
 FOR_A_MODEL: Mapping[str, frozenset[str]] = {
     "synthesise": frozenset(
-        {"evidence_tokens", "unchosen_tokens", "response_type", "allow_general_knowledge"}
+        {"evidence_tokens", "unchosen_tokens", "response_type", "allow_general_knowledge", "repair"}
     ),
 }
 """Kind of step → parameters that only its way by a model, `llm`, follows."""

@@ -40,7 +40,8 @@ class Context:
         reranker: None without one.
         prompts: the folder of the pipeline's prompt templates.
         prompt: name of the step's prompt template, None if it has none.
-        filter_prompt, suggest_prompt: the same of its filter, and of what it suggests to ask next.
+        filter_prompt, suggest_prompt, repair_prompt: the same of its filter, of what it suggests to ask next,
+            and of the correction of an answer.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
@@ -56,6 +57,7 @@ class Context:
     prompt: str | None = None
     filter_prompt: str | None = None
     suggest_prompt: str | None = None
+    repair_prompt: str | None = None
     reuse: Reuse | None = None
 
 

@@ -31,6 +31,7 @@ from graphrag_rdf.steps.refusals import (
     not_answered,
     nothing_found,
 )
+from graphrag_rdf.steps.repair import repair
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -64,20 +65,24 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         yield context.recorder.text_chunk(state.answer)
     else:
         _record_room(context, state, step, evidence, lines)
-        stream = stream_model(
-            context,
-            step,
-            "answer",
-            partial(setattr, state, "completion"),
-            question=state.question,
-            history=state.conversation,
-            documents=evidence.told(lines),
-            response_type=parameters["response_type"],
-            allow_general_knowledge=parameters["allow_general_knowledge"],
-            unknown=SENTINEL,
-        )
-        yield from _give_out(context, state, stream)
+        prompt = {
+            "question": state.question,
+            "history": state.conversation,
+            "documents": evidence.told(lines),
+            "response_type": parameters["response_type"],
+            "allow_general_knowledge": parameters["allow_general_knowledge"],
+            "unknown": SENTINEL,
+        }
+        pieces = stream_model(context, step, "answer", partial(setattr, state, "completion"), **prompt)
+        if not parameters["repair"]:
+            yield from _give_out(context, state, pieces)
+        for _ in pieces:  # else it is given out when it is repaired
+            pass
         read_answer(state, {line.number for line in lines})
+        if parameters["repair"]:
+            if state.answered:
+                repair(context, state, step, evidence, lines, prompt)
+            yield context.recorder.text_chunk(state.answer)
         if not state.answered:
             state.vouched = False
             _closest(context, state, step, pick(context, step, state, parameters))

@@ -34,6 +34,7 @@ class TraceStep:
         query: of a question: its words.
         candidates, edges: of an exploration: edges met, edges kept.
         passages: of an exploration by activation, best first.
+        draft: of a synthesis with repair, the stored object of the first answer, if it was corrected.
         evidence_tokens: of a synthesis by a model, how long its evidence is, nearly.
         left_out: of it, how many selections have no room, or not all; of a focus, how many good chunks.
         coverage: of a focus: share of the question's words that the selection speaks of.
@@ -70,6 +71,7 @@ class TraceStep:
     selections: tuple[Selection, ...] = ()
     answer: str | None = None
     stored: str | None = None
+    draft: str | None = None
     sentences: tuple[AnswerSentence, ...] = ()
     warnings: tuple[dict[str, str], ...] = ()
     reason: str | None = None
@@ -104,6 +106,7 @@ class TraceStep:
                 "evidence_tokens": self.evidence_tokens,
                 "left_out": self.left_out,
                 "stored": self.stored,
+                "draft": self.draft,
                 "reuses": self.reuses,
                 "sentences": [sentence.as_json() for sentence in self.sentences],
                 "suggestions": [suggestion.as_json() for suggestion in self.suggestions],

@@ -153,6 +153,7 @@ class _Steps:
             left_out=self._left_out.get(rows.must(row, "step"), 0),
             answer=self._answer(row),
             stored=rows.text(row, "stored"),
+            draft=rows.text(row, "draft"),
             reason=rows.text(row, "reason"),
             stage=rows.text(row, "stage"),
             reuses=rows.text(row, "reuses"),

@@ -273,6 +273,8 @@ def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG00
     if step.evidence_tokens is not None:
         left = f"; {step.left_out} selection(s) left out, in part or as a whole" if step.left_out else ""
         page.line(f"    Evidence of about {step.evidence_tokens} tokens{left}")
+    if step.draft:
+        page.line(f"    Corrected; the first draft is kept as {step.draft}")
     further = [selection for selection in step.selections if selection.sentence is not None]
     if further:
         page.line(f"    Selected {len(further)} more sentence(s)")

@@ -21,6 +21,7 @@ from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 
+_ANSWERS = frozenset({"answer", "repair"})
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
 _SHOWN = 5  # failures that a detail spells out
 _ENDS = {"completed": "answered", "unanswered": "answered", "failed": "failed"}
@@ -228,7 +229,7 @@ class _Verifier:
         return _check("answer", count, bad, "sentences stand at their offsets in the answer")
 
     def _prompt(self) -> Check:
-        calls = [call for step in self._trace.steps for call in step.calls if call.purpose == "answer"]
+        calls = [call for step in self._trace.steps for call in step.calls if call.purpose in _ANSWERS]
         prompts = [self._librarian.text(call.prompt) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
         found = self._select("shown-texts") if shown else []

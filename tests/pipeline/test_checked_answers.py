@@ -12,9 +12,12 @@ import pytest
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.steps.refusals import SENTINEL, not_answered
+from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
+from graphrag_rdf.trace.text import render_trace
+from graphrag_rdf.trace.verify import verify_trace
 from tests.pipeline.test_with_a_model import QUESTION, model, settings
-from tests.support.scripted_server import Reply, ScriptedServer
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine
 
 # 16 is the number of this sentence in the selected chunks
@@ -138,3 +141,73 @@ def test_thinking_reaches_nobody_but_the_log(engine: Engine, scripted_server: Sc
     quads = list(engine.store.quads())  # type: ignore[attr-defined]
     assert raw in [engine.librarian.text(quad.object) for quad in quads if quad.predicate == RAG.completion]
     assert "James Watt" not in str(quads)
+
+
+DRAFT = GOOD + " It had 97 teeth. [16]"
+
+
+def repaired(
+    engine: Engine, server: ScriptedServer, draft: str, second: str | Reply
+) -> tuple[dict[str, Any], list[str], list[GraphRagResponse]]:
+    """The answer with `synthesis.repair`, the prompts of answers, and all messages."""
+    prompts: list[str] = []
+
+    def reply(request: Request) -> str | Reply:
+        if not request.prompt.startswith("Answer the question"):
+            return model()(request)
+        prompts.append(request.prompt)
+        return second if "<problems>" in request.prompt else draft
+
+    server.answer_with(reply)
+    messages = list(engine.ask(QUESTION, settings={"synthesis.repair": "true"}))
+    found = messages[-1].answer
+    assert found is not None
+    return found, prompts, messages
+
+
+def test_a_model_corrects_its_answer_once(engine: Engine, scripted_server: ScriptedServer) -> None:
+    """The correction is given in one piece; the draft stays in the trace, and tokens are summed."""
+    found, prompts, messages = repaired(engine, scripted_server, DRAFT, GOOD)
+    assert found["answer"] == GOOD
+    assert "unsupported_numeric" not in kinds(found)
+    assert [m.response for m in messages if m.kind == "answer"] == [GOOD]
+    assert found["usage"]["llm_calls"] == 4
+    first, second = prompts
+    assert second.startswith(first), "a provider's cache of prompts has the beginning"
+    assert DRAFT in second
+    assert "97" in second.partition("<problems>")[2]
+    trace = engine.traces["last"]
+    step = next(step for step in trace.steps if step.kind == "synthesis")
+    assert step.draft is not None
+    assert engine.librarian.text(step.draft) == DRAFT
+    assert f"the first draft is kept as {step.draft}" in render_trace(trace)
+    assert all(check.ok for check in verify_trace(engine.store, engine.librarian, trace.iri))
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        SENTINEL,
+        GOOD + " It had 98 teeth. [16]",
+        "It had 98 teeth.",
+        Reply(GOOD, finish_reason="length"),
+    ],
+)
+def test_a_correction_that_is_no_better_is_not_taken(
+    engine: Engine, scripted_server: ScriptedServer, second: str | Reply
+) -> None:
+    found, prompts, _ = repaired(engine, scripted_server, DRAFT, second)
+    assert found["answer"] == DRAFT
+    assert "unsupported_numeric" in kinds(found)
+    assert len(prompts) == 2
+    assert not [q for q in engine.store.quads() if q.predicate == RAG.supersededDraft]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("draft", [GOOD, SENTINEL])
+def test_what_has_no_problem_is_not_repaired(
+    engine: Engine, scripted_server: ScriptedServer, draft: str
+) -> None:
+    found, prompts, messages = repaired(engine, scripted_server, draft, "never asked for")
+    assert found["answered"] == (draft == GOOD)
+    assert len(prompts) == 1
+    assert [m.response for m in messages if m.kind == "answer"] == [found["answer"]]

@@ -5,7 +5,7 @@ What an answer has wrong costs the item, not the chunk: each item that does not 
 
     invalid_entity, invalid_relation    fields are missing or of an impossible kind
     empty_subject, empty_predicate, empty_object, placeholder, self_relation    not a statement
-    negated                  the text denies it
+    negated, hedged, question    the text denies it, only supposes it, or asks
     predicate_not_listed     none of the predicates asked for
     type_not_listed          kept without its type, which is none of those asked for
     datatype_mismatch        kept as a string, as the value does not have its datatype
@@ -33,7 +33,7 @@ from graphrag_rdf.extract.model import (
     Rejected,
     RelationCandidate,
 )
-from graphrag_rdf.extract.negation import denies
+from graphrag_rdf.extract.negation import denies, doubt_of_quote
 from graphrag_rdf.extract.noise import is_placeholder
 from graphrag_rdf.extract.normalise import fold, match_key
 from graphrag_rdf.llm.jsonl import Section, parse_sections
@@ -254,8 +254,10 @@ class Found:
             (same, "self_relation"),
             (answered.negated or denies(predicate, None if names_entity else target), "negated"),
         )
-        fault = next((reason for holds, reason in faults if holds), None)
-        if fault is not None:
+        fault = next((reason for holds, reason in faults if holds), None) or doubt_of_quote(
+            answered.evidence or "", predicate, target
+        )
+        if fault:
             self.reject(fault, item)
             return
         datatype = None

@@ -1,19 +1,38 @@
-"""Whether a statement that a model gives denies something: such a one is not asserted, as with rules."""
+"""Statements of a model that the text denies, supposes or asks: they are not asserted, as with rules."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from .lexicon import read_table
+from .lexicon import all_stopwords, read_table
 
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:-[^\W\d_]+)*\.?")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_CLAUSE = re.compile(r"[,;:.!?，。；：！？、]+(?!\d)|\s[-–—]\s")
+_CLOSING = " \"'”’)»」』*_"
+_WINDOW = 3
+"""Words after a denying word that it may deny."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    words: frozenset[str]
+    none: frozenset[str]
+    denying: frozenset[str]
+    guessing: frozenset[str]
+    parting: frozenset[str]
+    lifting: frozenset[str]
+    han_guessing: frozenset[str]
+    han: str
 
 
 @lru_cache(maxsize=1)
-def _lists() -> tuple[frozenset[str], frozenset[str], str]:
+def _lists() -> _Lists:
     table = read_table("negation")
-    return frozenset(table["words"].split()), frozenset(table["none"].split()), str(table["han"])
+    han = table.pop("han")
+    return _Lists(**{name: frozenset(words.split()) for name, words in table.items()}, han=han)
 
 
 def denies(predicate: str, value: str | None) -> bool:
@@ -23,11 +42,89 @@ def denies(predicate: str, value: str | None) -> bool:
         predicate: in lower case.
         value: the object, where it is a value; None for an entity.
     """
-    words, none, han = _lists()
+    lists = _lists()
     said = _WORDS.findall(predicate.lower())
-    if any(word in words or word.endswith(("n't", "n’t")) or word.startswith(("n'", "n’")) for word in said):
+    if any(word in lists.words or _is_contracted(word) or word.startswith(("n'", "n’")) for word in said):
         return True
-    if (predicate[:1] in han and predicate[:1]) or predicate.startswith("并非"):
+    if (predicate[:1] in lists.han and predicate[:1]) or predicate.startswith("并非"):
         return True
     first = _WORDS.match((value or "").lower())
-    return first is not None and first[0] in none
+    return first is not None and first[0] in lists.none
+
+
+def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
+    """Why a quote does not state what a model read in it, or "".
+
+    It asks (`question`), or it denies (`negated`) or only supposes (`hedged`) the predicate or the object:
+    "was never sold", read as "was sold".
+
+    Args:
+        predicate: in lower case.
+        target: the object.
+    """
+    if quote.rstrip(_CLOSING).endswith(("?", "？")):
+        return "question"
+    lists = _lists()
+    for reason, marks, han in (
+        ("negated", lists.denying, f"[{lists.han}]有?"),
+        ("hedged", lists.guessing, f"(?:{'|'.join(sorted(lists.han_guessing))})"),
+    ):
+        if not marks.isdisjoint(_WORD.findall(predicate)):  # "may cause"
+            continue
+        if any(_is_marked(clause, marks, predicate, target, quote) for clause in _clauses(quote)) or any(
+            len(said) > 1 and re.search(han + re.escape(said), quote) for said in (predicate, target)
+        ):
+            return reason
+    return ""
+
+
+def _clauses(quote: str) -> list[list[str]]:
+    """The words of each clause."""
+    clauses: list[list[str]] = []
+    for part in _CLAUSE.split(quote):
+        clauses.append([])
+        for word in _WORD.findall(part):
+            if word in _lists().parting:
+                clauses.append([])
+            else:
+                clauses[-1].append(word)
+    return clauses
+
+
+def _is_marked(clause: list[str], marks: frozenset[str], predicate: str, target: str, quote: str) -> bool:
+    """Whether a marking word stands right before the object, or shortly before a word of the predicate.
+
+    Where the object stands in another clause of the quote, the predicate may be meant there.
+    """
+    verbs, things = _content(predicate), _content(target)
+    folded = [word.lower() for word in clause]
+    elsewhere = not {*things}.isdisjoint(_content(quote)) and {*things}.isdisjoint(folded)
+    denying = marks is _lists().denying
+    for place, word in enumerate(clause, 1):  # as it is spelt: "May" is a month
+        if word not in marks and not (denying and _is_contracted(word)):
+            continue
+        if not _lists().lifting.isdisjoint(folded[place:]):
+            continue
+        near = folded[place : place + _WINDOW]
+        if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
+            return True
+        objects = _content(" ".join(near))[: 1 if denying else _WINDOW]
+        if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
+            return True  # "not exceed 40 mg" does not deny the 40 mg
+    return False
+
+
+def _content(text: str) -> list[str]:
+    """The words of a text that name or say something, in lower case."""
+    return [word for word in _WORD.findall(text.lower()) if word not in all_stopwords()]
+
+
+def _is_contracted(word: str) -> bool:
+    return word.lower().endswith(("n't", "n’t"))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words may be forms of one: "expect" and "expects"."""
+    short, long = sorted((one, other), key=len)
+    more = len(long) - len(short)
+    return long.startswith(short) and (more == 0 or (len(short) > 2 and more < 4))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
-from .lexicon import all_stopwords
+from .lexicon import all_stopwords, read_table
 from .normalise import fold
 from .words import CJK
 
@@ -34,8 +35,8 @@ def reject_reason(
         allowed: names that pass whatever they look like, compared exactly.
 
     Returns:
-        `empty`, `too_short`, `too_long`, `only_digits`, `mostly_symbols`, `placeholder`, `stop_word`, or
-        None for a name that is fit.
+        `empty`, `too_short`, `too_long`, `only_digits`, `mostly_symbols`, `placeholder`, `stop_word`,
+        `possessive` ("her brother"), or None for a name that is fit.
     """
     text = name.strip()
     if text in allowed:
@@ -54,7 +55,9 @@ def reject_reason(
         return "too_short"
     if (letters + digits) * 2 < sum(map(len, text.split())):
         return "mostly_symbols"
-    return "stop_word" if folded in all_stopwords() and not _is_acronym(text) else None
+    if folded in all_stopwords() and not _is_acronym(text):
+        return "stop_word"
+    return "possessive" if _is_owned(text) else None
 
 
 def is_placeholder(name: str) -> bool:
@@ -68,6 +71,17 @@ def _count(text: str) -> tuple[int, int]:
     if text.isascii():
         return sum(map(str.isalpha, text)), digits
     return sum(1 for character in text if unicodedata.category(character)[0] in "LM"), digits
+
+
+def _is_owned(text: str) -> bool:
+    """Whether a possessive stands before what is no name: "My Fair Lady" is one."""
+    first, _, rest = text.partition(" ")
+    return first.lower() in _possessives() and (first[0].islower() or rest[:1].islower())
+
+
+@lru_cache(maxsize=1)
+def _possessives() -> frozenset[str]:
+    return frozenset(read_table("names")["particles"]["possessive"].split())
 
 
 def _is_acronym(text: str) -> bool:

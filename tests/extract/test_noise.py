@@ -24,6 +24,8 @@ from graphrag_rdf.extract.noise import reject_reason
         "東京",
         "O'Brien",
         "1984 film",
+        "My Fair Lady",
+        "Seine Valley",
     ],
 )
 def test_names_pass(name: str) -> None:
@@ -34,6 +36,9 @@ def test_names_pass(name: str) -> None:
     ("name", "reason"),
     [
         ("", "empty"),
+        ("her brother", "possessive"),
+        ("Their father", "possessive"),
+        ("seine Tochter", "possessive"),
         (" \u200b", "empty"),
         ("x", "too_short"),
         ("N" * 121, "too_long"),

@@ -106,6 +106,13 @@ def test_what_the_text_denies_is_a_rejected_candidate(store_of, denied: dict[str
     assert not evidence(engine)
 
 
+def test_what_only_the_quote_denies_is_rejected_too(store_of) -> None:
+    sold = statement("Mary Hale", "sold", "Lindow Mill", evidence="She never sold the mill.")
+    engine = store_of([], [sold])
+    assert store_of.report.rejected == {"negated": 1}
+    assert not evidence(engine)
+
+
 def test_definitions_need_evidence(store_of) -> None:
     engine = store_of(
         [

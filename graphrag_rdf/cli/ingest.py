@@ -237,9 +237,13 @@ def _show_estimate(found: Estimate) -> None:
         ("chunks", counts(found.chunks) or "none"),
         ("to extract", f"{found.extracted:,} chunks, by {found.model or 'rules'}"),
     ]
-    if found.model:
+    if llm.calls:
         tokens = f"about {llm.in_tokens or 0:,} + {llm.out_tokens or 0:,} tokens"
         lines.append(("model", f"{llm.calls:,} calls, {tokens}, {cost}"))
+        if found.model and not found.measured:
+            lines.append(
+                ("", "output by the average model; ingest a few documents first for a closer estimate")
+            )
     say("Nothing was written. This would be done:")
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import columns_above
-from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
+from graphrag_rdf.ingest.expected_tokens import ExpectedTokens
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.plan import (
     DocumentPlan,
@@ -22,20 +22,10 @@ from graphrag_rdf.ingest.plan import (
     place_chunks,
 )
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.documents.context import Context
-    from graphrag_rdf.documents.model import Chunk, ParsedDocument
-    from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.needed import NeededParts
-
-OUT_PER_CHUNK, OUT_PER_TEXT_TOKEN = 50, 2.0
-"""Tokens that models write for a chunk, and for each token of it: entities and relations with their quotes.
-Stories give half of it, encyclopaedias more; what this model wrote for chunks of the store counts more.
-"""
-_ENOUGH = 5
-"""Chunks of which it is known what the model wrote, before that counts."""
 
 
 @dataclass(slots=True)
@@ -47,6 +37,7 @@ class Estimate:
         extracted: chunks that the extractor would see.
         model: None when facts are extracted by rules.
         llm: calls and tokens at most (cached answers cost nothing); the cost is None when no price is known.
+        measured: whether output tokens are estimated from what the model wrote for this store before.
     """
 
     documents: Documents = field(default_factory=Documents)
@@ -55,6 +46,7 @@ class Estimate:
     extracted: int = 0
     model: str | None = None
     llm: LlmCounts = field(default_factory=LlmCounts)
+    measured: bool = False
     failures: list[FailureReport] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
@@ -90,7 +82,7 @@ def estimate(
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
-    tokens = _Tokens(engine, extractor)
+    tokens = ExpectedTokens(engine, extractor)
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):
             _failed(out, plan)
@@ -104,6 +96,7 @@ def estimate(
         out.documents.forgotten = len(gone) - out.documents.moved
         out.chunks.removed += sum(stored.chunks for stored in gone)
     out.llm = tokens.counts()
+    out.measured = extractor.model is not None and tokens.measured is not None
     return out
 
 
@@ -113,7 +106,7 @@ def _failed(out: Estimate, error: DocumentError) -> None:
 
 
 def _add(
-    out: Estimate, engine: NeededParts, plan: DocumentPlan, key: str, tokens: _Tokens, *, refresh: bool
+    out: Estimate, engine: NeededParts, plan: DocumentPlan, key: str, tokens: ExpectedTokens, *, refresh: bool
 ) -> None:
     try:
         parsed = read_bytes(plan.data, plan.name, folder=plan.folder)
@@ -143,54 +136,6 @@ def _add(
     else:
         out.documents.unchanged += 1
     for chunk, context in due:
-        tokens.chunk(chunk.chunk, parsed, context)
-
-
-class _Tokens:
-    """Adds up what a model would read and write."""
-
-    def __init__(self, engine: NeededParts, extractor: ChunkExtractor) -> None:
-        self._extractor = extractor
-        self._engine = engine
-        self._rounds = engine.settings.extract.gleaning_rounds
-        self._wrote = self._per_character()
-        self._calls = 0
-        self._in = 0
-        self._out = 0
-
-    def _per_character(self) -> float | None:
-        """Tokens that this extractor wrote for each character of the store's chunks, if enough are known."""
-        (row,) = self._engine.store.select("ingest/written-tokens", extractor=self._extractor.key)
-        chunks, tokens, characters = (to_python(row[name]) for name in ("chunks", "tokens", "characters"))
-        if not isinstance(chunks, int) or chunks < _ENOUGH:
-            return None
-        return int(str(tokens)) / int(str(characters)) / (1 + self._rounds)
-
-    def chunk(self, chunk: Chunk, parsed: ParsedDocument, context: Context) -> None:
-        """Count a chunk: its prompt, and each gleaning with all that was said before."""
-        from graphrag_rdf.ingest.extractors import LlmComponent
-        from graphrag_rdf.llm.model import estimate_tokens
-
-        if not isinstance(self._extractor, LlmComponent):
-            return
-        text, marked = chunk.text, Marked(columns=columns_above(parsed, chunk), context=context)
-        prompt = self._extractor.prompt(text, language=parsed.language, title=parsed.title, marked=marked)
-        read = estimate_tokens([{"role": "user", "content": prompt}])
-        if self._wrote is None:
-            written = OUT_PER_CHUNK + round(count_tokens(text) * OUT_PER_TEXT_TOKEN)
-        else:
-            written = round(len(text) * self._wrote)
-        for number in range(1 + self._rounds):
-            self._calls += 1
-            self._in += read + number * written
-            self._out += written
-        if self._engine.settings.llm.style == "small":  # what is written is shared out between two calls
-            self._calls += 1
-            self._in += read
-
-    def counts(self) -> LlmCounts:
-        """The totals; zeros without a model."""
-        if not self._extractor.waits:
-            return LlmCounts(0, 0, 0, 0, 0.0)
-        cost = self._engine.gateway.price(self._in, self._out) if self._calls else 0.0
-        return LlmCounts(self._calls, 0, self._in, self._out, cost)
+        marked = Marked(columns=columns_above(parsed, chunk.chunk), context=context)
+        tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, marked)
+    tokens.pairs([(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.choice import choose_relation_reader
+from graphrag_rdf.ingest.expected_tokens import PER_PAIR
 from graphrag_rdf.ingest.pair_relations import (
     PairCounts,
     PairReport,
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.ingest.needed import NeededParts
 
-_OUT_TOKENS = 120  # of an answer: a relation with two quotes; a rule of thumb
 NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
 
 
@@ -144,7 +144,7 @@ def estimate_relations(
         estimate_tokens([{"role": "user", "content": reader.prompt(*texts)}])
         for _, texts in texts_of_pairs(engine.store, pairs)
     )
-    written = len(pairs) * _OUT_TOKENS
+    written = len(pairs) * PER_PAIR
     cost = engine.gateway.price(read, written) if pairs else 0.0
     counts = PairCounts(asked=len(pairs), kept=plan.kept, removed=len(plan.gone))
     return RelationEstimate(counts, LlmCounts(len(pairs), 0, read, written, cost))

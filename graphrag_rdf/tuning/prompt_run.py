@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompt_data import PromptData
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
-from graphrag_rdf.ingest.estimate import OUT_PER_TEXT_TOKEN
+from graphrag_rdf.ingest.expected_tokens import written_tokens
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.ingest.sieve import sieve_of
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
@@ -239,7 +239,7 @@ def estimate(engine: Engine, store: Store, request: Request, *, model: str) -> d
     for passages, lengths in ((tries, [vocabulary]), (sample.held_out, [plain, max(plain, tuned)])):
         for passage in passages:
             text = len(passage.text) // CHARS_PER_TOKEN
-            wrote = round(text * OUT_PER_TEXT_TOKEN)
+            wrote = written_tokens(passage.text)
             for number in range(1 + settings.extract.gleaning_rounds):  # each with all that was said before
                 prompts += [text + length + number * wrote for length in lengths]
                 written += [wrote] * len(lengths)
@@ -266,4 +266,4 @@ def _tokens(prompt: str) -> int:
 
 
 def _example_tokens(excerpt: Passage) -> int:
-    return round(len(excerpt.text) // CHARS_PER_TOKEN * (1 + OUT_PER_TEXT_TOKEN))
+    return len(excerpt.text) // CHARS_PER_TOKEN + written_tokens(excerpt.text)

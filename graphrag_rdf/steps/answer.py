@@ -164,6 +164,7 @@ def _fill(state: State, sentences: Sequence[CitedSentence]) -> None:
         "entities": _entities(state) if state.answered else [],
         "warnings": state.warnings,
         "suggestions": [],
+        "look_ups": state.looked_up,
     }
 
 

@@ -119,12 +119,12 @@ class Evidence:
         rank of the chunk. The best one is there in any case.
 
         Args:
-            unchosen: tokens for the chunks that a model passed over, where it chose anything.
+            unchosen: tokens for the chunks that a model passed over, unless there is nothing else.
             passed_over: ranks of these chunks.
         """
         shown = [line for line in self.lines if line.chosen or line.chunk is not None]
         best = {line.number: max((s.score for s in line.chosen), default=0.0) for line in shown}
-        if not any(line.chosen for line in shown):
+        if all(line.chunk in passed_over and not line.chosen for line in shown):
             passed_over = ()
         shown.sort(
             key=lambda line: (

@@ -71,6 +71,8 @@ class Bm25:
 
 DEFAULT_BM25 = Bm25()
 
+_FURTHER = 0.7  # how far words count that are wanted beside a query
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -94,6 +96,15 @@ class Weights:
             return found
 
         return split
+
+    def with_less(self, further: Weights) -> Weights:
+        """With further terms, each of which counts at most `_FURTHER` of what it would as one of the query's
+        own, and all together at most that share of these: many loose words do not outweigh a rare one.
+        """
+        own, more = (sum(weight for *_, weight in weights.terms) for weights in (self, further))
+        scale = _FURTHER * (min(1.0, own / more) if own and more else 1.0)
+        scaled = ((field, term, scale * weight) for field, term, weight in further.terms)
+        return Weights((*self.terms, *scaled), self.mean)
 
     def score(self, entry: Entry, bm25: Bm25 = DEFAULT_BM25) -> float:
         """BM25 of a document, added up in the order of the terms."""

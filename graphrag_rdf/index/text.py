@@ -302,6 +302,7 @@ class TextIndex:
         language: str | None = None,
         boosts: Mapping[str, float] | None = None,
         bm25: Bm25 = DEFAULT_BM25,
+        also: Sequence[str] = (),
     ) -> list[Hit]:
         """The k best records of a kind by BM25, best first, ties by IRI.
 
@@ -316,10 +317,11 @@ class TextIndex:
             language: of the query; None tries the languages of the records, each with its own stems.
             boosts: weight of the fields `labels` and `text` (labels and text); 0 leaves one out.
             bm25: other constants, by which the k that were found are scored and ordered anew.
+            also: phrases of what is wanted; their words that the query lacks count less than its own.
         """
         shelf = self._shelves[kind]
         with self._guard():
-            weights = self._weights(shelf, query, kind, language, boosts)
+            weights = self._weights(shelf, query, kind, language, boosts, also)
             found = shelf.best(weights, k)
         if bm25 != DEFAULT_BM25:
             score = weights.scorer(bm25)
@@ -351,11 +353,12 @@ class TextIndex:
         kind: Kind,
         language: str | None = None,
         bm25: Bm25 = DEFAULT_BM25,
+        also: Sequence[str] = (),
     ) -> dict[str, dict[str, float]]:
         """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
         shelf = self._shelves[kind]
         with self._guard():
-            split = self._weights(shelf, query, kind, language, None).splitter(bm25)
+            split = self._weights(shelf, query, kind, language, None, also).splitter(bm25)
             return {entry.iri: split(entry) for entry in shelf.find("iri", iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
@@ -409,8 +412,24 @@ class TextIndex:
         return sorted(found)
 
     def _weights(
-        self, shelf: Shelf, query: str, kind: Kind, language: str | None, boosts: Mapping[str, float] | None
+        self,
+        shelf: Shelf,
+        query: str,
+        kind: Kind,
+        language: str | None,
+        boosts: Mapping[str, float] | None,
+        also: Sequence[str] = (),
     ) -> Weights:
+        wanted = DEFAULT_BOOSTS[kind] if boosts is None else boosts
+        own = self._counts(shelf, query, kind, language)
+        weights = shelf.weigh(own, wanted)
+        further = {
+            term for phrase in also for term in self._counts(shelf, phrase, kind, language)
+        } - own.keys()
+        return weights.with_less(shelf.weigh(dict.fromkeys(further, 1), wanted)) if further else weights
+
+    def _counts(self, shelf: Shelf, query: str, kind: Kind, language: str | None) -> dict[str, int]:
+        """The terms of a query, and how often each is in it."""
         languages = [language] if language else shelf.languages()
         said = [analyse(query, each) for each in languages]
         if language and kind != "entity" and not all(map(has_base_forms, shelf.languages())):
@@ -420,7 +439,7 @@ class TextIndex:
         for terms in said:
             for term in terms:
                 counts[term] = max(counts.get(term, 0), terms.count(term))
-        return shelf.weigh(counts, DEFAULT_BOOSTS[kind] if boosts is None else boosts)
+        return counts
 
     # --- files -----------------------------------------------------------------------------------
 

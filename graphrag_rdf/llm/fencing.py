@@ -10,6 +10,7 @@ TAGS = (
     "statements",
     "evidence",
     "title",
+    "titles",
     "columns",
     "headings",
     "before",

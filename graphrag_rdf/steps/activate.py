@@ -348,7 +348,8 @@ class Activation:
         if index is None:
             return []
         k = self.parameters["passage_limit"]
-        hits = index.search(self.state.question, kind="chunk", k=k, language=self.state.language)
+        state = self.state
+        hits = index.search(state.question, kind="chunk", k=k, language=state.language, also=state.also)
         return [(hit.iri, hit.score) for hit in hits]
 
     def gather(self) -> None:

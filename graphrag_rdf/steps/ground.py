@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
@@ -12,7 +13,7 @@ from graphrag_rdf.extract.lexicon import TAGGED_LANGUAGES, base_language, lexico
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
-from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.names import entities_called
 from graphrag_rdf.steps.state import Context, Parameters, State
@@ -22,6 +23,8 @@ from graphrag_rdf.trace.recorder import Step
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
 _OF_ANSWER = 600  # characters of an earlier answer that are searched for names,
 _FROM_ANSWER = 4  # and names taken from them
+_TITLES = 8  # documents that the model is told of,
+_OF_TITLE = 100  # and characters of their titles
 _PERSONS = ("he", "she", "they")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")
@@ -39,11 +42,15 @@ def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator
     origins = _inherited(context, state, step) if not named or _refers_back(state) else {}
     words = [] if named else analyse(state.question, state.language)
     state.concepts = list(dict.fromkeys([*named, *origins, *words]))[: parameters["max_concepts"]]
+    state.also = tuple(origins)
     yield _finish(context, state, step, origins)
 
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
-    """What the model lists, one concept a line; names of the question that it left out are added."""
+    """Names of the question, and what the model lists, one concept a line: what the documents would say.
+
+    It is told which documents there are, by their languages and the titles of some.
+    """
     step = context.recorder.step("grounding", TG.Grounding)
     context.recorder.say(step, RAG.mode, Literal("llm"))
     text = ask_model(
@@ -53,13 +60,28 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         question=state.question,
         history=state.conversation,
         max_concepts=parameters["max_concepts"],
+        **_documents(context, step),
     )
     listed = [line.strip(" \t-*•·").strip() for line in text.splitlines()]
-    found = [line for line in listed if 0 < len(line) <= 200]
-    state.concepts = list(dict.fromkeys([*found, *concepts_by_rules(context, state, step)]))[
-        : parameters["max_concepts"]
-    ]
+    state.also = tuple(line for line in listed if 0 < len(line) <= 200)[: parameters["max_concepts"]]
+    named = _names(context, state, step, state.question)
+    words = [] if named or state.also else analyse(state.question, state.language)
+    state.concepts = list(dict.fromkeys([*named, *state.also, *words]))[: parameters["max_concepts"]]
     yield _finish(context, state, step)
+
+
+def _documents(context: Context, step: Step) -> dict[str, Any]:
+    """What documents there are, for the prompt."""
+    run = context.store.run("documents/kinds", titles=_TITLES)
+    context.recorder.queried(step, run)
+    counts = [row for row in run.rows if "documents" in row]
+    return {
+        "languages": [
+            {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
+            for row in counts
+        ],
+        "titles": [text_of(row["title"])[:_OF_TITLE] for row in run.rows if "title" in row],
+    }
 
 
 def _finish(

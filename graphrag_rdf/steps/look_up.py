@@ -63,7 +63,16 @@ def _look_up(
     state.looked_up.append(phrase)
     recorded = len(step.quads)
     asked = replace(
-        state, question=phrase, concepts=[], seeds=[], edges=[], hits=[], passages=[], include=(), history=()
+        state,
+        question=phrase,
+        concepts=[],
+        also=(),
+        seeds=[],
+        edges=[],
+        hits=[],
+        passages=[],
+        include=(),
+        history=(),
     )
     asked.concepts = concepts_by_rules(context, asked, step)
     run = Activation(context, asked, state.exploring, step)

@@ -33,7 +33,9 @@ def rank_passages(context: Context, state: State, k: int) -> list[PassageHit]:
         mentioned = entities.get(iri) or (None,)
         passage.paths.append(PassagePath(mentioned[0], score, 1.0, sentence=NamedNode(iri)))
     if context.text_index is not None:
-        chunks = context.text_index.search(state.question, kind="chunk", k=200, language=state.language)
+        chunks = context.text_index.search(
+            state.question, kind="chunk", k=200, language=state.language, also=state.also
+        )
         best = chunks[0].score if chunks else 1.0
         for hit in chunks:
             _of(found, hit.iri).signals["words"] = hit.score / best

@@ -109,11 +109,16 @@ class QuestionSearch:
     def word_parts(
         self, texts: Sequence[str], bm25: Bm25 = DEFAULT_BM25, *, kind: Kind = "sentence"
     ) -> dict[str, dict[str, float]]:
-        """Sentence or chunk → the question's terms that it has → what each adds to its BM25."""
+        """Sentence or chunk → the question's terms that it has → what each adds to its BM25; of a chunk also
+        terms of what else was asked for.
+        """
         index = self.context.text_index
         if index is None or not texts:
             return {}
-        return index.parts(self.state.question, texts, kind=kind, language=self.state.language, bm25=bm25)
+        also = self.state.also if kind == "chunk" else ()
+        return index.parts(
+            self.state.question, texts, kind=kind, language=self.state.language, bm25=bm25, also=also
+        )
 
     def mean(self, lexical: float, vector: float | None, graph: float) -> float:
         """The score of an edge or sentence: the weighted mean of its parts, 0 to 1.

@@ -363,6 +363,8 @@ class State:
 
     Attributes:
         history: what was asked and answered before in the session, the oldest first.
+        concepts: names and phrases whose entities exploration starts from.
+        also: those of them by which chunks are searched for beside the question's words.
         exploring: the parameters of exploration, by which look-ups search too.
         looked_up: what they searched for.
         chunks: those selected, best first; those of the last look-up before others.
@@ -384,6 +386,7 @@ class State:
     language: str | None = None
     history: Sequence[Turn] = ()
     concepts: list[str] = field(default_factory=list)
+    also: tuple[str, ...] = ()
     seeds: list[Seed] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
     hits: list[SentenceHit] = field(default_factory=list)

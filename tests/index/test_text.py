@@ -388,6 +388,36 @@ def test_the_parts_of_a_score_add_up_to_it() -> None:
     assert index.parts(asked, ["urn:unknown"], kind="sentence") == {}
 
 
+@given(st.lists(st.sampled_from(WORDS), max_size=6), st.lists(st.sampled_from(WORDS), max_size=6))
+def test_words_that_are_also_wanted_add_to_what_the_query_scores(own: list[str], also: list[str]) -> None:
+    """Each counts less than as a word of the query, and words that the query has count once."""
+    records = corpus(60)
+    index = index_of(records)
+    iris = [record.iri for record in records]
+    query = " ".join(own)
+    plain = index.parts(query, iris, kind="sentence")
+    more = index.parts(query, iris, kind="sentence", also=[" ".join(also[:2]), *also[2:]])
+    as_own = index.parts(" ".join(dict.fromkeys([*own, *also])), iris, kind="sentence")
+    for iri in iris:
+        for term, value in more[iri].items():
+            assert plain[iri].get(term) in (value, None)
+            assert term in plain[iri] or value <= as_own[iri][term]
+    found = index.search(query, kind="sentence", k=60, also=also)
+    assert [hit.iri for hit in found if hit.score != pytest.approx(sum(more[hit.iri].values()))] == []
+    if set(also) <= set(own):
+        assert found == index.search(query, kind="sentence", k=60)
+
+
+def test_many_loose_words_do_not_outweigh_a_rare_one() -> None:
+    rare = sentence(0, "The weir.")
+    loose = sentence(1, "Beta gamma delta epsilon zeta eta theta iota.")
+    index = index_of([rare, loose, *(sentence(n, f"Nothing {n}.") for n in range(2, 40))])
+    (best, *_) = index.search(
+        "weir", kind="sentence", k=2, also=["Beta gamma", "delta epsilon zeta eta theta"]
+    )
+    assert best.iri == rare.iri
+
+
 def test_how_many_have_a_word_in_any_form() -> None:
     index = index_of([sentence(1, "Ships sail."), sentence(2, "One ship sank."), sentence(3, "The end.")])
     assert index.holders("ship", kind="sentence", language="en") == 2

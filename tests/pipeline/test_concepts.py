@@ -1,0 +1,81 @@
+"""Concepts of a model: what documents would say of what is asked, over the wire to a scripted server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphrag_rdf.config import load_settings
+from graphrag_rdf.engine import Engine
+from tests.support.scripted_server import ScriptedServer
+from tests.support.stores import open_engine
+
+QUESTION = "How much capital expenditure had Halden Locks?"
+SPENT = "Purchases of property, plant and equipment were 42 million."
+TEXTS = {
+    "flows.md": f"# Halden Locks\n\n{SPENT}\n",
+    "letter.md": "# A letter\n\nCapital is a word for money. Expenditure is a word for what is spent.\n",
+    "schleuse.md": "# Die Schleuse\n\nDie Schleuse wurde von zwei Brüdern gebaut und ist noch in Betrieb.\n",
+    **{f"n{n}.md": f"# Note {n}\n\nHalden Locks had a note on capital of number {n}.\n" for n in range(4)},
+}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in TEXTS.items():
+        (docs / name).write_text(text)
+    with open_engine(tmp_path / "store") as by_rules:
+        by_rules.ingest([docs])
+    overrides = {
+        "llm.model": "openai/m",
+        "llm.api_base": scripted_server.base_url,
+        "llm.api_key": "sk-scripted",
+        "cache.enabled": False,
+    }
+    with open_engine(tmp_path / "store", config=load_settings(overrides=overrides).settings) as opened:
+        yield opened
+
+
+def retrieve(engine: Engine, server: ScriptedServer, listed: str) -> dict[str, Any]:
+    server.answer_with(lambda _: listed)
+    return engine.retrieve(QUESTION, k=20, stored=True)
+
+
+def place(found: dict[str, Any], text: str) -> int:
+    return next(n for n, result in enumerate(found["results"]) if text in result["text"])
+
+
+def test_chunks_are_found_by_what_the_documents_say(engine: Engine, scripted_server: ScriptedServer) -> None:
+    plain = retrieve(engine, scripted_server, "capital expenditure")
+    named = retrieve(engine, scripted_server, "purchases of property, plant and equipment\n")
+    assert place(named, SPENT) == 0 < place(plain, SPENT)
+
+
+def test_words_of_the_question_change_nothing(engine: Engine, scripted_server: ScriptedServer) -> None:
+    """Whatever the model lists, names of the question are looked for."""
+    ways = ["Halden Locks", "- Halden Locks\n* capital\nexpenditure", "\n\n"]
+    found = [retrieve(engine, scripted_server, listed)["results"] for listed in ways]
+    ranks = [[(one["chunk"], one["signals"]["words"]) for one in each] for each in found]
+    assert ranks[0] == ranks[1] == ranks[2]
+
+
+def test_the_model_is_told_which_documents_there_are(engine: Engine, scripted_server: ScriptedServer) -> None:
+    retrieve(engine, scripted_server, "Halden Locks")
+    (request,) = scripted_server.requests
+    assert "en 6, de 1" in request.prompt
+    assert {"Die Schleuse", "A letter"} < set(request.prompt.splitlines())
+
+
+def test_names_of_the_question_come_first_and_none_is_cut(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    found = retrieve(engine, scripted_server, "\n".join(f"thing {n}" for n in range(30)))
+    trace = engine.traces[found["trace"]]
+    concepts = [concept for step in trace.steps for concept in step.concepts]
+    assert concepts.index("Halden Locks") < concepts.index("thing 0")
+    assert len(concepts) == 12

@@ -2,22 +2,22 @@
 
 They stand by document and chunk in the order of the text. A fact stands below the first sentence that it was
 read from; one that was read from no text is a line of its own. A row of a table has the names of its columns,
-a sentence of a dialogue its speaker.
+a sentence of a dialogue its speaker; a greeting stands on the line of what follows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.tokens import count_tokens
-from graphrag_rdf.documents.turns import find_turns
-from graphrag_rdf.extract.speakers import turn_at
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.dialogues import lines_of, said_in_chats
 from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.rows import rows_among, table_row
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
@@ -28,6 +28,7 @@ from graphrag_rdf.trace.recorder import Step
 NO_TEXT = "Facts that stand in no text"
 _UNVERIFIED = "(unverified: the document does not say it in the words that were quoted for it)"
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_JOINT = 2  # characters at most between sentences that may stand on one line
 _BETWEEN = 20  # characters between sentences: of more, something was left out
 
 
@@ -38,6 +39,9 @@ class Line:
     Attributes:
         number: by which the answer cites it, from 1.
         text: on one line.
+        sentence: what is cited; None of such a fact.
+        sentences: that one, and the greetings of a chat that stand on its line.
+        span: where the line begins and ends in its document.
         page: that it stands on; None in documents without pages.
         chunk: the rank of the selected chunk that it is part of; None if it is part of none.
         facts: below it.
@@ -50,6 +54,8 @@ class Line:
     sentence: NamedNode | None = None
     source: SourceQuote | None = None
     chunk: int | None = None
+    sentences: tuple[NamedNode, ...] = ()
+    span: tuple[int, int] | None = None
     facts: list[Edge] = field(default_factory=list)
     chosen: list[Selection] = field(default_factory=list)
 
@@ -70,7 +76,7 @@ class Evidence:
     def __init__(self, lines: Sequence[Line], heads: Mapping[str, str]) -> None:
         self.lines = lines
         self.heads = heads
-        self._by_sentence = {line.sentence: line for line in lines if line.sentence is not None}
+        self._by_sentence = {sentence: line for line in lines for sentence in line.sentences}
         self._by_fact = {line.facts[0].triple: line for line in lines if line.sentence is None}
 
     def offer(self, edges: Iterable[Edge]) -> None:
@@ -190,10 +196,7 @@ class Evidence:
 
 def _apart(before: Line, line: Line) -> bool:
     """Whether text that is not shown stands between two lines of a document."""
-    if before.source is None or line.source is None:
-        return False
-    end = (before.source.char_offset or 0) + (before.source.char_length or 0)
-    return (line.source.char_offset or 0) - end > _BETWEEN
+    return before.span is not None and line.span is not None and line.span[0] - before.span[1] > _BETWEEN
 
 
 def collect(
@@ -217,7 +220,8 @@ def collect(
         found = {iri for iri in found if not left_out(state, mentioned[iri])}
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
     texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
-    told = _speaking(context, step, sources, texts) | _rows(context, step, sources)
+    rows = _rows(context, step, sources)
+    said = said_in_chats(context, step, sources, texts)
     ranks = {iri: _rank(source, parts, texts) for iri, source in sources.items()}
     after = {node.value: len(parts) + place for place, node in enumerate(sentences)}
     first: dict[str, int] = {}  # document -> its best chunk, else its best sentence
@@ -230,20 +234,50 @@ def collect(
         source = sources[iri]
         return first[source.document], source.document, source.char_offset or 0
 
-    order = sorted(sources, key=place)
+    order = [
+        iri
+        for iri in sorted(sources, key=place)
+        if (ranks[iri] is not None or iri in after)
+        and (iri not in said or any(map(str.isalnum, said[iri].words)))  # an emoji alone says nothing
+    ]
     lines: list[Line] = []
-    for iri in order:
-        source = sources[iri]
-        if ranks[iri] is not None or iri in after:
-            text = told.get(iri, " ".join(source.quote.split()))
-            lines.append(
-                Line(len(lines) + 1, text, source.document, NamedNode(iri), source, chunk=ranks[iri])
+    for group in lines_of(order, said, _begin(order, sources, ranks)):
+        main = next((iri for iri in group if iri not in said or not said[iri].brief), group[0])
+        text = " ".join(rows.get(iri) or " ".join(sources[iri].quote.split()) for iri in group)
+        speaker = said[group[0]].speaker if group[0] in said else ""
+        lines.append(
+            Line(
+                len(lines) + 1,
+                f"{speaker}: {text}" if speaker else text,
+                sources[main].document,
+                NamedNode(main),
+                sources[main],
+                chunk=ranks[main],
+                sentences=tuple(map(NamedNode, group)),
+                span=(_span(sources[group[0]])[0], _span(sources[group[-1]])[1]),
             )
+        )
     for edge in facts:
         text = f"{edge.text} {_UNVERIFIED}" if edge.unverified else edge.text
         lines.append(Line(len(lines) + 1, text, NO_TEXT, facts=[edge]))
     documents = list(dict.fromkeys(line.document for line in lines if line.sentence is not None))
     return Evidence(lines, _heads(context, state, step, documents))
+
+
+def _begin(
+    order: Sequence[str], sources: Mapping[str, SourceQuote], ranks: Mapping[str, int | None]
+) -> Iterator[str]:
+    """Sentences that do not stand right behind the one before, or that another chunk or none selects."""
+    for one, other in pairwise(order):
+        gap = _span(sources[other])[0] - _span(sources[one])[1]
+        if ranks[one] is None or ranks[one] != ranks[other] or gap > _JOINT:
+            yield other
+
+
+def _span(source: SourceQuote) -> tuple[int, int]:
+    """Where a sentence begins and ends in its document."""
+    start = source.char_offset or 0
+    return start, start + (source.char_length or 0)
 
 
 def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
@@ -268,31 +302,22 @@ def _rank(
 
 
 def _rows(context: Context, step: Step, sources: Mapping[str, SourceQuote]) -> dict[str, str]:
-    """The rows of tables, with the names of their columns."""
-    rows = {
-        iri: table_row(sources[iri].quote, table) for iri, table in rows_among(context, step, sources).items()
-    }
-    return {iri: row.text for iri, row in rows.items() if row is not None}
-
-
-def _speaking(
-    context: Context, step: Step, sources: Mapping[str, SourceQuote], texts: Mapping[str, tuple[str, int]]
-) -> dict[str, str]:
-    """The sentences of dialogues that do not name their speaker themselves, with that name before them."""
-    spoken = {chunk for chunk, (text, _) in texts.items() if find_turns(text)}
-    chats = {source.document for source in sources.values() if source.chunk in spoken}
-    if not chats:
-        return {}
-    run = context.store.run("retrieval/document-texts", documents=[NamedNode(iri) for iri in sorted(chats)])
-    context.recorder.queried(step, run)
-    whole = {text_of(row["document"]): context.librarian.text(text_of(row["text"])) or "" for row in run.rows}
-    turns = {document: find_turns(text) for document, text in whole.items()}
-    found = {}
-    for iri, source in sources.items():
-        offset = source.char_offset or 0
-        turn = turn_at(turns.get(source.document, ()), offset)
-        if turn is not None and turn.name[0] < offset:
-            found[iri] = f"{turn.speaker}: {' '.join(source.quote.split())}"
+    """The rows of tables, with the names of their columns. Those below others are read as these: a row
+    without a subject of its own, such as a total, is no row that facts are read from.
+    """
+    tables = rows_among(context, step, sources)
+    found: dict[str, str] = {}
+    table, document, end = None, "", 0
+    for iri in sorted(sources, key=lambda iri: (sources[iri].document, sources[iri].char_offset or 0)):
+        source = sources[iri]
+        start = source.char_offset or 0
+        goes_on = source.document == document and start - end <= 1
+        table = tables.get(iri) or (table if goes_on else None)
+        document, end = source.document, start + (source.char_length or 0)
+        barred = source.quote.startswith("|")
+        row = table_row(source.quote, table) if table and (iri in tables or barred) else None
+        if row is not None:
+            found[iri] = row.text
     return found
 
 

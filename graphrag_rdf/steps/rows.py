@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.table_heads import stated_unit
 from graphrag_rdf.documents.tables import read_row
 from graphrag_rdf.extract.columns import kind_of, predicate_of
 from graphrag_rdf.rdf.terms import text_of, to_python
@@ -29,7 +30,7 @@ class TableRow:
     Attributes:
         kind: the name of the column that names what it is about, in words; "" where none does.
         subject: what it is about, or "".
-        cells: (name of the column in words, value) of the others that are filled, in order.
+        cells: (name of the column in words, value) of the others that are not blank, in order.
     """
 
     kind: str
@@ -38,8 +39,18 @@ class TableRow:
 
     @property
     def text(self) -> str:
-        """All of it."""
-        return self.told(self.cells)
+        """All of it: with dashes, with the unit that stands above the subjects, and with "?" for the name of
+        a column that has none.
+        """
+        told = self.told((name or "?", value) for name, value in self.cells)
+        if not stated_unit(self.kind)[0] or not self.subject:
+            return told
+        return f"{self.subject} ({self.kind.strip('()[] ')}){told[len(self.subject) :]}"
+
+    @property
+    def filled(self) -> tuple[tuple[str, str], ...]:
+        """The cells that say something: no dashes, no "n/a"."""
+        return tuple(cell for cell in self.cells if kind_of(cell[1]) != "nothing")
 
     def told(self, cells: Iterable[tuple[str, str]]) -> str:
         """Some of it: `Ada Moor: born in Kelm; occupation surveyor`."""
@@ -109,7 +120,7 @@ def table_row(quote: str, columns: TableColumns) -> TableRow | None:
         tuple(
             (predicate_of(name), cell.text)
             for number, (name, cell) in enumerate(zip(names, cells, strict=True))
-            if number not in key and kind_of(cell.text) != "nothing"
+            if number not in key and cell.text
         ),
     )
 
@@ -122,14 +133,14 @@ def tell(row: TableRow, question: str, words: QuestionWords) -> Telling:
     the question that stand in the name of a column say little unless its cell has some too.
     """
     about = words.spoken_of(row.subject)
-    values = {cell: words.spoken_of(cell[1]) for cell in row.cells}
-    names = {cell: words.spoken_of(cell[0]) for cell in row.cells}
-    sure = about.union(*(values[cell] | names[cell] for cell in row.cells if values[cell]))
+    values = {cell: words.spoken_of(cell[1]) for cell in row.filled}
+    names = {cell: words.spoken_of(cell[0]) for cell in row.filled}
+    sure = about.union(*(values[cell] | names[cell] for cell in row.filled if values[cell]))
     if sure:
         sure |= words.spoken_of(row.kind)  # "which ship" of a row of a column that is called so
-    bearing = [cell for cell in row.cells if values[cell] or names[cell] - sure]
+    bearing = [cell for cell in row.filled if values[cell] or names[cell] - sure]
     shown = [c for c in bearing if shows_what_is_asked(question, " ".join(c))] if about else []
-    told = shown or bearing or list(row.cells[:_MOST_CELLS])
+    told = shown or bearing or list(row.filled[:_MOST_CELLS])
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure
     return Telling(row.told(told), spoken, _ELSEWHERE if loose else 1.0)

@@ -103,6 +103,11 @@ def test_a_heading_tells_rows_of_one_name_apart() -> None:
     assert ("Boats", "2021", "7") in found
 
 
+def test_a_total_without_a_label_moves_no_name_of_a_column() -> None:
+    page = head(700, "2021", "2020") + row(680, "Carts", "1", "2") + row(668, "Boats", "3", "4")
+    assert names(read(page + row(656, "", "4", "6"))) == ("", "2021", "2020")
+
+
 def test_rows_of_one_name_that_nothing_tells_apart_say_nothing() -> None:
     page = head(700, "Amount", "Share") + row(680, "Cattle", "1", "2") + row(668, "Cattle", "3", "4")
     found = facts(read(page + row(656, "Boats", "5", "6") + row(644, "Carts", "7", "8")))

@@ -20,7 +20,9 @@ from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 from graphrag_rdf.trace.verify import verify_trace
+from tests.documents.test_pdf_tables import head, row
 from tests.pipeline.test_with_a_model import settings
+from tests.support.pdf import make_pdf, show
 from tests.support.scripted_server import Request, ScriptedServer, number_of, offered, shown
 from tests.support.stores import open_engine
 
@@ -161,6 +163,57 @@ def test_a_choice_of_nothing_and_one_that_cannot_be_read_differ(
     assert ("selection_ignored" in {warning["type"] for warning in answer["warnings"]}) == warned
     assert [one for one in trace.selections if not one.whole and one.marker is None] == []
     assert answer["citations"]
+
+
+def test_greetings_of_a_chat_have_no_number_of_their_own(
+    engine: Engine, scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    """They stand on the line of what follows in the turn, or of what went before; an emoji alone on none."""
+    (tmp_path / "pier.md").write_text(
+        "Lena Brook: Hey Omar! Have you seen the pier in Sandvik? I took the ferry there.\n"
+        "Omar Falk: 🎉🎉\n"
+        "Omar Falk: Wow! Cool. The pier in Sandvik was built by Jo Berg. Thanks!\n"
+        "Lena Brook: Great! 5 pm!\n"
+    )
+    engine.ingest([tmp_path / "pier.md"])
+    asked = scripted(scripted_server, nothing, lambda lines: f"Jo Berg. [{number_of(lines, 'Jo Berg')}]")
+    answer, trace = ask(engine, "Who built the pier in Sandvik?")
+    lines = set(shown(asked["answer"]).values())
+    assert {
+        "Lena Brook: Hey Omar! Have you seen the pier in Sandvik?",
+        "Lena Brook: I took the ferry there.",
+        "Omar Falk: Wow! Cool. The pier in Sandvik was built by Jo Berg. Thanks!",
+        "Lena Brook: Great! 5 pm!",
+    } <= lines
+    assert "🎉" not in asked["answer"]
+    (citation,) = answer["citations"]
+    assert citation["sources"][0]["quote"] == "The pier in Sandvik was built by Jo Berg."
+    assert all(checks(engine, trace).values())
+
+
+def test_rows_of_a_table_are_shown_with_their_columns_dashes_and_unit(
+    engine: Engine, scripted_server: ScriptedServer, tmp_path: Path
+) -> None:
+    """Also those of which no facts are read: totals without a name, and names that stand twice."""
+    page = show(50, 720, "Moor Works: pulp by mill") + show(50, 700, "(in thousands)")
+    page += head(700, "2021", "2022", "2023")
+    page += row(680, "Corrie", "120", "—", "145") + row(660, "Kelmar", "80", "95", "99")
+    page += row(640, "", "200", "95", "244") + row(620, "% of pulp", "40%", "41%", "42%")
+    page += row(600, "Sandvik", "12", "14", "19") + row(580, "% of pulp", "4%", "5%", "6%")
+    (tmp_path / "pulp.pdf").write_bytes(make_pdf([page]))
+    engine.ingest([tmp_path / "pulp.pdf"])
+    asked = scripted(scripted_server, nothing, lambda lines: f"145. [{number_of(lines, 'Corrie')}]")
+    _, trace = ask(engine, "How much pulp did Moor Works make in Corrie in 2023?")
+    lines = [line for line in shown(asked["answer"]).values() if "2021" in line]
+    assert lines == [
+        "Corrie (in thousands): 2021 120; 2022 —; 2023 145",
+        "Kelmar (in thousands): 2021 80; 2022 95; 2023 99",
+        "2021 200; 2022 95; 2023 244",
+        "% of pulp (in thousands): 2021 40%; 2022 41%; 2023 42%",
+        "Sandvik (in thousands): 2021 12; 2022 14; 2023 19",
+        "% of pulp (in thousands): 2021 4%; 2022 5%; 2023 6%",
+    ]
+    assert all(checks(engine, trace).values())
 
 
 def test_a_sentence_of_a_dialogue_has_its_speaker_and_its_document_who_and_when(

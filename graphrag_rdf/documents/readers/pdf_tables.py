@@ -191,7 +191,7 @@ def _table(
     columns = _columns(full)
     if len(columns) >= MOST_COLUMNS:
         return None
-    labels = min(max(line.x1 for line in full), columns[0][0])
+    labels = min(max(line.x1 for line in full if line.label), columns[0][0])
     head, start = _head(rows, cells, first, done, columns, labels)
     while start < first and head and rows[first - 1] not in head:  # headings below the head
         above = first - 1

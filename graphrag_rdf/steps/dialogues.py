@@ -1,0 +1,126 @@
+"""Sentences of chats in prompts: with their speaker, and greetings on one line with what follows them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.documents.model import Turn
+from graphrag_rdf.documents.turns import find_turns
+from graphrag_rdf.extract.speakers import turn_at
+from graphrag_rdf.extract.words import CJK
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.state import Context, SourceQuote
+from graphrag_rdf.trace.recorder import Step
+
+_WORD = re.compile(r"[^\W_]+")
+_FEW = 4  # words that say something: Hey Ada, how are you?
+_FEW_CJK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence of a chat.
+
+    Attributes:
+        speaker: who says it, if the sentence does not begin with that name itself; else "".
+        turn: document and offset of the turn.
+        words: without the speaker's name.
+    """
+
+    speaker: str
+    turn: tuple[str, int]
+    words: str
+
+    @property
+    def brief(self) -> bool:
+        """Whether it is a greeting or the like: a few words without a number."""
+        few = len(_WORD.findall(self.words)) < _FEW and len(CJK.findall(self.words)) < _FEW_CJK
+        return few and not any(map(str.isdigit, self.words))
+
+
+def said_in_chats(
+    context: Context, step: Step, sources: Mapping[str, SourceQuote], texts: Mapping[str, tuple[str, int]]
+) -> dict[str, Said]:
+    """Those of the sentences that somebody says. The text of a chunk tells who says them. Where it begins
+    within a turn, the document is read.
+
+    Args:
+        sources: sentence → where it stands.
+        texts: chunk → its text and offset.
+    """
+    turns = {chunk: _moved(find_turns(text), offset) for chunk, (text, offset) in texts.items()}
+    chats = {source.document for source in sources.values() if turns.get(source.chunk or "")}
+    begun = {
+        source.document
+        for source in sources.values()
+        if source.document in chats and source.chunk in texts and _opens(source, turns, texts)
+    }
+    whole = _whole_turns(context, step, begun)
+    found = {}
+    for iri, source in sources.items():
+        offset = source.char_offset or 0
+        turn = turn_at(whole.get(source.document) or turns.get(source.chunk or "", ()), offset)
+        if turn is not None:
+            words = source.quote[max(0, turn.words - offset) :]
+            speaker = turn.speaker if turn.name[0] < offset else ""
+            found[iri] = Said(speaker, (source.document, turn.start), words)
+    return found
+
+
+def lines_of(order: Sequence[str], said: Mapping[str, Said], apart: Iterable[str]) -> list[list[str]]:
+    """Sentences as they stand on lines: of a turn those in a row of which one at most is not brief.
+
+    Args:
+        order: sentences in the order of the text.
+        apart: sentences that begin a line in any case.
+    """
+    lines: list[list[str]] = []
+    begin = set(apart)
+    for iri in order:
+        one, last = said.get(iri), said.get(lines[-1][-1]) if lines else None
+        same = one is not None and last is not None and one.turn == last.turn and iri not in begin
+        if same and one is not None and (one.brief or all(said[other].brief for other in lines[-1])):
+            lines[-1].append(iri)
+        else:
+            lines.append([iri])
+    return lines
+
+
+def _moved(turns: Iterable[Turn], by: int) -> tuple[Turn, ...]:
+    """Turns of a chunk by their places in the document."""
+    return tuple(
+        replace(
+            turn,
+            start=turn.start + by,
+            name=(turn.name[0] + by, turn.name[1] + by),
+            words=turn.words + by,
+            end=turn.end + by,
+        )
+        for turn in turns
+    )
+
+
+def _opens(
+    source: SourceQuote, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]
+) -> bool:
+    """Whether a sentence stands before the first turn that begins in its chunk, and the chunk not at the
+    beginning of its document.
+    """
+    begun = turns[source.chunk or ""]
+    return texts[source.chunk or ""][1] > 0 and (not begun or (source.char_offset or 0) < begun[0].start)
+
+
+def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict[str, tuple[Turn, ...]]:
+    nodes = [NamedNode(iri) for iri in sorted(documents)]
+    if not nodes:
+        return {}
+    run = context.store.run("retrieval/document-texts", documents=nodes)
+    context.recorder.queried(step, run)
+    return {
+        text_of(row["document"]): find_turns(context.librarian.text(text_of(row["text"])) or "")
+        for row in run.rows
+    }

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from pyoxigraph import Literal
 
+from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.activate import Activation
@@ -27,7 +28,8 @@ _SHARE = 0.25  # of the best chunk's score: those below it share little more tha
 def look_up(
     context: Context, state: State, step: Step, parameters: Parameters, phrases: Sequence[str]
 ) -> list[Selection]:
-    """Search for phrases, which share `lookup_tokens`; record each search with the step.
+    """Search for phrases; record each search with the step. They share `lookup_tokens`, and what one of them
+    leaves is for the next.
 
     Args:
         phrases: none of which was searched for before.
@@ -36,8 +38,12 @@ def look_up(
         The chunks that are added to the selection; those of the first phrase first.
     """
     found: list[Selection] = []
-    for phrase in phrases:
-        found += _look_up(context, state, step, parameters, phrase, found, len(phrases))
+    room = parameters["lookup_tokens"]
+    for number, phrase in enumerate(phrases):
+        tokens = room // (len(phrases) - number)
+        chunks = _look_up(context, state, step, parameters, phrase, found, tokens)
+        found += chunks
+        room -= sum(_tokens(state, chunk) for chunk in chunks)
     state.chunks = [*found, *state.chunks]
     return found
 
@@ -49,7 +55,7 @@ def _look_up(
     parameters: Parameters,
     phrase: str,
     beside: Sequence[Selection],
-    share: int,
+    tokens: int,
 ) -> list[Selection]:
     node = context.recorder.item(
         step,
@@ -86,7 +92,7 @@ def _look_up(
         if hit.chunk in taken:  # what is missing may be there, overlooked
             taken[hit.chunk].passed_over = False
     fresh = [hit for hit in good if hit.chunk not in taken]
-    chunks = fit_chunks(context, asked, step, fresh, parameters, parameters["lookup_tokens"] // share)
+    chunks = fit_chunks(context, asked, step, fresh, parameters, tokens)
     for chunk in chunks:
         chunk.look_up = node
         chunk.reasoning = f"look-up “{phrase}”: {chunk.reasoning}"
@@ -94,6 +100,13 @@ def _look_up(
     step.quads += [context.recorder.quad(node, RAG.call, call) for call in calls]
     _merge(state, asked)
     return chunks
+
+
+def _tokens(state: State, selection: Selection) -> int:
+    assert selection.chunk is not None  # noqa: S101
+    text, _ = state.texts[selection.chunk.chunk.value]
+    offset, length = selection.window or (0, len(text))
+    return count_tokens(text[offset : offset + length])
 
 
 def _merge(state: State, asked: State) -> None:

@@ -85,15 +85,16 @@ SMALL = {"focus__chunk_tokens": "30"}
 """Room for the first document only."""
 
 
+@pytest.mark.parametrize("way", ["activation", "hops", "hybrid"])
 def test_each_hop_is_searched_for_by_the_name_that_the_last_one_gave(
-    engine: Engine, scripted_server: ScriptedServer
+    engine: Engine, scripted_server: ScriptedServer, way: str
 ) -> None:
     prompts = scripted(
         scripted_server,
         of("Egon Falk built", "Egon Falk wife married"),
         of("Thea Lund", "Thea Lund born grew up"),
     )
-    answer, trace = ask(engine, QUESTION, **SMALL)
+    answer, trace = ask(engine, QUESTION, exploration__use=way, **SMALL)
     first, second, last = prompts
     assert "Thea Lund" not in first
     assert "Egon Falk built" in second.partition("<before>")[2].partition("</before>")[0]
@@ -202,6 +203,14 @@ def test_a_look_up_takes_no_more_than_its_tokens(engine: Engine, scripted_server
     _, trace = ask(engine, QUESTION, focus__lookups="1", focus__lookup_tokens="50", **SMALL)
     (first, second) = next(step.look_ups for step in trace.steps if step.look_ups)
     assert len(first.selections) == len(second.selections) == 1
+
+
+def test_what_one_phrase_leaves_is_for_the_next(engine: Engine, scripted_server: ScriptedServer) -> None:
+    scripted(scripted_server, misses("zzqx wqqzz", "born in town"))
+    _, trace = ask(engine, QUESTION, focus__lookups="1", focus__lookup_tokens="50", **SMALL)
+    (nothing, found) = next(step.look_ups for step in trace.steps if step.look_ups)
+    assert len(nothing.selections) == 0
+    assert len(found.selections) == 2
 
 
 def test_forgetting_a_document_erases_what_was_looked_up(

@@ -74,6 +74,7 @@ def _extraction(engine: Engine, row: Row) -> dict[str, Any]:
         "time": started.isoformat(),
         "in_tokens": to_python(row["in_tokens"]) if "in_tokens" in row else None,
         "out_tokens": to_python(row["out_tokens"]) if "out_tokens" in row else None,
+        "cached_in_tokens": to_python(row["cached_in_tokens"]) if "cached_in_tokens" in row else None,
         "milliseconds": None,
         "cached": None,
         "prompt": prompt,
@@ -98,6 +99,7 @@ def _call(engine: Engine, row: Row) -> dict[str, Any]:
         "time": value("started").isoformat(),
         "in_tokens": value("in_tokens"),
         "out_tokens": value("out_tokens"),
+        "cached_in_tokens": value("cached_in_tokens"),
         "milliseconds": value("milliseconds"),
         "cached": value("cached"),
         "prompt": stored("prompt"),
@@ -106,7 +108,8 @@ def _call(engine: Engine, row: Row) -> dict[str, Any]:
 
 
 def _show(call: dict[str, Any]) -> None:
-    tokens = f"{call['in_tokens']} + {call['out_tokens']} tokens" if call["in_tokens"] is not None else ""
+    kept = f" ({call['cached_in_tokens']} from the provider's cache)" if call["cached_in_tokens"] else ""
+    tokens = "" if call["in_tokens"] is None else f"{call['in_tokens']}{kept} + {call['out_tokens']} tokens"
     took = "cached" if call["cached"] else f"{call['milliseconds']} ms" if call["milliseconds"] else ""
     where = call["step"] if "chunk" in call else ""
     head = [call["time"], call["purpose"], where, call["model"], tokens, took]

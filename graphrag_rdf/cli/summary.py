@@ -30,7 +30,8 @@ def usage(llm: LlmCounts) -> str:
     """What a model was asked, in a line."""
     parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
     if llm.in_tokens is not None:
-        parts.append(f"{llm.in_tokens:,} + {llm.out_tokens or 0:,} tokens")
+        kept = f" ({llm.cached_in_tokens:,} from the provider's cache)" if llm.cached_in_tokens else ""
+        parts.append(f"{llm.in_tokens:,}{kept} + {llm.out_tokens or 0:,} tokens")
     if llm.cost_usd is not None:
         parts.append(f"{llm.cost_usd:.4f} USD")
     return ", ".join(parts)

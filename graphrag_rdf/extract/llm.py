@@ -11,11 +11,12 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from os.path import commonprefix
 from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
-from graphrag_rdf.documents.context import sentences_before
+from graphrag_rdf.documents.context import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
@@ -102,6 +103,7 @@ class LlmExtractor:
         if self._predicates:
             self.key += f";predicates={','.join(self._predicates.values())}"
         self._model = model
+        self._constants: dict[str, str] = {}
 
     def extract(
         self,
@@ -170,7 +172,8 @@ class LlmExtractor:
         for name in self._templates:
             prompt = fill(name, names=[entity.name for entity in found.entities.values()])
             messages: list[Message] = [{"role": "user", "content": prompt}]
-            answer = ask(messages, purpose="extract")
+            shared = len(self._constant(name)) if prompt.startswith(self._constant(name)) else 0
+            answer = ask(messages, purpose="extract", shared=shared)
             completions.append(answer)
             if answer.truncated:
                 return completions, False
@@ -187,7 +190,7 @@ class LlmExtractor:
                 {"role": "assistant", "content": completions[-1].text},
                 {"role": "user", "content": self._glean},
             ]
-            answer = ask(messages, purpose="glean")
+            answer = ask(messages, purpose="glean", shared=shared)
             completions.append(answer)
             try:
                 found.read(answer.text, truncated=answer.truncated)
@@ -197,6 +200,18 @@ class LlmExtractor:
             if found.size == before:
                 break
         return completions, True
+
+    def _constant(self, name: str) -> str:
+        """What every prompt of a template begins with, in whole lines."""
+        if name not in self._constants:
+            other = Marked(columns=("-",), context=Context(("-",), "-"))
+            bare, full = (
+                self._fill(text, name, language=language, title=text, marked=marked, names=[text])
+                for text, language, marked in (("", None, UNMARKED), ("-", "en", other))
+            )
+            same = commonprefix([bare, full])  # noqa: RUF071 - these are no paths
+            self._constants[name] = same[: same.rfind("\n") + 1]
+        return self._constants[name]
 
     def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:
         """The first prompt for a chunk; tags in it that could end the passage lose their first bracket."""

@@ -268,6 +268,7 @@ class ChunkWriter:
             out_tokens=extracted.out_tokens,
             parts=extracted.extraction.parts,
             context=task.context.hash,
+            cached_in_tokens=extracted.cached_in_tokens,
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._extractor.key, task.context.hash)

@@ -21,7 +21,7 @@ class Extracted:
     """An extraction and what it cost.
 
     Attributes:
-        in_tokens, out_tokens: None when unknown or when no model was asked.
+        in_tokens, out_tokens, cached_in_tokens: None when unknown or when no model was asked.
         prompt_hash: SHA-256 of the prompt, None without a model.
     """
 
@@ -29,6 +29,7 @@ class Extracted:
     prompt_hash: str | None = None
     in_tokens: int | None = None
     out_tokens: int | None = None
+    cached_in_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,7 @@ class LlmComponent:
             prompt_hash=completions[0].prompt_hash if completions else None,
             in_tokens=_sum(c.in_tokens for c in completions),
             out_tokens=_sum(c.out_tokens for c in completions),
+            cached_in_tokens=_sum(c.cached_in_tokens for c in completions),
         )
 
     def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:

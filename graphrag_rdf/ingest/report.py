@@ -64,6 +64,7 @@ class LlmCounts:
     in_tokens: int | None = None
     out_tokens: int | None = None
     cost_usd: float | None = None
+    cached_in_tokens: int | None = None
 
 
 def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
@@ -74,6 +75,7 @@ def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
         in_tokens=_less(now.in_tokens, before.in_tokens),
         out_tokens=_less(now.out_tokens, before.out_tokens),
         cost_usd=_less(now.cost_usd, before.cost_usd),
+        cached_in_tokens=_less(now.cached_in_tokens, before.cached_in_tokens),
     )
 
 

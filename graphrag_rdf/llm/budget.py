@@ -20,6 +20,7 @@ class LlmUsage:
         cached: calls that the cache answered; nothing else counts them.
         in_tokens, out_tokens: as far as servers told them; None when none did.
         cost_usd: as far as prices are known; None when no call's was.
+        cached_in_tokens: of the prompts' tokens those that providers had in their caches.
     """
 
     calls: int = 0
@@ -27,6 +28,7 @@ class LlmUsage:
     in_tokens: int | None = None
     out_tokens: int | None = None
     cost_usd: float | None = None
+    cached_in_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +96,12 @@ class Budget:
             self._cost -= reserved.cost_usd
 
     def settle(
-        self, reserved: Reservation, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None
+        self,
+        reserved: Reservation,
+        in_tokens: int | None,
+        out_tokens: int | None,
+        cost_usd: float | None,
+        cached_in_tokens: int | None = None,
     ) -> None:
         """The call was answered. What the server does not tell counts as reserved, but not in `usage`."""
         told = in_tokens is not None
@@ -107,6 +114,7 @@ class Budget:
                 in_tokens=_plus(self._usage.in_tokens, in_tokens),
                 out_tokens=_plus(self._usage.out_tokens, out_tokens),
                 cost_usd=_plus(self._usage.cost_usd, cost_usd),
+                cached_in_tokens=_plus(self._usage.cached_in_tokens, cached_in_tokens),
             )
 
     def count_cached(self) -> None:

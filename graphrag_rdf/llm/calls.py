@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from graphrag_rdf.llm.budget import Budget, Reservation
 from graphrag_rdf.llm.failures import Target, failure
@@ -23,6 +23,7 @@ class Asked:
         hash: see `Completion.prompt_hash`.
         clock: monotonic seconds at the start.
         since: monotonic seconds when the texts in the messages were read, at the earliest.
+        shared: characters at the beginning of the first message that other calls begin with too.
     """
 
     model: str
@@ -30,6 +31,7 @@ class Asked:
     parameters: Mapping[str, Any]
     purpose: str
     since: float
+    shared: int = 0
     hash: str = field(init=False)
     clock: float = field(default_factory=time.monotonic)
     started: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -51,14 +53,24 @@ class Asked:
         self,
         raw: str,
         finish_reason: str | None,
-        tokens: tuple[int | None, int | None],
+        tokens: Told,
         cost_usd: float | None,
         attempts: int,
     ) -> Completion:
         """The answer to it, come just now."""
         seconds = time.monotonic() - self.clock
         return Completion(
-            raw, self.model, *tokens, cost_usd, False, finish_reason, seconds, attempts, self.hash
+            raw,
+            self.model,
+            tokens.read,
+            tokens.written,
+            cost_usd,
+            False,
+            finish_reason,
+            seconds,
+            attempts,
+            self.hash,
+            tokens.cached,
         )
 
     def record(self, completion: Completion | None, error: str | None) -> CallRecord:
@@ -83,18 +95,18 @@ class Take:
         self._reserved = reserved
         self._settled = False
 
-    def __call__(self, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None) -> None:
+    def __call__(self, tokens: Told, cost_usd: float | None) -> None:
         self._settled = True
-        self._budget.settle(self._reserved, in_tokens, out_tokens, cost_usd)
-        if self.slot is not None and in_tokens is not None:
-            self.slot.tokens = in_tokens + (out_tokens or 0)
+        self._budget.settle(self._reserved, tokens.read, tokens.written, cost_usd, tokens.cached)
+        if self.slot is not None and tokens.read is not None:
+            self.slot.tokens = tokens.read + (tokens.written or 0)
 
     def close(self) -> None:
         """Settle what was begun, give back what was not."""
         if self._settled:
             return
         if self.begun:
-            self(None, None, None)
+            self(Told(), None)
         else:
             self._budget.release(self._reserved)
 
@@ -116,10 +128,23 @@ def raw_output(content: str | None, thinking: str | None, finish_reason: str | N
     raise failure("server", "an answer without text", target)
 
 
-def told_tokens(usage: Any) -> tuple[int | None, int | None]:
-    """Prompt and answer tokens as a server told them.
+class Told(NamedTuple):
+    """Tokens as a server told them: of the prompt, of the answer, and of the prompt those from its cache."""
+
+    read: int | None = None
+    written: int | None = None
+    cached: int | None = None
+
+
+def told_tokens(usage: Any) -> Told:
+    """What a server told of tokens.
 
     litellm puts 0 where a server is silent; as no prompt has 0 tokens, that stands for silence.
     """
     read = getattr(usage, "prompt_tokens", None) or None
-    return (read, getattr(usage, "completion_tokens", None)) if read is not None else (None, None)
+    if read is None:
+        return Told()
+    details = getattr(usage, "prompt_tokens_details", None)
+    return Told(
+        read, getattr(usage, "completion_tokens", None), getattr(details, "cached_tokens", None) or None
+    )

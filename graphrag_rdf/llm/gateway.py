@@ -17,10 +17,11 @@ from urllib.parse import urlsplit
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.llm.budget import Budget, LlmUsage
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
-from graphrag_rdf.llm.calls import Asked, Take, raw_output, told_tokens
+from graphrag_rdf.llm.calls import Asked, Take, Told, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
 from graphrag_rdf.llm.library import load_litellm, price_of
 from graphrag_rdf.llm.limits import RateLimiter
+from graphrag_rdf.llm.marking import marked_messages
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
 from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries
 from graphrag_rdf.llm.servers import Servers
@@ -89,6 +90,7 @@ class LlmGateway:
         model: str | None = None,
         use_cache: bool = True,
         since: float | None = None,
+        shared: int = 0,
     ) -> Completion:
         """Ask for a whole answer.
 
@@ -100,11 +102,13 @@ class LlmGateway:
             use_cache: False to ask again; the new answer is kept in place of the old.
             since: when the texts were read, by `time.monotonic`; None for now. Nothing is kept if texts were
                 erased from the cache later.
+            shared: characters at the beginning of the first message that other calls begin with too; a
+                provider that caches only what is marked is told so.
 
         Raises:
             LlmError: the call failed, for good or too often; or the budget is used up.
         """
-        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since)
+        asked = self._asked(messages, purpose, model, json_mode, max_tokens, temperature, since, shared)
         return self._kept(asked, use_cache) or self._ask(asked)
 
     def stream(
@@ -219,6 +223,7 @@ class LlmGateway:
         max_tokens: int | None,
         temperature: float | None,
         since: float | None,
+        shared: int = 0,
     ) -> Asked:
         settings = self.settings
         parameters: dict[str, Any] = {
@@ -233,6 +238,7 @@ class LlmGateway:
             {name: value for name, value in parameters.items() if value is not None},
             purpose,
             time.monotonic() if since is None else since,
+            shared,
         )
 
     def _kept(self, asked: Asked, use_cache: bool) -> Completion | None:
@@ -274,8 +280,8 @@ class LlmGateway:
                 thinking = getattr(message, "reasoning_content", None)
                 raw = raw_output(content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))
-                cost = answer._hidden_params.get("response_cost") if tokens[0] is not None else None
-                take(*tokens, cost)
+                cost = answer._hidden_params.get("response_cost") if tokens.read is not None else None
+                take(tokens, cost)
             return asked.completion(raw, choice.finish_reason, tokens, cost, attempt)
 
         option = "response_format" if "response_format" in asked.parameters else None
@@ -333,7 +339,7 @@ class LlmGateway:
         parameters = {name: value for name, value in asked.parameters.items() if name != "response_format"}
         return {
             "model": asked.model,
-            "messages": [{**message, "content": encodable(message["content"])} for message in asked.messages],
+            "messages": marked_messages(asked, self._target(asked.model)),
             # a parameter that a model does not take is left out, not an error
             "drop_params": True,
             "no-log": True,
@@ -407,9 +413,9 @@ class LlmGateway:
         def attempt(_: int) -> T:
             with self._spending(target, size) as take:
                 answer = send()
-                tokens, _out = told_tokens(getattr(answer, "usage", None))
+                read = told_tokens(getattr(answer, "usage", None)).read
                 hidden = getattr(answer, "_hidden_params", None) or {}
-                take(tokens, None, hidden.get("response_cost") if tokens is not None else None)
+                take(Told(read), hidden.get("response_cost") if read is not None else None)
                 return answer
 
         return self._retried(attempt)

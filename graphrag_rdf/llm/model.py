@@ -72,6 +72,7 @@ class Completion:
         seconds: from the call to the last character, waiting included.
         attempts: 1 when the first try worked, 0 when it came from the cache.
         prompt_hash: SHA-256 (hex) of messages, model and parameters.
+        cached_in_tokens: of `in_tokens` those that the provider had in its cache; None when it did not say.
     """
 
     raw: str
@@ -84,6 +85,7 @@ class Completion:
     seconds: float
     attempts: int
     prompt_hash: str
+    cached_in_tokens: int | None = None
 
     @property
     def text(self) -> str:

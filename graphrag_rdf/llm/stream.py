@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-from graphrag_rdf.llm.calls import Take, raw_output, told_tokens
+from graphrag_rdf.llm.calls import Take, Told, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.llm.thinking import ThinkingFilter
@@ -83,7 +83,7 @@ class OpenStream:
         self.attempt = attempt
         self.raw = ""
         self.finish_reason: str | None = None
-        self.tokens: tuple[int | None, int | None] = (None, None)
+        self.tokens = Told()
         self.cost_usd: float | None = None
         self._price = price
         self._target = target
@@ -123,10 +123,9 @@ class OpenStream:
         if raw.received_finish_reason is None and raw.intermittent_finish_reason is None:
             raise failure("connection", "the stream ended before the answer did", self._target)
         self.raw = raw_output("".join(pieces), "".join(thoughts), self.finish_reason, self._target)
-        read, written = self.tokens
-        if read is not None and written is not None:
-            self.cost_usd = self._price(read, written)
-        self._take(read, written, self.cost_usd)
+        if self.tokens.read is not None and self.tokens.written is not None:
+            self.cost_usd = self._price(self.tokens.read, self.tokens.written)
+        self._take(self.tokens, self.cost_usd)
         if rest := self._thinking.end():
             yield rest
 

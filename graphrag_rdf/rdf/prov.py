@@ -170,6 +170,7 @@ class ExtractionFacts:
         asks: SHA-256 of the prompt with its data, whatever chunk it is filled in with.
         prompt_hash: SHA-256 of the prompt as it was sent.
         in_tokens, out_tokens: None when unknown, never zero for that.
+        cached_in_tokens: of `in_tokens` those that the provider had in its cache.
         context: SHA-256 of what the extraction saw of the document before the chunk; "" for nothing.
         parts: in how many parts the text was asked about, more than 1 where an answer was cut off.
     """
@@ -185,6 +186,7 @@ class ExtractionFacts:
     out_tokens: int | None = None
     parts: int = 1
     context: str = ""
+    cached_in_tokens: int | None = None
 
 
 def agent(component: str, version: str) -> Iterator[Quad]:
@@ -221,6 +223,8 @@ def extraction(e: ExtractionFacts) -> Iterator[Quad]:
         yield source(activity, TG.inToken, integer(e.in_tokens))
     if e.out_tokens is not None:
         yield source(activity, TG.outToken, integer(e.out_tokens))
+    if e.cached_in_tokens is not None:
+        yield source(activity, RAG.cachedInToken, integer(e.cached_in_tokens))
     if e.parts > 1:
         yield source(activity, RAG.parts, integer(e.parts))
 

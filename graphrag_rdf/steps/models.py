@@ -83,5 +83,6 @@ def _record(context: Context, step: Step, purpose: str, prompt: str, completion:
         cost_usd=completion.cost_usd,
         seconds=completion.seconds,
         cached=completion.cached,
+        cached_in_tokens=completion.cached_in_tokens,
     )
     context.recorder.called(step, call)

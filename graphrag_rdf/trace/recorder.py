@@ -43,6 +43,7 @@ class ModelCall:
     cost_usd: float | None
     seconds: float
     cached: bool
+    cached_in_tokens: int | None = None
 
 
 @dataclass(slots=True)
@@ -245,6 +246,7 @@ class TraceRecorder:
             (TG.llmModel, Literal(call.model)),
             (TG.inToken, _maybe(call.in_tokens)),
             (TG.outToken, _maybe(call.out_tokens)),
+            (RAG.cachedInToken, _maybe(call.cached_in_tokens)),
             (RAG.durationMs, integer(round(call.seconds * 1000))),
             (RAG.cached, Literal(call.cached)),
             (RAG.costUsd, None if call.cost_usd is None else double(call.cost_usd)),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
-from tests.support.commands import Run
-from tests.support.scripted_server import Request, ScriptedServer
+from tests.support.commands import Run, documents_in
+from tests.support.scripted_server import Reply, Request, ScriptedServer
 
 QUESTION = "Who designed Drumlaw Head Lighthouse?"
 
@@ -119,3 +120,29 @@ def test_cache_switched_off(run: Run, store: Path, monkeypatch: pytest.MonkeyPat
         "llm": 0,
         "embeddings": 0,
     }
+
+
+def test_tokens_from_the_cache_of_the_provider(
+    run: Run, folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = {"prompt_tokens": 1600, "completion_tokens": 7, "total_tokens": 1607}
+    usage |= {"prompt_tokens_details": {"cached_tokens": 1408}}
+    message = {"role": "assistant", "content": '{"entities": [{"name": "Ada Venn"}], "relations": []}'}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    body = {
+        "id": "c",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "m",
+        "choices": [choice],
+        "usage": usage,
+    }
+    scripted_server.answer_with(lambda _: Reply(raw=json.dumps(body).encode()))
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_BASE", scripted_server.base_url)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__API_KEY", "x")
+    told = run("ingest", documents_in(folder), "--model", "openai/scripted").out
+    assert "3,200 (2,816 from the provider's cache) + 14 tokens" in told
+    calls = run("llm", "log", "--format", "json").json
+    assert [call["cached_in_tokens"] for call in calls] == [1408, 1408]
+    assert "1600 (1408 from the provider's cache) + 7 tokens" in run("llm", "log").out
+    assert run("check").code == 0

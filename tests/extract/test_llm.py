@@ -393,7 +393,7 @@ def test_the_prompt(scripted_server, gateway):
     request = scripted_server.requests[0]
     assert request.body["response_format"] == {"type": "json_object"}
     assert "one of: Place, Person" in request.prompt
-    assert "(en)" in request.prompt
+    assert 'in the language "en"' in request.prompt
     assert "<title>A history</title>" in request.prompt
     assert request.prompt.rstrip().endswith(f"<text>\n{TEXT}\n</text>")
 

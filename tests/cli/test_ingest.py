@@ -29,7 +29,9 @@ def test_json_keys(run: Run, folder: Path) -> None:
     assert report["documents"] | {"added": 2, "failed": 0} == report["documents"]
     assert report["chunks"]["added"] == 2
     assert {"pages", "facts", "entities", "quads", "failures", "llm", "seconds"} <= report.keys()
-    assert {"calls", "cached", "in_tokens", "out_tokens", "cost_usd"} == report["llm"].keys()
+    assert {"calls", "cached", "in_tokens", "out_tokens", "cost_usd", "cached_in_tokens"} == report[
+        "llm"
+    ].keys()
     assert report["facts"] > 0
 
 

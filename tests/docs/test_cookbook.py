@@ -180,6 +180,16 @@ def test_an_answer_of_before_can_still_be_walked(edited: Engine) -> None:
     assert "The Petrel sank in Skell Sound on 17 November 1911." in characters
 
 
+def test_the_timeline_lists_since_when_until_when_and_when_facts_hold(engine: Engine) -> None:
+    found = rows(engine, "timeline", first=1897, last=1924)
+    listed = {(row["date"], row.get("qualifier"), row["subject"], row["relation"]) for row in found}
+    assert ("1911-11-17", None, "Petrel", "sank on") in listed
+    assert ("1911-11-17", "at", "Petrel", "sank in") not in listed
+    assert ("1897", "from", "Walter Pennock", "is") in listed
+    assert ("1924", "to", "Walter Pennock", "is") in listed
+    assert ("1897-03-03", "at", "Walter Pennock", "founded") in listed
+
+
 def test_what_was_retired_does_not_count_as_support(edited: Engine) -> None:
     quotes = {row["quote"] for row in rows(edited, "timeline")}
     assert "The Petrel sank in Skell Sound on 17 November 1911." not in quotes

@@ -12,6 +12,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.metrics import confidence95, mean
+from graphrag_rdf.evaluation.pages import evidence_chunks
 from graphrag_rdf.evaluation.plain import Ask, baseline
 from graphrag_rdf.evaluation.results_file import ResultsFile
 from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
@@ -111,6 +113,7 @@ def evaluate_answers(
     work.done, work.total = len(runs) * len(asked) - len(todo), len(runs) * len(asked)
     if evalset.corpus and todo:
         ingest_corpus(engine, evalset, options.extraction, titles=options.titles, progress=reading, stop=stop)
+    work.gold = _holding(engine, evalset) if todo else {}
     work.ask_all(engine, [each for each in todo if not _without_gold(each[0])])
     gone = [each for each in todo if _without_gold(each[0])]
     if gone and not work.stopped:
@@ -130,7 +133,7 @@ def evaluate_answers(
         "model": model,
         "response_type": settings.get(_RESPONSE_TYPE),
         "titles": options.titles,
-        "gold": bool(_gold(evalset)),
+        "gold": bool(_gold(evalset)) or any(question.document for question in asked),
         **figures(rows, "graph"),
         "baselines": {"bm25": figures(rows, "bm25")} if "bm25" in runs else {},
         "rows": len(rows),
@@ -162,6 +165,7 @@ class _Work:
     Attributes:
         stopped: why it ended early.
         error: what it ended by.
+        gold: question → documents, or chunks, that hold its answer.
     """
 
     engine: Engine
@@ -176,6 +180,7 @@ class _Work:
     stopped: str | None = None
     error: LlmError | None = None
     failed: list[dict[str, str]] = field(default_factory=list)
+    gold: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
     def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
         """What has no row yet: question by question, so that a part of it compares the runs."""
@@ -229,13 +234,12 @@ class _Work:
     def _row(self, ask: Ask, run: str, question: Question) -> dict[str, Any]:
         begun = time.perf_counter()
         answer = ask(question.q)
-        gold = {passage_iri(self.evalset, index).value for index in question.gold}
         return {
             "run": run,
             "id": question.id,
             "question": question.q,
             "gold": list(question.answers),
-            **score(answer, question.answers, gold, language_of(self.engine, question.q)),
+            **score(answer, question.answers, self.gold[question.id], language_of(self.engine, question.q)),
             "seconds": round(time.perf_counter() - begun, 3),
             "trace": answer.get("trace"),
         }
@@ -263,6 +267,13 @@ def _without_gold(run: str) -> bool:
 
 def _gold(evalset: EvalSet) -> list[int]:
     return sorted({index for question in evalset.questions for index in question.gold})
+
+
+def _holding(engine: Engine, evalset: EvalSet) -> dict[str, set[str]]:
+    """Question → the passages of the set, or the chunks of the store, that hold its answer."""
+    found = {q.id: {passage_iri(evalset, index).value for index in q.gold} for q in evalset.questions}
+    places = {q.id: (q.document, q.pages) for q in evalset.questions if q.document is not None}
+    return found | evidence_chunks(engine, places) if places else found
 
 
 def _runs(evalset: EvalSet, wanted: Collection[str] | None) -> list[str]:
@@ -304,14 +315,14 @@ def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[
 
 
 def score(
-    answer: Mapping[str, Any], expected: Sequence[str], gold: Collection[str], language: str | None
+    answer: Mapping[str, Any], expected: Sequence[str], gold: AbstractSet[str], language: str | None
 ) -> dict[str, Any]:
     """What a row says of an answer.
 
     Args:
         answer: as `ask --format json` prints it.
         expected: answers of which one is enough; without any, what needs them is None.
-        gold: documents that hold the answer.
+        gold: documents, or chunks, that hold the answer; empty if they are not known.
         language: of the question.
     """
     text = _MARKER.sub("", str(answer.get("answer", ""))).strip()
@@ -327,7 +338,10 @@ def score(
         "contained": contained([text], expected, words=True) * answered if expected else None,
         "evidence_contains": contained(quotes, expected) if expected and not yes_or_no(expected) else None,
         "citations_hold": [
-            float(source["document"] in gold or contained([quote], expected) > 0) for source, quote in cited
+            float(
+                not gold.isdisjoint((source["document"], source["chunk"])) or contained([quote], expected) > 0
+            )
+            for source, quote in cited
         ]
         if gold
         else None,

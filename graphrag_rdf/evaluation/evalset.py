@@ -25,6 +25,7 @@ class Question(BaseModel):
 
     Attributes:
         gold: indexes of the passages that are needed to answer it.
+        document, pages: of a question about a store: the file that answers, and its pages.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -33,6 +34,8 @@ class Question(BaseModel):
     q: str
     answers: tuple[str, ...] = ()
     gold: tuple[int, ...] = ()
+    document: str | None = None
+    pages: tuple[int, ...] = ()
 
 
 class EvalSet(BaseModel):
@@ -58,6 +61,7 @@ class StoredQuestion(BaseModel):
     Attributes:
         id: the number of its line, if it has none.
         answer, answers: what is expected; either or neither.
+        document, pages: name of the file that answers, or its path, and numbers of its pages, from 1.
     """
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
@@ -66,6 +70,8 @@ class StoredQuestion(BaseModel):
     q: str
     answer: str | None = None
     answers: tuple[str, ...] = ()
+    document: str | None = None
+    pages: tuple[int, ...] = ()
 
 
 def load_questions(path: Path) -> EvalSet:
@@ -82,6 +88,8 @@ def load_questions(path: Path) -> EvalSet:
             id=line.id or str(number),
             q=line.q,
             answers=(*([line.answer] if line.answer else ()), *line.answers),
+            document=line.document,
+            pages=line.pages,
         )
         for number, line in enumerate(read_lines(path, StoredQuestion), start=1)
     ]

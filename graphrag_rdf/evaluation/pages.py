@@ -141,6 +141,34 @@ def evaluate_pages(
     }
 
 
+def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int]]]) -> dict[str, set[str]]:
+    """The chunks of a store that touch the pages which answer a question.
+
+    Args:
+        places: question → name of its document, or path, and numbers of pages; all pages if there are none.
+
+    Raises:
+        UsageError: the store does not hold such a document, or several.
+    """
+    rows = engine.store.select("documents/texts")
+    documents = {text_of(row["path"]): text_of(row["document"]) for row in rows}
+    named = {}
+    for question, (name, pages) in places.items():
+        path = _named(name, documents)
+        if path is None:
+            raise UsageError(f"question {question} is about {name}, which the store does not hold")
+        named[question] = documents[path], pages
+    found: dict[str, set[str]] = {question: set() for question in places}
+    iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
+    for row in engine.store.select("provenance/chunk-places", chunks=iris):
+        document = text_of(row["document"])
+        page = int(text_of(row["page_number"])) if "page_number" in row else None
+        for question, (wanted, pages) in named.items():
+            if document == wanted and (not pages or page in pages):
+                found[question].add(text_of(row["chunk"]))
+    return found
+
+
 def _require_files(folder: Path, files: Sequence[Path], questions: Sequence[PageQuestion]) -> None:
     paths = {normalize("NFC", path.relative_to(folder).as_posix()): "" for path in files}
     for question in questions:

@@ -91,8 +91,11 @@ def test_the_model_beside_plain_chunks(run: Run, model: ScriptedServer, folder: 
 
 def test_the_baseline_gets_the_prompt_and_form_of_the_pipeline(run: Run, model: ScriptedServer) -> None:
     run("eval", "answers", "tiny.json", "--only", "graph", "--only", "bm25")
-    answers = [r.prompt for r in model.requests if "JSON Lines" not in r.prompt and "<evidence>" in r.prompt]
-    ours, plain = sorted(answers, key=lambda prompt: "[1]*" in prompt or "]* " in prompt, reverse=True)[::3]
+    asked = [
+        r.prompt for r in model.requests if "JSON Lines" not in r.prompt and "Lantern Society?" in r.prompt
+    ]
+    ours, plain = sorted((p for p in asked if "<evidence>" in p), key=lambda p: "]* " in p, reverse=True)
+    assert "]* " not in plain
     assert "the shortest answer" in ours
     assert ours.partition("<question>")[0].startswith(plain.partition("Everything between")[0])
     assert "# Society\n[" in plain
@@ -189,6 +192,13 @@ def test_questions_about_a_store(run: Run, model: ScriptedServer, store: Path, f
     traces = {row["run"]: row["trace"] for row in rows if row["id"] == "1"}
     assert traces["bm25"] is None
     assert run("trace", "show", traces["graph"], "--store", store).code == 0
+    for number, (name, share) in enumerate((("harbour.md", 1.0), ("company.txt", 0.0))):
+        line = {"q": "Who designed Drumlaw Head Lighthouse?", "answer": "Nobody", "document": name}
+        (folder / "questions.jsonl").write_text(json.dumps(line))
+        held = run(*command[:-1], f"{number}.jsonl", "--format", "json").json
+        assert (held["citations_hold"], held["gold"]) == (share, True)
+    (folder / "questions.jsonl").write_text('{"q": "Who?", "document": "gone.pdf"}')
+    assert "question 1 is about gone.pdf" in run("eval", "answers", "questions.jsonl").err
     (folder / "questions.jsonl").write_text('{"q": "Who?"}\n{"id": "1", "q": "Who?"}')
     assert "two questions have the id 1" in run("eval", "answers", "questions.jsonl").err
 

@@ -67,5 +67,23 @@ def match_key(surface: str) -> str:
     return _EDGE.sub("", folded) or folded
 
 
+def apart(name: str) -> str:
+    """A name whose words are written together, as words: LiHua is Li Hua, PowerPoint Power Point.
+
+    A capital after a small letter begins a word if a small one follows it: PhD and kW stay.
+    """
+    return "".join(
+        f" {here}" if before.islower() and here.isupper() and after.islower() else here
+        for before, here, after in zip(f" {name}", name, f"{name[1:]} ", strict=False)
+    )
+
+
+def together(name: str) -> str | None:
+    """A name of words with capitals, written as one: Li Hua is LiHua; None of other names."""
+    parts = name.split()
+    joined = "".join(parts)
+    return joined if len(parts) > 1 and apart(joined) == " ".join(parts) else None
+
+
 def _percent(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match.group().encode("utf-8", "surrogatepass"))

@@ -57,7 +57,7 @@ def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
     merges = [
         Merge(pair[0], pair, REASON, _CONFIDENCE)
         for pair in pairs
-        if pair in alone and _types_agree(store, *pair)
+        if pair in alone and types_agree(store, *pair)
     ]
     merge(engine, merges, by=RULE)
 
@@ -101,7 +101,8 @@ def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
     return shared | other.keys() if shared else set()
 
 
-def _types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
+def types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
+    """Whether two entities have a type in common, as far as they have any."""
     types: dict[NamedNode, set[str]] = {owner: set(), other: set()}
     for row in store.select("entities/profile", entities=[owner, other]):
         if "type" in row:

@@ -31,6 +31,7 @@ from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.ingest.work import IngestSettings, Progress, Stop, incoming
+from graphrag_rdf.ingest.written_together import join_written_together
 from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestRepo
         report.warn("embedding_failed", engine.indexer.error)
     if report.stopped is None:
         warn_of_duplicates(engine.store, engine.librarian, begun.run.written, report)
+    join_written_together(engine, sorted({*begun.run.written, *begun.refreshed}, key=str))
     if begun.run.read_by_model:
         join_aliases(engine, sorted(begun.run.read_by_model, key=str))
     if engine.settings.relations.build and report.stopped is None:

@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.extract.normalise import apart, fold
 from graphrag_rdf.ingest.name_words import ARTICLES, HEADS, LEGAL_FORMS, TITLES
 
 _APOSTROPHES = re.compile("['’ʼ`´]")
@@ -58,6 +58,11 @@ def _plain(name: str) -> list[str]:
     return "".join(c for c in decomposed if not unicodedata.combining(c)).split()
 
 
+def _apart(name: str) -> list[str]:
+    """As words, if they are written together."""
+    return words(apart(name))
+
+
 def _without_article(name: str) -> list[str]:
     found = _plain(name)
     return found[1:] if len(found) > 1 and found[0] in ARTICLES else found
@@ -99,8 +104,12 @@ def _adds_a_head(one: str, other: str) -> bool:
     return len(long) == len(short) + 1 and long[:-1] == short and long[-1] in HEADS | LEGAL_FORMS
 
 
+TOGETHER = 0.97
+"""How sure it is that names are one which differ in the blanks between words with capitals only."""
+
 KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("punctuation", words, 0.98),
+    ("together", _apart, TOGETHER),
     ("accents", _plain, 0.96),
     ("article", _without_article, 0.95),
     ("legal_form", _without_legal_form, 0.93),

@@ -39,6 +39,7 @@ _TOGETHER = frozenset({"alias", "short_name", "initials"})
 _BATCH = 500
 _REASONS = {
     "punctuation": "the names differ in punctuation only",
+    "together": "one name has its words written together",
     "accents": "the names differ in accents only",
     "article": "the names differ in an article only",
     "legal_form": "the names differ in the legal form of the firm only",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.extract.normalise import apart, slug, together
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import QueryRun, Store
 
@@ -26,7 +26,7 @@ def entities_called(
     language: str | None = None,
     queried: Callable[[QueryRun], None] | None = None,
 ) -> dict[str, list[str]]:
-    """Entities that are called so.
+    """Entities that are called so; else those whose name is the same, written together or apart.
 
     The index knows names regardless of case and width; where it is missing, names match as they are stored,
     without a language or in this one.
@@ -40,8 +40,19 @@ def entities_called(
     Returns:
         each name that any entity has, with the IRIs of those, sorted.
     """
-    if index is not None:
-        return index.exact(names)
+    if index is None:
+        return _by_label(names, store, language, queried)
+    found = index.exact(names)
+    other = {
+        form: name for name in names if name not in found and (form := together(name) or apart(name)) != name
+    }
+    called = _by_label(sorted(other), store, None, queried) if other else {}
+    return found | {other[form]: entities for form, entities in called.items()}
+
+
+def _by_label(
+    names: Iterable[str], store: Store, language: str | None, queried: Callable[[QueryRun], None] | None
+) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     ordered = sorted({name for name in names if name})
     for start in range(0, len(ordered), _BATCH):

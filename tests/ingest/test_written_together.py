@@ -1,0 +1,135 @@
+"""Names written together or apart are one by a decision, and a question finds either by the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphrag_rdf.checks import run_checks
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.extract.normalise import apart, together
+from graphrag_rdf.ingest.decisions import read_decisions
+from graphrag_rdf.ingest.resolution import undo
+from graphrag_rdf.ingest.written_together import RULE
+from graphrag_rdf.steps.names import entities_called
+from tests.ingest.conftest import MakeEngine
+from tests.ingest.test_synonyms import canonical
+
+CHAT = """BoYew: Did Yuriko paint the mill, YurikoOrr?
+YurikoOrr: Yes, I painted the old mill at Skell.
+BoYew: Then Yuriko lives in Tarnay.
+YurikoOrr: Yuriko lives in Tarnay, that is right.
+"""
+TEXT = "Bo Yew met Ada Moor in Leeds. Bo Yew founded the Skell Press. Ada Moor bought PowerPoint in Leeds.\n"
+NOTE = "Ada Moor bought Power Point. MacOrr met Ada Moor in Skell. Mac Orr met Bo Yew in Leeds.\n"
+FILES = {"chat.txt": CHAT, "text.txt": TEXT, "note.txt": NOTE}
+
+
+def filled(docs: Path, engine: Engine, names: Sequence[str]) -> Engine:
+    for path in docs.iterdir():
+        path.unlink()
+    for name in names:
+        (docs / name).write_text(FILES[name])
+        engine.ingest([docs])
+    return engine
+
+
+@pytest.fixture
+def engine(docs: Path, engine_of: MakeEngine) -> Engine:
+    return filled(docs, engine_of(), list(FILES))
+
+
+def stands(engine: Engine, *slugs: str) -> list[str]:
+    links = canonical(engine)
+    return [links[slug] for slug in slugs]
+
+
+def test_both_forms_are_one_and_a_first_name_is_its_speaker(engine: Engine) -> None:
+    assert stands(engine, "boyew", "bo-yew") == ["bo-yew"] * 2
+    assert stands(engine, "powerpoint", "power-point") == ["power-point"] * 2
+    assert stands(engine, "yuriko", "yurikoorr") == ["yurikoorr"] * 2
+    assert stands(engine, "macorr", "mac-orr") == ["macorr", "mac-orr"]
+    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert {decision.by for decision in read_decisions(engine.store)} == {RULE}
+
+
+def test_the_order_of_documents_does_not_matter(docs: Path, engine_of: MakeEngine) -> None:
+    """Nor whether they come one by one or all at once."""
+    slugs = ["boyew", "bo-yew", "powerpoint", "power-point", "yuriko", "yurikoorr"]
+    orders = [[*FILES], [*FILES][::-1]]
+    found = {tuple(stands(filled(docs, engine_of(f"s{n}"), o), *slugs)) for n, o in enumerate(orders)}
+    at_once = engine_of("at-once")
+    at_once.ingest([docs])
+    assert found == {tuple(stands(at_once, *slugs))}
+
+
+def test_nothing_is_decided_twice(docs: Path, engine: Engine) -> None:
+    before = read_decisions(engine.store)
+    engine.ingest([docs])
+    engine.ingest([docs], refresh=True)
+    assert read_decisions(engine.store) == before
+
+
+def test_a_person_has_the_last_word(docs: Path, engine: Engine) -> None:
+    undo(engine, read_decisions(engine.store))
+    assert stands(engine, "boyew", "yuriko") == ["boyew", "yuriko"]
+    engine.ingest([docs], refresh=True)
+    assert stands(engine, "boyew", "yuriko") == ["boyew", "yuriko"]
+
+
+@pytest.mark.parametrize(
+    "other", ["Yuriko Sato built a house in Leeds.\n", "YurikoSato: I built a house.\nBoYew: Yes.\n"]
+)
+def test_a_first_name_that_others_have_is_nobody(
+    docs: Path, engine: Engine, engine_of: MakeEngine, other: str
+) -> None:
+    (docs / "other.txt").write_text(other)
+    engine.ingest([docs])
+    assert stands(engine, "yuriko", "boyew") == ["yuriko", "bo-yew"]
+    fresh = engine_of("fresh")
+    fresh.ingest([docs])
+    assert stands(fresh, "yuriko", "boyew") == ["yuriko", "bo-yew"]
+
+
+def test_a_question_finds_one_form_by_the_other(docs: Path, engine_of: MakeEngine) -> None:
+    found = filled(docs, engine_of(), ["chat.txt"])
+
+    def called(name: str) -> list[str]:
+        index = found.text_index
+        return entities_called([name], store=found.store, index=index).get(name, [])
+
+    assert called("Bo Yew") == called("BoYew") != []
+    assert called("bo yew") == called("Boy Ew") == []
+    seeds = found.retrieve("Where did Bo Yew meet her?", preview=True)["seeds"]
+    assert [seed["label"] for seed in seeds][:1] == ["BoYew"]
+
+
+WORD = st.text("abcdefghijklmnopqrstuvwxyzäéж", min_size=2, max_size=8).map(str.title)
+
+
+@given(st.lists(WORD, min_size=2, max_size=4))
+def test_together_and_apart_are_inverse(words: list[str]) -> None:
+    spaced = " ".join(words)
+    joined = together(spaced)
+    assert joined == "".join(words)
+    assert apart(joined) == spaced
+    assert together(joined) is None
+    assert apart(spaced) == spaced
+
+
+@given(st.text(max_size=30))
+def test_words_without_capitals_inside_stay_as_they_are(text: str) -> None:
+    assert apart(text.lower()) == text.lower()
+    assert apart(text.upper()) == text.upper()
+    assert together(text.lower()) is None
+    assert apart(text).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize("name", ["PhD", "kW", "mRNA", "NATO", "today", "to day", "GmbH", "To day"])
+def test_what_is_one_word(name: str) -> None:
+    assert apart(name) == name
+    assert together(name) is None

@@ -298,9 +298,10 @@ def _forgotten(engine: Engine, evalset: EvalSet) -> Iterator[Engine]:
 
 def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[str, str]) -> dict[str, Any]:
     """What rows depend on; a file of other rows is not continued."""
+    asked = evalset.model_dump_json(exclude={"questions": {"__all__": {"document", "pages"}}})
     return {
         "set": evalset.name,
-        "sha256": hashlib.sha256(evalset.model_dump_json().encode()).hexdigest(),
+        "sha256": hashlib.sha256(asked.encode()).hexdigest(),
         "model": engine.settings.llm.model,
         "pipeline": options.pipeline,
         "settings": dict(settings),

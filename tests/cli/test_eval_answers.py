@@ -164,6 +164,16 @@ def test_one_failed_question_does_not_end_the_others(
     assert "question 1 (graph): " in found.err
 
 
+def test_all_sets_with_a_model(run: Run, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = run("eval", "all", ".", "--only", "answers", "--format", "json").json["sets"][0]["answers"]
+    assert (found["f1"], found["rows"]) == (pytest.approx(5 / 6, abs=1e-4), 8)
+    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
+    model.answer_with(lambda r: None if "designed" in r.prompt else Reply("no such model", status=404))
+    failed = run("eval", "all", ".", "--only", "answers")
+    assert failed.code == 1
+    assert "tiny.json was not measured: " in failed.err
+
+
 def test_questions_are_asked_side_by_side(
     run: Run, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,10 +12,12 @@ import pytest
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.replay import replay
 from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
+from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.text import render_trace
 from tests.pipeline.test_evidence import ask, checks
 from tests.pipeline.test_with_a_model import settings
@@ -133,6 +135,20 @@ def test_the_trace_tells_what_was_looked_up_and_what_was_found(
         assert "Egon Falk wife married" in export_trace(engine.store, engine.librarian, trace.iri, form)
     assert run_checks(engine.store, engine.librarian, engine.text_index) == []
     assert run_shapes(plain_quads(engine.store)) == []
+
+
+def test_a_question_with_look_ups_is_asked_again_alike_and_deleted_whole(
+    engine: Engine, scripted_server: ScriptedServer
+) -> None:
+    rounds = of("Egon Falk built", "Egon Falk wife married"), of("Thea Lund", "Thea Lund grew up")
+    scripted(scripted_server, *rounds)
+    _, trace = ask(engine, QUESTION, **SMALL)
+    scripted(scripted_server, *rounds)
+    again = replay(engine, trace.iri)
+    assert looked_up(again.after) == looked_up(trace)
+    assert again.same
+    delete_trace(engine.store, engine.librarian, trace.iri)
+    assert trace.iri.rpartition(":")[2] not in "\n".join(str(quad) for quad in engine.store.quads())
 
 
 def test_a_model_that_always_misses_something_is_asked_twice(

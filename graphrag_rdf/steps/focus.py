@@ -196,6 +196,7 @@ def _ask(
         ask=ask,
         lookups=lookups,
         before=chosen_before,
+        searched=state.looked_up,
         facts_only=all(edge for _, edge in items.values()),
         limit=parameters["edge_limit"],
     )

@@ -23,8 +23,8 @@ from graphrag_rdf.trace.recorder import Step
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
 _OF_ANSWER = 600  # characters of an earlier answer that are searched for names,
 _FROM_ANSWER = 4  # and names taken from them
-_TITLES = 8  # documents that the model is told of,
-_OF_TITLE = 100  # and characters of their titles
+_TITLES = 5  # documents that the model is told of,
+_OF_TITLE = 80  # and characters of their titles
 _PERSONS = ("he", "she", "they")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")

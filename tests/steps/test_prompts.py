@@ -44,6 +44,7 @@ def test_a_conversation_cannot_end_its_tags() -> None:
             limit=1,
             lookups=0,
             before=[],
+            searched=[],
             response_type="x",
             allow_general_knowledge=False,
             unknown="x",

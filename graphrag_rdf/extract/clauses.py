@@ -97,7 +97,11 @@ class _Reader:
         subjects, after = self._beside(subjects, after)
         if self._at(after) not in {"v", "e"}:
             return self._next(after, after_clause=False)
-        return self._next(self._predicates(subjects, after, ""), after_clause=True)
+        stated = len(self.says.reading.statements)
+        end = self._predicates(subjects, after, "")
+        if self._at(end) == "v" and subjects[0].kind == "common":  # "cash flows from sales increased"
+            del self.says.reading.statements[stated:]
+        return self._next(end, after_clause=True)
 
     def _next(self, at: int, *, after_clause: bool) -> int:
         """Where another clause may begin: after a stop, at a subordinator, after a comma or "and"."""
@@ -399,10 +403,16 @@ class _Reader:
     def _told(self, members: Sequence[NounPhrase], end: int) -> bool:
         """Whether an object ends here, rather than being told by what follows ("the risk that …")."""
         kind, noun = self._at(end), members[0]
-        bare = len(noun.units) - noun.core[0] == 1 and len(members) == 1
+        alone = noun.kind == "common" and len(members) == 1
+        word = alone and len(noun.units) - noun.core[0] == 1
+        bare = alone and not noun.determiner and not noun.of
         if kind == "c" and self._at(end + 1) == "n" and self._at(end + 2) != "v":
             return False  # a list of which it is not plain where it ends
-        return kind not in {"n", "v"} and not (bare and kind in {"w", "u", "g", "i", "a", "e"})
+        return (
+            kind not in {"n", "v"}
+            and not (word and kind in {"w", "u", "g", "i", "a", "e"})
+            and not (bare and kind in {"g", "e"})
+        )
 
     def _whole(self, at: int, reach: int) -> tuple[NounPhrase, int]:
         """A phrase that is no name, with the list that it begins and the phrases that say more of it."""
@@ -451,7 +461,7 @@ class _Reader:
         self.says.qualifiers = self._dates(reach + 1)
         if clause.copula:
             end = self._description(clause, members, reach)
-        elif noun.kind == "common":
+        elif noun.kind == "common" or self._counts(noun, reach + 1):
             whole, end = self._whole(at, reach)
             if self.says.qualifiers and len(noun.of) == 1 and noun.of[0].literal is not None:
                 whole = noun  # "revenue of $4 million in 1902": the amount by itself
@@ -459,12 +469,19 @@ class _Reader:
                 self.says.have_or_do(clause, subject, whole)
             self._reached(clause, reach)
         else:
+            several = len(members) > 1 and noun.literal is not None  # one of each year, or of each thing
             for subject in clause.subjects:
-                for member in members:
+                for member in () if several else members:
                     self.says.state(subject, clause.words, member, clause.pattern or "active")
             end = self._after(members[-1], reach + 1)
         self.says.doubt, self.says.qualifiers = doubt, ()
         return end
+
+    def _counts(self, noun: NounPhrase, at: int) -> bool:
+        """Whether an amount is one of what follows: "$4 million in legal fees"."""
+        of = self._phrase(at + 1) if self._at(at) == "a" else None
+        amount = noun.literal is not None and noun.literal.kind == "quantity"
+        return amount and of is not None and of.kind == "common" and not self.words.keeps_case
 
     def _dates(self, at: int) -> Qualifiers:
         """When an object holds that ends here, by the dates that follow it or open the sentence."""

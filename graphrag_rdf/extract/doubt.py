@@ -107,11 +107,13 @@ def doubt_of_extent(
     if after.start == subject[0].start:  # "the prince Guaimar"
         return ""
     literal = object_[-1].literal is not None or object_[-1].kind in "MY"
+    then = units[units.index(after) + 1].kind if after is not units[-1] else "."
     return (
         "cut"
         if _GOES_ON.match(text[end : end + 1])
         or after.lower in words.going_on
         or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
+        or (object_[-1].kind == "Y" and after.kind in "KC" and then == "Y" and len(object_) == 1)
         or (not words.keeps_case and after.kind in _NAMES)
         or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
         else ""

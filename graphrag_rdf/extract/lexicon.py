@@ -94,7 +94,6 @@ class Lexicon:
         life: "born" and "died" -> the verb for it.
         known_name: a name that the tagger knows; "" where names of several words are tagged as they are.
         verb_second: whether the subject stands before its verb only if nothing else does.
-        owner: pronoun that "the director" without "of" belongs to.
         keeps_case: whether nouns keep their capital inside predicates.
     """
 
@@ -138,7 +137,6 @@ class Lexicon:
     life: dict[str, str]
     known_name: str
     verb_second: bool
-    owner: str
     keeps_case: bool
 
 
@@ -192,7 +190,6 @@ def lexicon(language: str) -> Lexicon:
         life={name: table["spelling"][name] for name in ("born", "died")},
         verb_second=bool(table["spelling"]["verb_second"]),
         known_name=table["spelling"]["known_name"],
-        owner=table["spelling"]["owner"],
         keeps_case=bool(table["spelling"]["keeps_case"]),
     )
 

@@ -18,6 +18,7 @@ from .chinese import is_chinese, names_in
 from .gazetteer import Gazetteer
 from .lexicon import base_language, read_table, stopwords
 from .model import Mention
+from .noise import is_acronym
 from .numbers import month_words
 from .words import Word, has_capitals, mostly_cjk, words_of
 
@@ -31,6 +32,7 @@ _JOINERS = re.compile(r"[ \u00a0]|[ \t]*\r?\n[ \t]*")  # one space, or one line 
 _CONTRACTED = re.compile(r"n?['’](?:ll|re|ve|d|m|t|s)$")
 _BRACKETED = re.compile(r"\s*\([^()]*\)$")
 _ROMAN = re.compile(r"[IVXL]+$")
+_NUMBER = re.compile(r"\d+[A-Z]?")
 
 
 @lru_cache(maxsize=1)
@@ -186,7 +188,7 @@ def _runs(words: Sequence[Word], text: str, table: dict[str, frozenset[str]]) ->
             continue
         last = position
         while True:
-            reach = _next_in_run(words, last, text, table, words[position].lower)
+            reach = _next_in_run(words, position, last, text, table)
             if reach is None:
                 break
             last = reach
@@ -206,32 +208,33 @@ def _runs(words: Sequence[Word], text: str, table: dict[str, frozenset[str]]) ->
 
 
 def _next_in_run(
-    words: Sequence[Word], last: int, text: str, table: dict[str, frozenset[str]], head: str
+    words: Sequence[Word], first: int, last: int, text: str, table: dict[str, frozenset[str]]
 ) -> int | None:
-    """Index of the next word that continues the run ending at `last`, or None."""
+    """Index of the next word that continues the run from `first` to `last`, or None."""
     here = last + 1
     if here >= len(words):
         return None
     word = words[here]
-    if (epithet := _epithet_after(words, last, text, table)) is not None:
-        return epithet
     if not _joined(text, words[last], word, table["abbreviations"]):
         gap = text[words[last].end : word.start]
         inner = words[last].lower in table["possessive_heads"] and gap in {"'s ", "’s "} and word.capital
         return here if inner else None
     if word.capital:
         return here
-    if word.text.isdigit():
+    if _NUMBER.fullmatch(word.text):
         return here if len(word.text) < 4 or _YEAR.match(word.text) is None else None
     if word.lower == "of" and here + 1 < len(words) and _YEAR.match(words[here + 1].text):
         # "the Judiciary Act of 1869"
         return here + 1 if _joined(text, word, words[here + 1]) else None
-    if word.lower == "of" and _names_person(words, last, table, head):
-        return None
-    steps = (word.lower in table["inside"]) or (
-        word.lower in table["joining"]
-        and any(w.lower in table["for_heads"] for w in words[max(0, last - 3) : here])
-    )
+    heads = table["for_heads"]
+    person = word.lower == "of" and last > first and words[last].lower not in heads
+    if person and not heads.isdisjoint(_run_after(words, here, text)):
+        return None  # "Jan Solovej of the University of Copenhagen"
+    headed = any(w.lower in heads for w in words[max(first, last - 3) : here])
+    if word.lower == "and" and first and words[first - 1].lower == "the" and not headed:
+        following = _run_after(words, here, text)  # "the Securities and Exchange Commission"
+        headed = len(following) > 1 and following[-1] in heads
+    steps = (word.lower in table["inside"]) or (word.lower in table["joining"] and headed)
     if not steps:
         return None
     after = here + 1
@@ -247,39 +250,14 @@ def _next_in_run(
     return None
 
 
-def _epithet_after(
-    words: Sequence[Word], last: int, text: str, table: dict[str, frozenset[str]]
-) -> int | None:
-    """Index of a ruler's epithet, "Tall" in "Bolesław I the Tall", after the numeral; peoples are
-    none ("under Charles I the English").
-    """
-    here = last + 2
-    if here >= len(words) or not last or not _ROMAN.match(words[last].text):
-        return None
-    ruler, article, epithet = words[last - 1], words[last + 1], words[here]
-    alone = (
-        here + 1 == len(words) or not words[here + 1].capital or not _joined(text, epithet, words[here + 1])
-    )
-    gap = text[words[last].end : article.start].removeprefix(
-        "."
-    )  # German has a full stop: "Otto II. der Rote"
-    people = epithet.lower.endswith(("s", *table["demonym_endings"])) and not epithet.lower.endswith("ss")
-    named = (
-        ruler.capital and ruler.lower not in table["numbered"] and article.text in table["epithet_articles"]
-    )
-    joined = _JOINERS.fullmatch(gap) is not None and _joined(text, article, epithet)
-    return here if named and alone and joined and epithet.capital and not people else None
-
-
-def _names_person(words: Sequence[Word], last: int, table: dict[str, frozenset[str]], head: str) -> bool:
-    """Whether "of" leads from a person to an institution: `Jan Solovej of the University of Copenhagen`."""
-    if head in table["person_titles"]:
-        return True
-    after = last + 3 if last + 2 < len(words) and words[last + 2].lower == "the" else last + 2
-    institution = after < len(words) and words[after].lower in table["for_heads"]
-    return (
-        institution and words[last].lower not in table["for_heads"] and words[last - 1].capital and last > 0
-    )
+def _run_after(words: Sequence[Word], joiner: int, text: str) -> list[str]:
+    """The capitalised words after "and", "of" or "of the", in lower case."""
+    last = joiner + (joiner + 1 < len(words) and words[joiner + 1].lower == "the")
+    found = []
+    while last + 1 < len(words) and words[last + 1].capital and _joined(text, words[last], words[last + 1]):
+        last += 1
+        found.append(words[last].lower)
+    return found
 
 
 def _joined(text: str, left: Word, right: Word, abbreviations: frozenset[str] = frozenset()) -> bool:
@@ -303,32 +281,29 @@ def _trim(
             # inside a sentence a capital on a word like "very" has no reason but a name: "Very Bad Day"
             (first in (0, last) or words[first].lower not in table["opening"])
             and _CONTRACTED.sub("", words[first].lower) in stop
-            and not _acronym(words[first].text)
+            and not is_acronym(words[first].text)
         )
         or (
             words[first].lower in months
             and words[first].capital
-            and (first == last or words[first + 1].text.isdigit())
+            and (first == last or words[first + 1].text.isdigit() or words[first + 1].lower in months)
         )
     ):
         first += 1
     while (
         first <= last
         and (words[last].lower in stop or words[last].lower in months)
-        and not _acronym(words[last].text)
+        and not is_acronym(words[last].text)
         and not (last > first and _ROMAN.match(words[last].text))  # "Nicholas I"
-        and not (last > first and words[last - 1].text in table["epithet_articles"])  # "Casimir II the Just"
     ):
         if words[last].lower in months and last > first:
             break
         last -= 1
+    if last > first + 1 and words[last - 1].lower in months and words[last].text.isdigit():
+        last -= 2  # "Effective June 30"
     if first <= last and all(word.text.isdigit() for word in words[first : last + 1]):
         return 1, 0
     return first, last
-
-
-def _acronym(text: str) -> bool:
-    return len(text) > 1 and text.isupper()
 
 
 def _names_something(
@@ -341,9 +316,9 @@ def _names_something(
     table: dict[str, frozenset[str]],
 ) -> bool:
     """Whether a single capitalised word is a name rather than a common word with a capital."""
-    if len(word.text) == 1:
+    if len(word.text) == 1 or _NUMBER.fullmatch(word.text):
         return False
-    if _acronym(word.text):
+    if is_acronym(word.text):
         return not (_ROMAN.match(word.text) and len(word.text) < 4)
     if language == "de":
         before = words[index - 1].lower if index else ""
@@ -358,9 +333,7 @@ def _names_something(
             or word.lower.endswith(tuple(table["german_endings"]))
         )
         return not common
-    if index or word.lower in seen:
-        return True
-    return word.lower not in lower and not word.lower.endswith(tuple(table["common_endings"]))
+    return bool(index) or word.lower in seen or word.lower not in lower
 
 
 def _longest_apart(found: list[Mention]) -> tuple[Mention, ...]:

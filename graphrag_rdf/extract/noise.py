@@ -55,7 +55,7 @@ def reject_reason(
         return "too_short"
     if (letters + digits) * 2 < sum(map(len, text.split())):
         return "mostly_symbols"
-    if folded in all_stopwords() and not _is_acronym(text):
+    if folded in all_stopwords() and not is_acronym(text):
         return "stop_word"
     return "possessive" if _is_owned(text) else None
 
@@ -84,6 +84,6 @@ def _possessives() -> frozenset[str]:
     return frozenset(read_table("names")["particles"]["possessive"].split())
 
 
-def _is_acronym(text: str) -> bool:
+def is_acronym(text: str) -> bool:
     """`IT`, `WHO` and `US` are names, `It`, `who` and `us` are not."""
     return len(text) > 1 and text.isupper()

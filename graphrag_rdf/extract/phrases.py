@@ -152,7 +152,7 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
     position = 0
     while position < len(row):
         verb = _VERB_GROUP.match(row, position)
-        if verb and not (verb.lastgroup in {"e", "g"} and _modifies(row, position)):
+        if verb:
             reach = verb.end()
             group = _verb_group(units[position:reach], row[position:reach])
             items.append(Item(verb.lastgroup or "v", units[position], verb=group))
@@ -178,11 +178,6 @@ def surface(units: Sequence[Unit]) -> str:
             parts.append(" ")
         parts.append(unit.text)
     return " ".join("".join(parts).split()).strip("\"“”'’ ")
-
-
-def _modifies(row: str, position: int) -> bool:
-    """Whether a participle stands before a noun at the very start, as in "Armed forces"."""
-    return position == 0 and row[1:2] == "N" and row[2:3] in "BHXV" and len(row) > 2
 
 
 def _verb_group(units: Sequence[Unit], row: str) -> VerbGroup:

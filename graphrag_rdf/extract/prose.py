@@ -122,7 +122,7 @@ class Prose:
         self.references.mixed = len(spoken) == 2
         literals = find_literals(self.text, self.tagger.language)
         speech = speech_in(self.text)
-        starts = sentence_starts(self.sentences, self.turns)
+        starts = sentence_starts(self.text, self.sentences, self.turns)
         known = known_words(self.mentions, self.text, starts, title, self.tagger)
         given = frozenset(self.canonical.values())
         names = SureNames(self.text, given, self.speakers, title, starts, known, self.tagger)
@@ -151,7 +151,8 @@ class Prose:
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
             # a heading, a label, or a line of a table states nothing
-            states = self.words.keeps_case or units[-1].text == "." or is_clause(units)
+            small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
+            states = self.words.keeps_case or (small and (units[-1].text == "." or is_clause(units)))
             self._take(read_clauses(items, self.words, doubt) if states else Reading(), sentence, units)
         self.mentions = names.filter(self.mentions)
         return self._extraction()

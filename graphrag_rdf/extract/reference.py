@@ -13,39 +13,12 @@ from .lexicon import Lexicon
 from .normalise import fold
 
 _PLACE_PREFIXES = frozenset(
-    [
-        "new",
-        "old",
-        "north",
-        "south",
-        "east",
-        "west",
-        "northern",
-        "southern",
-        "eastern",
-        "western",
-        "great",
-        "san",
-        "santa",
-        "saint",
-        "st",
-        "los",
-        "las",
-        "el",
-        "la",
-        "fort",
-        "port",
-        "mount",
-        "lake",
-        "upper",
-        "lower",
-        "central",
-        "royal",
-        "united",
-        "neu",
-        "nieuw",
-    ]
-)
+    {
+        "new", "old", "north", "south", "east", "west", "northern", "southern", "eastern", "western", "great",
+        "san", "santa", "saint", "st", "los", "las", "el", "la", "fort", "port", "mount", "lake", "upper",
+        "lower", "central", "royal", "united", "neu", "nieuw",
+    }
+)  # fmt: skip
 
 _NO_PERSON = frozenset(["of", "the", "and", "for", "&"])
 """Words of names that those of people seldom have: "Journal of Yusuf Demir"."""
@@ -259,12 +232,4 @@ def _fits(known: Known, gender: str, words: Lexicon) -> bool:
         return words.head_types.get(known.head, "Person") == "Person" and all(
             len(word) < 4 or word[0].isupper() for word in known.name.split()
         )
-    if gender == "they":
-        return known.type in {"Organisation", "Group"} or known.head in {
-            "band",
-            "group",
-            "team",
-            "family",
-            "people",
-        }
     return known.type != "Person"

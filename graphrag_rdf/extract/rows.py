@@ -359,7 +359,8 @@ class _Rows:
                 length = places[found.offset + found.length] - places[found.offset]
                 inside = part.offset <= offset and offset + length <= part.offset + part.length
                 word = self.lines or " " not in found.name
-                named = inside and not (word and self._is_plain(found.name))
+                opens = not found.offset and words[found.length : found.length + 2].strip().islower()
+                named = inside and not (word and (opens or self._is_plain(found.name)))
                 if named and self.rules.reject(found.name) is None:
                     self._name(self.rules.canonical(found.name), (offset, length))
 

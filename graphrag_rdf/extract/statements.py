@@ -236,10 +236,6 @@ class Statements:
                 self.state(noun, self.role_of(subject.owned), subject.owner, "role")
             elif noun.kind == "name" and subject.possessive and not plural:
                 self.state(noun, self.role_of(role), self.owner_of(subject), "role")
-            elif noun.kind == "name" and self._bare_role(subject):
-                unit = Unit(subject.start, subject.start, "O", self.words.owner)
-                owner = NounPhrase((unit,), "pronoun", "", True, (0, 1))
-                self.state(noun, self.role_of(role), owner, "owner")
             elif noun.kind == "common" and not (subject.of or subject.owner or subject.possessive):
                 self.describe(subject, noun, stated=True, pattern="role" if noun.of else "definition")
             elif noun.kind == subject.kind == "name":
@@ -264,13 +260,6 @@ class Statements:
             self.state(subject, predicate, noun.of, "have")
         else:
             self.state(subject, clause.words, noun, clause.pattern or "active")
-
-    def _bare_role(self, noun: NounPhrase) -> bool:
-        """`The editor-in-chief` without saying of what."""
-        definite = (
-            bool(noun.determiner) and noun.determiner not in self.words.indefinite | self.words.quantifiers
-        )
-        return definite and not noun.of and noun.head.lower.split("-")[0] in self.words.roles
 
     def is_role(self, head: str) -> bool:
         """Whether a head noun is one that people or things have a part by: mayor, engineer, capital."""

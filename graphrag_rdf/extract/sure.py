@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from graphrag_rdf.documents.model import Sentence, Turn
 
+from .asides import is_short_form
 from .lexicon import lexicon
 from .model import Mention
 from .normalise import fold
@@ -20,12 +21,15 @@ from .numbers import find_literals, month_words
 from .speakers import in_speech, turn_at
 from .tagging import Tagger, tagger_for
 from .units import Unit, build_units
+from .words import OPENING, WORD, Word, words_of
 
-_WORD = re.compile(r"[^\W_]+(?:[-‐‑][^\W_]+)*")
 _VERBS = frozenset("BHXV")
 _NUMBER = re.compile(r"\d+[A-Z]?")
 _RUN_IN = re.compile(r"\s*(?:[—–:]|--)")
-_STOPS = frozenset(".,;!?")
+_STOPS = frozenset(".,;:!?")
+_SPEECH = re.compile(r"(?<=[,:—])\s+[\"“„'‘]+(?=\w)")
+_GOES_ON = re.compile(r" [a-z]")
+_LINE = re.compile(r"[^\r\n]+")
 
 
 def known_words(
@@ -51,12 +55,12 @@ def known_words(
     }
     longer = {word for m in mentions if " " in m.name for word in m.name.lower().split()}
     rare = {word for word in longer if not tagger.is_common(word)}
-    return frozenset({*single, *rare, *(title or "").lower().split()})
+    return frozenset({*single, *rare, *(word.lower for word in words_of(title or ""))})
 
 
 def lower_words(text: str) -> frozenset[str]:
     """The words that a text has without a capital."""
-    return frozenset(filter(str.islower, _WORD.findall(text)))
+    return frozenset(filter(str.islower, WORD.findall(text)))
 
 
 def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
@@ -67,7 +71,7 @@ def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
         lower: words that the text has without a capital.
         tagger: of its language; None for none, which has no such names.
     """
-    words = _WORD.findall(name)
+    words = WORD.findall(name)
     return tagger is not None and all(word.lower() in lower or tagger.is_common(word) for word in words)
 
 
@@ -79,10 +83,11 @@ def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
     return all(map(_NUMBER.fullmatch, others)) and tagger.is_common(first) and first.lower() not in known
 
 
-def sentence_starts(sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
-    """Where sentences begin, in a chat also behind the names of speakers."""
+def sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Turn]) -> frozenset[int]:
+    """Where sentences begin, and their first words; also behind the names of speakers, and in speech."""
     starts = {*(sentence.offset for sentence in sentences), *(turn.words for turn in turns)}
-    return frozenset(starts | {start + 1 for start in starts})  # behind a quotation mark too
+    words = (OPENING.match(text, start).end() for start in starts)  # type: ignore[union-attr]
+    return frozenset({*starts, *words, *(match.end() for match in _SPEECH.finditer(text))})
 
 
 class SureNames:
@@ -112,18 +117,21 @@ class SureNames:
         self._given = given
         self._starts = starts
         self._labels = {turn.name[0] for turn in turns if turn.name[0] < turn.name[1]}
-        self._title = frozenset(_WORD.findall((title or "").lower()))
+        self._title = frozenset(WORD.findall((title or "").lower()))
         self._known = known
         self._lower = lower_words(text)
         self._tagger = tagger
+        self._types = lexicon(tagger.language).name_types
         self._whole = lexicon(tagger.language).keeps_case  # names may be parts of mentions: "Stadt Kelm"
         self._judged: list[tuple[int, int]] = []
         self._lines: list[tuple[int, int]] = []
         self._names: dict[int, Unit] = {}
 
     def take(self, span: tuple[int, int], units: Sequence[Unit]) -> None:
-        """Note the units of a sentence; none if it is too long to be one."""
-        if not self._whole and not is_clause(units):
+        """Note the units of a sentence; none if it is too long, and then it may be a list or a table."""
+        words = [] if units else WORD.findall(self._text, *span)
+        prose = self._text[span[1] - 1 : span[1]] == "." and sum(map(str.islower, words)) * 2 > len(words)
+        if not self._whole and not is_clause(units) and not prose:
             self._lines.append(span)
         elif units:
             first = next((unit.start for unit in units if unit.kind not in "Q(."), span[0])
@@ -134,6 +142,7 @@ class SureNames:
     def filter(self, mentions: Sequence[Mention]) -> tuple[Mention, ...]:
         """The mentions that are names, in text order."""
         places = {mention.offset for mention in mentions}
+        inside = {fold(m.name) for m in mentions if m.offset not in self._starts}
         parts = self._names.values() if self._whole else ()
         sure = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in places]
         lines = []
@@ -144,12 +153,26 @@ class SureNames:
             elif in_speech(self._lines, mention.offset) or self._heads(mention):
                 lines.append(mention)
             elif (mention.offset in self._names or not in_speech(self._judged, mention.offset)) and (
-                self._whole or not _is_word(mention.name, self._known, self._tagger)
+                self._whole or self._is_sure(mention, inside)
             ):
                 sure.append(mention)
         named = {fold(mention.name) for mention in sure}
         sure += [part for mention in lines for part in self._in_line(mention, named)]
         return tuple(sorted(sure, key=lambda mention: mention.offset))
+
+    def _is_sure(self, mention: Mention, inside: Collection[str]) -> bool:
+        """Whether a mention in a sentence is a name: no word, part of a word, or words of the language or
+        exclamation that only open a sentence.
+        """
+        end = mention.offset + mention.length
+        if mention.offset in self._starts and fold(mention.name) not in inside:
+            several = " " in mention.name
+            known = not self._known.isdisjoint(mention.name.lower().split())
+            if several and not known and is_plain(mention.name, (), self._tagger):
+                return False
+            if not several and self._text[end : end + 1] in _STOPS and not self._tagger.is_name(mention.name):
+                return False
+        return not _is_word(mention.name, self._known, self._tagger)
 
     def _heads(self, mention: Mention) -> bool:
         """Whether a mention is a heading at the beginning of what it heads: `Exchange Rates — We are …`."""
@@ -161,27 +184,44 @@ class SureNames:
         if fold(mention.name) in named:
             yield mention
             return
-        span = mention.offset, mention.offset + mention.length
-        words = list(_WORD.finditer(self._text, *span))
-        ends = (index for index, word in enumerate(words) if index and _ends_name(word.group()))
-        words = words[: next(ends, len(words))]
-        if words[1:] and words[0].group() == words[1].group():  # of two cells
-            del words[0]
-        while words and words[0].group().lower() in self._lower:
-            del words[0]
-        while words and words[-1].group().lower() in self._lower:
-            del words[-1]
-        alone = mention.offset in self._starts and self._text[span[1] : span[1] + 1] in _STOPS
-        if not words or (len(words) == 1 and alone):
-            return
-        start, end = words[0].start(), words[-1].end()
-        name = " ".join(self._text[start:end].split())
-        if not is_plain(name, self._lower, self._tagger):
-            yield Mention(start, end - start, name)
+        for line in _LINE.finditer(self._text, mention.offset, mention.offset + mention.length):
+            words = words_of(self._text, *line.span())
+            ends = (index for index, word in enumerate(words) if index and _ends_name(word.text))
+            words = words[: next(ends, len(words))]
+            rest = " ".join(word.text for word in words[1:])
+            if words[1:] and (
+                words[0].text == words[1].text
+                or (words[0].text.isupper() and is_short_form(words[0].text, rest))
+            ):
+                del words[0]  # of two cells, or in a list of abbreviations
+            alone = line.start() in self._starts and self._text[line.end() : line.end() + 1] in _STOPS
+            while words and words[0].lower in self._lower:
+                del words[0]
+                alone = True
+            while words and words[-1].text.islower():
+                del words[-1]
+            labels = [self._is_common(word) and word.lower not in self._types for word in words]
+            rare = labels.index(True) if True in labels else len(words)
+            later = _GOES_ON.match(self._text, line.end()) or all(w.lower in self._lower for w in words[1:])
+            if (rare > 1 and len(words[rare - 1].text) > 1 and all(labels[rare:])) or (rare == 1 and later):
+                del words[rare:]  # "Ada Venn Director", "Orrin Replacement of pumps"
+            elif labels and labels[-1] and (labels[0] or words[0].text.isupper()):
+                continue
+            if words:
+                start, stop = words[0].start, words[-1].end
+                name = " ".join(self._text[start:stop].split())
+                doubtful = all(map(self._is_common, words)) or (alone and len(words) == 1)
+                if fold(name) in named or not doubtful:
+                    yield Mention(start, stop - start, name)
+
+    def _is_common(self, word: Word) -> bool:
+        """Whether the text has a word of a line without a capital too, or the language has it as no name."""
+        tagger = self._tagger
+        return word.lower in self._lower or tagger.is_common(word.text) or not tagger.may_name(word.text)
 
 
 def _ends_name(word: str) -> bool:
-    return word.isdigit() or word.casefold() in month_words()
+    return _NUMBER.fullmatch(word) is not None or word.casefold() in month_words()
 
 
 def is_clause(units: Sequence[Unit]) -> bool:
@@ -220,7 +260,7 @@ def sure_mentions(
         return tuple(mentions)
     words = lexicon(tagger.language)
     literals = find_literals(text, tagger.language)
-    starts = sentence_starts(sentences, turns)
+    starts = sentence_starts(text, sentences, turns)
     known = known_words(mentions, text, starts, title, tagger)
     names = SureNames(text, given, turns, title, starts, known, tagger)
     for sentence in sentences:

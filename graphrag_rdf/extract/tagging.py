@@ -21,6 +21,9 @@ _LONGEST_WORD = 32
 _CACHED_WORDS = 50_000
 _NAME_TAGS = ("NP0", "NE", "N(eigen", "SPEC", "UNKNOWN")  # English, German, Dutch
 _HARDLY = 4.0  # by how much the logarithm of another tag is greater than that of a name
+_GUESSED = -20.0  # the logarithm is less if the model guesses by the letters alone
+_DERIVED = 8
+_SUFFIXES = ("tion", "tions", "ment", "ments", "ness", "ity", "ities", "ology", "ism", "ive", "ives", "able")
 _START = 1  # the model's number for the state before a sentence
 _BEAM = 5  # states followed beyond the best ones, as in HanTa's decoder
 _FLOOR = -1e6
@@ -71,15 +74,40 @@ class Tagger:
         Args:
             word: as written; of a compound with hyphens, the last part counts.
         """
-        return word.isdigit() or word.lower() in month_words() or self._common(word.rsplit("-", 1)[-1])
+        return (
+            word.isdigit()
+            or word.lower().removesuffix("s") in month_words()
+            or self._common(word.rsplit("-", 1)[-1])
+        )
+
+    def is_name(self, word: str) -> bool:
+        """Whether the model has a word as a name."""
+        known = self._model.cache.get(self._model.normalize(word), ())
+        return any(self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, _ in known)
+
+    def may_name(self, word: str) -> bool:
+        """Whether the model has a word as a name, or not at all."""
+        guessed = all(p < _GUESSED for _, p in self._candidates(word[-_LONGEST_WORD:], False))
+        return guessed or not word.isalpha() or self.is_name(word)
 
     def _is_common(self, word: str) -> bool:
         cache, plain = self._model.cache, self._model.normalize(word)
         known = cache.get(plain) or cache.get(plain.removesuffix("s"), ())
+        if not known and self.language == "en":
+            return self._is_derived(word)
         least = max((p for _, p in known), default=0.0) - _HARDLY
         return bool(known) and not any(
             p > least and self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, p in known
         )
+
+    def _is_derived(self, word: str) -> bool:
+        """Whether a word that the model has not seen is an adjective or a form of words that it has seen."""
+        found = sorted(self._candidates(word[-_LONGEST_WORD:], False), key=lambda item: -item[1])
+        if not found or not word.isalpha():
+            return False
+        tag, guessed = str(self._model.int2tag[found[0][0]]), found[0][1] < _GUESSED
+        long = len(word) >= _DERIVED and (word.endswith(_SUFFIXES) or (tag.startswith("VV") and not guessed))
+        return tag != "UNC" and not tag.startswith(_NAME_TAGS) and (long or (tag == "AJ0" and not guessed))
 
     def _tags_of(self, word: str, inner: bool) -> list[tuple[int, float]]:
         """The tags that a word can have, with log-probabilities; none if the model knows nothing of it.

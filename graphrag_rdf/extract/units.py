@@ -27,6 +27,7 @@ from .lexicon import Lexicon
 from .model import Mention
 from .numbers import LiteralSpan
 from .tagging import Tagger, tokenise
+from .words import OPENING
 
 _MARKS = {
     ",": "K",
@@ -107,6 +108,7 @@ def build_units(
     tags = tagger.tag_words(_with_stand_ins(text, tokens, names, words.known_name))
     dates = {item.offset: item for item in _within(literals, span)}
     starts = [start for start, _ in tokens]
+    first = OPENING.match(text, *span).end()  # type: ignore[union-attr]
     units: list[Unit] = []
     position = 0
     while position < len(tokens):
@@ -135,7 +137,7 @@ def build_units(
                 )
             )
             position = reach
-        elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, known):
+        elif name is not None and _is_name(name, position, kind, tags, text, tokens, words, known, first):
             reach = bisect_left(starts, start + name.length, position + 1)
             units.append(Unit(start, start + name.length, "P", name.name, tags[reach - 1]))
             position = reach
@@ -209,10 +211,11 @@ def _is_name(
     tokens: Sequence[tuple[int, int]],
     words: Lexicon,
     known: frozenset[str],
+    first: int,
 ) -> bool:
     """Whether a mention is a name in its sentence: the tagger has a say on single words."""
     start, end = name.offset, name.offset + name.length
-    opens = position == 0 or (position == 1 and not text[tokens[0][0]].isalnum())
+    opens = start <= first
     reach = bisect_left(tokens, (end,), position + 1)
     if words.keeps_case and reach > position + 1:  # where all nouns have capitals
         inner = "".join(_kind(text[slice(*tokens[at])], tags[at], words) for at in range(position, reach))
@@ -223,13 +226,20 @@ def _is_name(
     if any(mark in text[start:end] for mark in " .&") or name.name != text[start:end]:
         return not (opens and kind in "VI" and tags[position].startswith(words.imperative))
     if opens:
-        return kind == "P" or (kind in "NJ" and name.name.lower() in known) or text[start:end].isupper()
+        return (
+            kind == "P"
+            or (kind in "NJ" and name.name.lower() in known)
+            or not name.name.isalpha()
+            or text[start:end].isupper()
+        )
     if kind == "J" and position + 1 < len(tags):
         following = tokens[position + 1]
         after = _kind(text[following[0] : following[1]], tags[position + 1], words)
         return after not in {"N", "J"}  # "Dutch engineer" names no Dutch
     if words.keeps_case:
         return kind == "P" or text[start:end].isupper()
+    if name.name.lower() in words.name_types and text[max(start - 2, 0) : start] == ", ":
+        return False  # "Orrin, Inc."
     return kind not in "BbHhXDOSCUATR" or text[start:end].isupper()
 
 
@@ -242,7 +252,9 @@ def _compounded(units: list[Unit], words: Lexicon) -> list[Unit]:
     position = 0
     while position < len(units):
         unit, length = units[position], 1
-        if unit.lower in openings:
+        # "is related to" is a verb, "costs related to" leads on
+        leads = unit.kind not in "EG" or not position or units[position - 1].kind not in "BbHhR"
+        if leads and unit.lower in openings:
             for size in (3, 2):
                 parts = units[position : position + size]  # fewer at the end
                 phrase = tuple(part.lower for part in parts)

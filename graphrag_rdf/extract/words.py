@@ -13,7 +13,9 @@ WORD = re.compile(
 _WORDS_BETWEEN = re.compile(f"({WORD.pattern})")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 CJK = re.compile("[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]")
-_ARABIC_ARTICLE = re.compile(r"[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
+OPENING = re.compile(r"(?:\([^\W_]{1,3}\)|[\W\d_])*")
+"""What may stand before the first word of a sentence: quotation marks, bullets, `(a)`, numbers."""
+_ARABIC_ARTICLE = re.compile(r"(?!non|pre|mid|pro|ex|un)[a-z]{2,3}[-‐‑][A-Z]").match  # al-Karim
 
 
 class Word(NamedTuple):  # a tuple is made three times faster than a frozen dataclass, and there are many

@@ -165,7 +165,6 @@ REFERENCES = [
     ("Kelm is a village. It has a population of 12.", "Kelm | has population of | 12"),
     ("Orrin Ltd is a company. The company built Long Bridge.", "Orrin Ltd | built | Long Bridge"),
     ("Ada Venn lived in Kelm. Her husband Bob taught in Narne.", "Bob | husband of | Ada Venn"),
-    ("Kelm Review is a journal. The editor is Bob Hale.", "Bob Hale | editor of | Kelm Review"),
 ]
 
 
@@ -439,6 +438,12 @@ def check_spans(found: Extraction, text: str) -> None:
         "The speed of Kelm Mill is 3600 revolutions per minute.",
         "The margin of Orrin Works ranges from 2% to 5%.",
         "Ada Venn painted a picture of this event.",
+        "Orrin Works received $134 million, $114 million and $30 million.",
+        "Orrin Works has fares approved by the council.",
+        "Orrin Works invests in our business.",
+        "Cash flows from sales rose in 1902.",
+        "Harbour Safety Rules.",
+        "In the event Orrin Works builds it, Kelm pays.",
     ],
 )
 def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:
@@ -447,6 +452,11 @@ def test_no_fact_of_a_part_of_a_phrase(text: str) -> None:
 
 def test_what_a_part_of_a_phrase_is_of_has_it() -> None:
     assert facts("The population of Kelm was 1,200.") == ["Kelm | has population of | 1200"]
+
+
+@pytest.mark.parametrize("object_", ["$14 million in fares", "costs related to the new ferry"])
+def test_an_object_has_what_leads_on_from_it(object_: str) -> None:
+    assert facts(f"Orrin Works excluded {object_}.") == [f"Orrin Works | excluded | {object_}"]
 
 
 def test_no_german_fact_while_the_clause_has_another_noun() -> None:

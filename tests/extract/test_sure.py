@@ -60,3 +60,32 @@ def test_a_word_of_the_language_is_a_name_where_a_text_has_it_so_twice(
 def test_a_heading_before_what_it_heads_names_nothing() -> None:
     assert names("Information Services — The port of Tarnow uses them.") == ["Tarnow"]
     assert names("Ida Venner: the port of Tarnow raised them.") == ["Ida Venner", "Tarnow"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Jorun Hask\nQuarterly Figures", ["Jorun Hask"]),
+        ("Jorun Hask Director\n\nShe sailed to Tarnow.", ["Jorun Hask", "Tarnow"]),
+        ("HMT Harbour Masters of Tarnow", ["Harbour Masters of Tarnow"]),
+        ("Selkie Replacement of old pumps 37 41", ["Selkie"]),
+        ("Constant: HMT_MAX_SIZE\n\nThey met in Tarnow.", ["HMT_MAX_SIZE", "Tarnow"]),
+    ],
+)
+def test_a_line_names_no_more_than_its_name(text: str, expected: list[str]) -> None:
+    assert names(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "• Search for the ferry that left the harbour.",
+        "(1) Represents the fares that were paid.",
+        "Seasonality\n\nThe fares fell.",
+        "He said, 'Thankee, sir,' and left.",
+        "Good Spirit, he said.",
+        "They are told in Note 2A and 2E.",
+    ],
+)
+def test_what_only_opens_a_sentence_is_no_name(text: str) -> None:
+    assert names(text) == []

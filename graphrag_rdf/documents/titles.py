@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+PART = " — "
+"""What stands between the parts of a title."""
+
 _COVER_AT = 5000  # characters in which a cover stands
 _LONGEST_NAME = 120  # characters of a line that may be who files
 _PROGRAMS = frozenset(
@@ -109,5 +112,5 @@ def _on_cover(text: str) -> str:
             period = cover.period.search(text)
             said = [name, " ".join(kind[1].split()).replace("FORM", "Form")]
             said += [" ".join(group.split()) for group in period.groups() if group] if period else []
-            return " — ".join(said)
+            return PART.join(said)
     return ""

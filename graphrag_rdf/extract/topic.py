@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from graphrag_rdf.documents.titles import PART
+
 from .model import Mention
 from .normalise import fold
 
@@ -20,9 +22,10 @@ _LONGEST = 12  # words of a title that can be a name
 
 def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[str, ...]:
     """The names of what a passage is about: of `topic_of`, and as others write a given title - without its
-    article, and without the place after a comma where the passage names it so (`Springfield, Ohio`).
+    article, and without the place after a comma where the passage names it so (`Springfield, Ohio`). Of a
+    title with parts (`Halden Locks Co. — Form 10-Q — …`) the first names it.
     """
-    topic = topic_of(title, mentions, given=given)
+    topic = topic_of(title.partition(PART)[0] if given else title, mentions, given=given)
     if topic is None:
         return ()
     names = [topic]

@@ -16,7 +16,7 @@ from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import RelationCandidate
 from graphrag_rdf.extract.normalise import fold
-from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.extract.topic import topic_of
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written, literal_of
@@ -113,7 +113,7 @@ def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
     named = (who for relation, value in given if relation == DCTERMS.creator for who in _who(value))
     if not parsed.titled and not any(named):
         return
-    title, *_ = topics_of(parsed.title, (), given=True) or (parsed.title,)
+    title = topic_of(parsed.title, (), given=True) or parsed.title
     for relation, value in given:
         if relation not in METADATA:
             continue

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
+_ALSO = 0.3  # how far what else is searched for shifts the meaning of a question
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
 Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
@@ -63,7 +64,7 @@ class QuestionSearch:
         self.step = step
         self._set_aside()
         self.words = QuestionWords.of(state.question, state.language, context.text_index)
-        self._query_vector = self._embed([state.question]).get(state.question)
+        self._query_vector = self._embed_question()
         self.vector = self._search_meaning()
 
     def rows(self, template: str, **values: object) -> list[Row]:
@@ -142,6 +143,15 @@ class QuestionSearch:
         except GraphRagError as error:
             self.state.warn("embedding_failed", f"{error}; only words were searched")
             return {}
+
+    def _embed_question(self) -> Vector | None:
+        """The question's vector, shifted by what else is searched for; None without embeddings."""
+        question, also = self.state.question, "\n".join(self.state.also)
+        found = self._embed([question, also] if also else [question])
+        if also not in found:
+            return found.get(question)
+        mixed = found[question] + _ALSO * found[also]
+        return mixed / float((mixed @ mixed) ** 0.5 or 1.0)
 
     def _search_meaning(self) -> dict[str, float]:
         if self._query_vector is None or self.context.vectors is None:

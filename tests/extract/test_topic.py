@@ -39,6 +39,7 @@ def test_without_names_a_files_name_is_no_topic() -> None:
         ("Gallu, Ohio", True, ("Gallu, Ohio", "Gallu")),
         ("Come, Gallu", True, ("Come, Gallu",)),
         ("The", True, ("The",)),
+        ("Gallu Inc. — Form 10-Q — quarterly period ended July 2, 2023", True, ("Gallu Inc.",)),
         ("Passage 17", False, ("Lilith",)),
         (LONG.replace("Gallu", "two"), True, ()),
     ],

@@ -23,8 +23,11 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def engine(tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
+@pytest.fixture(params=[{}])
+def engine(
+    request: pytest.FixtureRequest, tmp_path: Path, scripted_server: ScriptedServer
+) -> Iterator[Engine]:
+    """A store read by rules, with a scripted model, and further settings."""
     docs = tmp_path / "docs"
     docs.mkdir()
     for name, text in TEXTS.items():
@@ -36,6 +39,7 @@ def engine(tmp_path: Path, scripted_server: ScriptedServer) -> Iterator[Engine]:
         "llm.api_base": scripted_server.base_url,
         "llm.api_key": "sk-scripted",
         "cache.enabled": False,
+        **request.param,
     }
     with open_engine(tmp_path / "store", config=load_settings(overrides=overrides).settings) as opened:
         yield opened
@@ -82,3 +86,18 @@ def test_names_of_the_question_come_first_and_none_is_cut(
     concepts = [concept for step in trace.steps for concept in step.concepts]
     assert concepts.index("Halden Locks") < concepts.index("thing 0")
     assert len(concepts) == 12
+
+
+@pytest.mark.parametrize("engine", [{"embedding.model": "openai/test-embedding"}], indirect=True)
+def test_they_count_for_meaning_too(engine: Engine, scripted_server: ScriptedServer) -> None:
+    engine.rebuild_indexes()
+    scripted_server.reset()
+    plain, named = (retrieve(engine, scripted_server, listed) for listed in ("\n", f"{SPENT}\nthing"))
+    asked = [r.body["input"] for r in scripted_server.requests if r.path.endswith("/embeddings")]
+    assert [QUESTION] in asked
+    assert [QUESTION, f"{SPENT}\nthing"] in asked
+    meaning = [
+        next(one["signals"]["meaning"] for one in found["results"] if SPENT in one["text"])
+        for found in (plain, named)
+    ]
+    assert meaning[1] > meaning[0]

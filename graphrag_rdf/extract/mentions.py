@@ -284,7 +284,7 @@ def _trim(
             and not is_acronym(words[first].text)
         )
         or (
-            words[first].lower in months
+            words[first].lower.removesuffix("s") in months
             and words[first].capital
             and (first == last or words[first + 1].text.isdigit() or words[first + 1].lower in months)
         )

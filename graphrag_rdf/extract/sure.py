@@ -29,6 +29,7 @@ _RUN_IN = re.compile(r"\s*(?:[—–:]|--)")
 _STOPS = frozenset(".,;:!?")
 _SPEECH = re.compile(r"(?<=[,:—])\s+[\"“„'‘]+(?=\w)")
 _GOES_ON = re.compile(r" [a-z]")
+_CUT = re.compile(r"[-‐‑][ \t]*\r?\n")
 _LINE = re.compile(r"[^\r\n]+")
 
 
@@ -165,6 +166,8 @@ class SureNames:
         exclamation that only open a sentence.
         """
         end = mention.offset + mention.length
+        if _CUT.match(self._text, end):
+            return False
         if mention.offset in self._starts and fold(mention.name) not in inside:
             several = " " in mention.name
             known = not self._known.isdisjoint(mention.name.lower().split())

@@ -45,11 +45,11 @@ _COMMON = _rules(
 _LANGUAGES = {
     "en": _rules(
         "messrs mmes rev hon gen col maj capt cmdr lt sgt gov sen rep pres supt fr sir mt e.g i.e eg ie "
-        "incl excl esp resp orig transl adm brig cpl pvt pfc insp atty msgr aka",
+        "incl excl esp resp orig transl translit lit pron v adm brig cpl pvt pfc insp atty msgr aka",
         "dept est univ assn ave blvd rd mass calif conn jan feb mar apr jun jul aug sep sept oct nov dec "
         "a.m p.m u.s u.k u.n e.u d.c b.c a.d ft hrs oz lbs fla minn wis penn tenn ariz "
         "okla intl natl govt mfg",
-        "nos figs eq eqs eqn sect chap tab para ex ref refs op",
+        "nos pg figs eq eqs eqn sect chap tab para ex ref refs op",
         "the a an it he she they we you i this that these those there here in on at by for from with as but "
         "and or if when while after before since although though however moreover furthermore thus "
         "therefore then his her its their our my your what who why how where which one some many most all "

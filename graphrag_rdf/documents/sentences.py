@@ -37,11 +37,17 @@ _PAIRS = {"“": "”", "„": "“”", "‟": "”", "«": "»", "»": "«", "
 """Opening quotation mark → what may close it."""
 _STOPS = "。！？｡．"
 _SPEAKER_OR_SOURCE = re.compile(
-    r"（[^（）\n]{1,40}）[。，；]|[^。！？，；：“”「」\s]{1,8}[说說问問道答喊叫](?:道)?[。，]"
+    r"[ ]?（[^（）\n]{1,40}）[。，；]|[^。！？，；：“”「」\s]{1,8}[说說问問道答喊叫](?:道)?[。，]"
 )
 """What belongs to a Chinese quotation before it: （《论语》）。 or 他问。"""
 _LONGEST_QUOTATION = 250
-"""Code points; a longer quotation is cut at its own sentences."""
+"""Code points; a longer quotation or bracket is cut at its own sentences."""
+_EMOJI = re.compile(r"(?:[ \t]*+[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*)*")
+_SPACE = re.compile(r"\s*+")
+_BRACKET = re.compile(r"[()（）]")
+_NUMBERED = re.compile(r"(?:(?:[^\W\d_]{3,}|[表图圖])\s+)?(?=\S*\d)[0-9A-Z]{1,3}(?:\.[0-9A-Z]{1,3})*")
+"""The number of a heading or list item, perhaps with what is numbered: 2.7.1. or Note 7."""
+_LONGEST_NUMBER = 12
 _LONGEST_INDENT = 4096
 """White space before a sentence; behind more of it a number is not known as that of a heading."""
 
@@ -97,13 +103,21 @@ def _sentences(text: str, language: str | None) -> Iterator[Span]:
     for block_start, block_end, whole in _blocks(text):
         start = block_start
         quotations = deque(() if whole else _quotations(text, block_start, block_end))
+        brackets = deque(() if whole else _brackets(text, block_start, block_end))
+        last = next((n for n in range(block_end - 1, start, -1) if text[n].isalnum()), start)
         for match in () if whole else _END.finditer(text, block_start, block_end):
             end = match.end()
-            while quotations and quotations[0][1] <= match.start():
-                quotations.popleft()
+            for spans in (quotations, brackets):
+                while spans and spans[0][1] <= match.start():
+                    spans.popleft()
             if quotations and quotations[0][0] < match.start() and end < quotations[0][1]:
                 continue
-            if end < block_end and _ends_sentence(text, start, block_end, match, rules):
+            if brackets and _within_sentence(text, start, match, brackets[0]):
+                continue
+            if end < block_end and _ends_sentence(text, start, block_end, match, rules, start == block_start):
+                end = _EMOJI.match(text, end, block_end).end()  # type: ignore[union-attr]
+                if end > last:
+                    break
                 if trimmed := _trim(text, start, end):
                     yield trimmed
                 start = end
@@ -205,13 +219,50 @@ def _quotations(text: str, start: int, end: int) -> list[Span]:
     return found
 
 
+def _brackets(text: str, start: int, end: int) -> list[Span]:
+    """Short brackets in a block, the outermost ones."""
+    found: list[Span] = []
+    opened: list[int] = []
+    for match in _BRACKET.finditer(text, start, end):
+        if match[0] in "(（":
+            opened.append(match.start())
+        elif opened:
+            at = opened.pop()
+            if match.end() - at <= _LONGEST_QUOTATION:
+                while found and found[-1][0] > at:
+                    found.pop()
+                found.append((at, match.end()))
+    return found
+
+
+def _within_sentence(text: str, start: int, match: re.Match[str], bracket: Span) -> bool:
+    """Whether a full stop stands in a bracket that a sentence has, or before one after which the sentence
+    goes on: Help! (1965) is a film.
+    """
+    opened, closed = bracket
+    if opened < match.start():
+        space = _SPACE.match(text, start, opened)
+        return match.end() < closed and space is not None and space.end() < opened
+    following = text[closed : closed + 3].lstrip()[:1]
+    right_before = opened - match.end() <= 1 and not text[match.end() : opened].strip()
+    return right_before and (following.islower() or following in {",", ";"})
+
+
 def _opens(text: str, at: int, start: int) -> bool:
     """Whether a quotation mark that may stand at either end begins a quotation."""
     before, after = text[at - 1 : at] if at > start else "", text[at + 1 : at + 2]
     return (not before or before.isspace() or before in "([—–-:") and not (not after or after.isspace())
 
 
-def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], rules: Rules) -> bool:
+def _ends_sentence(
+    text: str, start: int, block_end: int, match: re.Match[str], rules: Rules, begins: bool
+) -> bool:
+    """Whether a full stop or its like ends a sentence.
+
+    Args:
+        start: of the sentence.
+        begins: whether it is the first one of its block.
+    """
     marks: str | None = match[1]
     if marks is None:  # a full stop of a script without capitals
         return _SPEAKER_OR_SOURCE.match(text, match.end(), block_end) is None or match[0][-1] in _STOPS
@@ -232,14 +283,21 @@ def _ends_sentence(text: str, start: int, block_end: int, match: re.Match[str], 
     if not token or token[-1].isspace():
         return True
     token = token.split()[-1].lstrip("\"'“„‘‚«»([{*_`")
+    owned = token.endswith(("'s", "’s"))
     token = token.rpartition("'")[2] if "'" in token else token.rpartition("’")[2]  # l'avv.
+    if owned:
+        return True
     word = _WORD.match(text, next_start, block_end)
     following = word[0] if word else ""
     starts = following.lower() in rules.starters and not (
-        len(following) == 1 and text[next_start + 1 : next_start + 2] == "."  # an initial
+        (len(following) == 1 and text[next_start + 1 : next_start + 2] == ".")  # an initial
+        or (len(following) > 1 and following.isupper() and token.isupper())  # MOOR INC. AND OTHERS
     )
     # a long sentence is not copied for each of its full stops
-    first = stop - start <= _LONGEST_INDENT and text[start:stop].strip() == token
+    before = text[start:stop].strip() if stop - start <= _LONGEST_INDENT else ""
+    first = before == token
+    if (first or begins) and len(token) < _LONGEST_NUMBER and _NUMBERED.fullmatch(before):
+        return False
     return _stop_ends(token, following, starts, first, rules)
 
 
@@ -272,6 +330,7 @@ def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rul
         return False
     if lower in rules.numbered and not initial:
         return not (following[:1].isdigit() or (_ROMAN.fullmatch(following) and not starts))
-    if initial or lower in rules.often or _ACRONYM.fullmatch(token):
+    letter = len(token) == 1 and token.isalpha()
+    if letter or lower in rules.often or _ACRONYM.fullmatch(token):
         return starts
     return True

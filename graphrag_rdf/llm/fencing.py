@@ -18,6 +18,8 @@ TAGS = (
     "text",
     "first",
     "second",
+    "answer",
+    "problems",
 )
 """The tags of our prompts."""
 

@@ -43,6 +43,7 @@ _SPEAKER_OR_SOURCE = re.compile(
 _LONGEST_QUOTATION = 250
 """Code points; a longer quotation or bracket is cut at its own sentences."""
 _EMOJI = re.compile(r"(?:[ \t]*+[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*)*")
+_LAST_EMOJI = re.compile(r"(?:\s*[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*)+\s*\Z")
 _SPACE = re.compile(r"\s*+")
 _BRACKET = re.compile(r"[()（）]")
 _NUMBERED = re.compile(r"(?:(?:[^\W\d_]{3,}|[表图圖])\s+)?(?=\S*\d)[0-9A-Z]{1,3}(?:\.[0-9A-Z]{1,3})*")
@@ -123,6 +124,11 @@ def _sentences(text: str, language: str | None) -> Iterator[Span]:
                 start = end
         if trimmed := _trim(text, start, block_end):
             yield trimmed
+
+
+def without_emoji(sentence: str) -> str:
+    """A sentence without the emoji after its full stop."""
+    return _LAST_EMOJI.sub("", sentence)
 
 
 _cached_rules = lru_cache(maxsize=64)(rules_for)

@@ -13,6 +13,7 @@ from itertools import pairwise, product
 from typing import NamedTuple
 
 from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.han import simplified
 
 from .chinese import names_in, table, tokens_of
@@ -184,7 +185,7 @@ def _literal(text: str) -> tuple[str, str | None]:
 
 def _doubt_of_sentence(words: str) -> str:
     """Why a whole sentence states nothing, or ""."""
-    if words.rstrip("”」』\"' ")[-1:] in {"?", "？"}:
+    if without_emoji(words).rstrip("”」』\"' ")[-1:] in {"?", "？"}:
         return "question"
     return _doubt([token.text for token in tokens_of(words)], ("question", "conditional"))
 

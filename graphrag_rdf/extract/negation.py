@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from graphrag_rdf.documents.sentences import without_emoji
+
 from .lexicon import all_stopwords, read_table
 
 _WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:-[^\W\d_]+)*\.?")
@@ -62,7 +64,7 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
         predicate: in lower case.
         target: the object.
     """
-    if quote.rstrip(_CLOSING).endswith(("?", "？")):
+    if without_emoji(quote).rstrip(_CLOSING).endswith(("?", "？")):
         return "question"
     lists = _lists()
     for reason, marks, han in (

@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
+from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
@@ -280,10 +281,11 @@ def _weighed(
         telling = tell(one.row, state.question, words) if one.row else None
         if telling:
             one.text, one.factor = telling.text, one.factor * telling.factor
-        elif one.source.chunk is not None and one.text.rstrip()[-1:] not in _ENDS:
+        said = without_emoji(one.text).rstrip()
+        if not telling and one.source.chunk is not None and said[-1:] not in _ENDS:
             one.factor *= _LINE
         beyond = set(analyse(one.text, state.language)) - asked
-        asks = one.text.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
+        asks = said.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
         if not beyond or asks or one.text.startswith("#") or any(name in fold(one.text) for name in barred):
             continue
         shown = answered_words(state.question, one.text)

@@ -8,6 +8,7 @@ from functools import partial
 
 from pyoxigraph import Literal
 
+from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, integer
@@ -222,4 +223,4 @@ def _as_sentence(sentence: Candidate) -> str:
     named = edge is not None and edge.s_label.lower() in sentence.source.title.lower()
     if edge and pronoun and named and edge.s_label not in line:
         line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
-    return line if line[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:')}."
+    return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:')}."

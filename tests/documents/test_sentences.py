@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents import Sentence, split_sentences
+from graphrag_rdf.documents.sentences import without_emoji
 
 
 def split(text: str, language: str | None = "en") -> list[str]:
@@ -89,6 +90,20 @@ def split(text: str, language: str | None = "en") -> list[str]:
 def test_examples(language: str | None, marked: str) -> None:
     expected = [part.strip() for part in marked.split("|")]
     assert split(marked.replace("|", ""), language) == expected
+
+
+@pytest.mark.parametrize(
+    ("sentence", "bare"),
+    [
+        ("Great! 😊🎸", "Great!"),
+        ("Is it? ☀️ ", "Is it?"),
+        ("🎉", ""),
+        ("A 🎸 plays.", "A 🎸 plays."),
+        ("", ""),
+    ],
+)
+def test_emoji_after_a_sentence(sentence: str, bare: str) -> None:
+    assert without_emoji(sentence) == bare
 
 
 def test_table_rows() -> None:

@@ -25,7 +25,7 @@ from .rows import Row, RowRules, in_spans, parted, read_rows
 from .speakers import named_speakers
 from .tagging import tagger_for
 
-RULES_VERSION = "21"
+RULES_VERSION = "22"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8

@@ -196,10 +196,8 @@ class Arguments:
     def _common_object(self, noun: NounPhrase) -> Argument | str:
         if noun.determiner in self._words.quantifiers:
             return Argument(surface(noun.units))
-        owners = (unit.lower for unit in noun.units if unit.kind == "S")
-        if any(self._words.pronouns.get(owner) == "other" for owner in owners) and all(
-            unit.kind != "P" for unit in noun.units
-        ):
+        owners = {self._words.pronouns.get(unit.lower) for unit in noun.units if unit.kind == "S"}
+        if "other" in owners and all(unit.kind != "P" for unit in noun.units):
             return "speaker_or_reader"  # "across our business"
         text = surface(noun.units[noun.core[0] :])
         owns = noun.core[1] < len(noun.units) and noun.units[noun.core[1]].kind == "F"

@@ -168,12 +168,11 @@ class SureNames:
         end = mention.offset + mention.length
         if _CUT.match(self._text, end):
             return False
+        words = mention.name.lower().split()
         if mention.offset in self._starts and fold(mention.name) not in inside:
-            several = " " in mention.name
-            known = not self._known.isdisjoint(mention.name.lower().split())
-            if several and not known and is_plain(mention.name, (), self._tagger):
+            if words[1:] and self._known.isdisjoint(words) and is_plain(mention.name, (), self._tagger):
                 return False
-            if not several and self._text[end : end + 1] in _STOPS and not self._tagger.is_name(mention.name):
+            if not words[1:] and self._text[end : end + 1] in _STOPS and not self._tagger.is_name(words[0]):
                 return False
         return not _is_word(mention.name, self._known, self._tagger)
 
@@ -191,11 +190,8 @@ class SureNames:
             words = words_of(self._text, *line.span())
             ends = (index for index, word in enumerate(words) if index and _ends_name(word.text))
             words = words[: next(ends, len(words))]
-            rest = " ".join(word.text for word in words[1:])
-            if words[1:] and (
-                words[0].text == words[1].text
-                or (words[0].text.isupper() and is_short_form(words[0].text, rest))
-            ):
+            twice = words[1:] and (words[0].text == words[1].text or words[0].text.isupper())
+            if twice and is_short_form(words[0].text, " ".join(word.text for word in words[1:])):
                 del words[0]  # of two cells, or in a list of abbreviations
             alone = line.start() in self._starts and self._text[line.end() : line.end() + 1] in _STOPS
             while words and words[0].lower in self._lower:

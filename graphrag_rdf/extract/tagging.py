@@ -87,8 +87,9 @@ class Tagger:
 
     def may_name(self, word: str) -> bool:
         """Whether the model has a word as a name, or not at all."""
-        guessed = all(p < _GUESSED for _, p in self._candidates(word[-_LONGEST_WORD:], False))
-        return guessed or not word.isalpha() or self.is_name(word)
+        if self.is_name(word) or not word.isalpha():
+            return True
+        return all(p < _GUESSED for _, p in self._candidates(word[-_LONGEST_WORD:], False))
 
     def _is_common(self, word: str) -> bool:
         cache, plain = self._model.cache, self._model.normalize(word)

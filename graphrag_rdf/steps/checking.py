@@ -105,10 +105,11 @@ def check_answer(question: str, claims: Sequence[Claim], language: str | None) -
     if bare := uncited(question, claims, language):
         shown = "; ".join(f"“{claim.words[:_SHOWN]}”" for claim in bare[:_MOST_SHOWN])
         yield "uncited_sentence", f"{len(bare)} of {len(claims)} sentences cite nothing: {shown}"
+    cited = "\n".join(dict.fromkeys(text for claim in claims for text in claim.cited))
     for claim in claims:
         if not claim.general:
             yield from _numbers(question, claim, language)
-            yield from _names(question, claim, language)
+            yield from _names(f"{question}\n{cited}", claim, language)
     yield from _language(question, claims, language)
 
 
@@ -164,10 +165,13 @@ def _listed(claimed: Sequence[Figure]) -> str:
     return ", ".join(figure.text for figure in claimed)
 
 
-def _names(question: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
+def _names(elsewhere: str, claim: Claim, language: str | None) -> Iterator[tuple[str, str]]:
+    """Names that stand neither in what the sentence cites nor elsewhere: in the question, or in what another
+    sentence of the answer cites, by which it may go on.
+    """
     if not all(text.strip() for text in claim.cited) or not claim.cited:
         return
-    evidence = "\n".join([*claim.cited, claim.beside, question])
+    evidence = "\n".join([*claim.cited, claim.beside, elsewhere])
     words = claim.words
     spoken, read = detect_language(words), detect_language(" ".join(claim.cited))
     if spoken and read and spoken != read:  # names are translated: Deutschland, Germany

@@ -129,6 +129,7 @@ FINE = [
     "Rhoda Tennant built it. [1] The documents do not say for whom.",
     "Rhoda Tennant built it. [1] The name of her partner is missing.",
     "Tennant's mill was sold to the UN in 1870. [2]",
+    "Rhoda Tennant's mill cost 1,200 pounds. [2] She died in 1911. [1]",
     "She was 44 years at work, from 1867 to 1911. [1]",
     "She built 7 things. [1]",
     "The gain was 300 pounds, or 25 %. [2]",

@@ -201,6 +201,17 @@ class Prose:
         for noun in reading.subjects[turn:]:
             self._follow(noun)
         self.references.near = [name for _, name in names]
+        self.references.introduced = any(map(self._introduces, reading.statements))
+
+    def _introduces(self, statement: Statement) -> bool:
+        """Whether it does something with something new: "the company built a dam"."""
+        noun = statement.object
+        return (
+            statement.pattern in {"active", "have"}
+            and isinstance(noun, NounPhrase)
+            and noun.kind == "common"
+            and noun.determiner in self.words.indefinite
+        )
 
     def _follow(self, noun: NounPhrase) -> None:
         if noun.kind in {"name", "common"}:

@@ -49,6 +49,8 @@ class References:
     """The things that a chunk has named so far.
 
     Attributes:
+        introduced: whether the sentence before ended with something new ("… carried a letter."): then "it" is
+            that, of which nothing is known.
         spoken: whether the sentence is somebody's in a chat. There others, or a picture, may have brought up
             what "it", "she" and "the team" mean, so they mean nothing.
         mixed: whether the chunk speaks of men and women: then a name alone does not tell who "she" is.
@@ -61,6 +63,7 @@ class References:
     """
 
     def __init__(self, words: Lexicon, places: Mapping[str, int], articled: Set[str] = frozenset()) -> None:
+        self.introduced = False
         self.spoken = False
         self.near: list[str] = []
         self.mixed = False
@@ -121,6 +124,7 @@ class References:
 
     def subject(self, known: Known) -> None:
         """Says that a clause is about this thing."""
+        self.introduced = False
         if known in self._recent:
             self._recent.remove(known)
         self._recent.append(known)
@@ -132,7 +136,7 @@ class References:
             word: the pronoun, possessive or not, lower case.
         """
         gender = self._words.pronouns.get(word, "other")
-        if gender not in {"he", "she", "it"} or self.spoken:
+        if gender not in {"he", "she", "it"} or self.spoken or (gender == "it" and self.introduced):
             return None
         last = self._recent[-1] if self._recent else None
         if gender == "it":

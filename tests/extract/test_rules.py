@@ -227,6 +227,11 @@ def test_a_heading_that_is_a_name_is_what_a_pronoun_after_it_means() -> None:
     assert "Friedrich Ohm | died in | Korbach" in found
 
 
+def test_it_after_something_new_means_nobody_from_before() -> None:
+    text = "Orrin Works is a company. Orrin Works built a generator. It lit the quay of Kelm."
+    assert not any("lit" in fact for fact in facts(text))
+
+
 def test_a_title_is_no_he() -> None:
     """What the nearest sentence does not tell stays open."""
     text = "Journal of Yusuf Demir\n\nOn 19 August it rained in my arms. He asked for Elinor Finch."

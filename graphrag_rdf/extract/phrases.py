@@ -122,21 +122,7 @@ class Item:
     verb: VerbGroup | None = None
 
 
-_SINGLE = {
-    "A": "a",
-    "F": "a",
-    "C": "c",
-    "K": ",",
-    ".": ".",
-    "(": "(",
-    ")": ")",
-    "W": "w",
-    "U": "u",
-    "J": "j",
-    "x": "x",
-    "L": "l",
-    "I": "z",
-}
+_SINGLE = dict(zip("AFCK.()WUJxLI", "aac,.()wujxlz", strict=True))
 _SILENT = frozenset("RQ")
 
 

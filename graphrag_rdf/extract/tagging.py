@@ -74,11 +74,8 @@ class Tagger:
         Args:
             word: as written; of a compound with hyphens, the last part counts.
         """
-        return (
-            word.isdigit()
-            or word.lower().removesuffix("s") in month_words()
-            or self._common(word.rsplit("-", 1)[-1])
-        )
+        month = word.lower().removesuffix("s") in month_words()
+        return word.isdigit() or month or self._common(word.rsplit("-", 1)[-1])
 
     def is_name(self, word: str) -> bool:
         """Whether the model has a word as a name."""

@@ -177,7 +177,7 @@ def test_another_context_is_read_anew(
     engine.ingest([docs])
     again = [chunk_in(request) for request in scripted_server.requests[before:]]
     assert len(again) > 1  # the chunk that was edited, and the one that follows it
-    assert asked[1] in again
+    assert {text for text in asked if "Mary" not in text} & set(again)  # chunks are asked about side by side
     hashes = [quad for quad in everything(engine) if quad.predicate == RAG.contextHash]
     assert len(hashes) == len(asked) - 1  # the first chunk has nothing before it, and no old one is left
     before = len(scripted_server.requests)

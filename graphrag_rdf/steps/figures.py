@@ -28,6 +28,8 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
+_GLUED = re.compile(r"(?<=[A-Za-z'’])(?:19|20)\d\d(?!\d)")  # FY2024, Q2'2023
+_STAMP = re.compile(r"(?<!\d)((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")  # 20260814
 _CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])(?::|\s?h\s?)([0-5]\d)(?![\d:])")
 _LIST_MARK = re.compile(r"^\s*\d{1,3}[.)](?=\s|$)", re.MULTILINE)
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")
@@ -228,6 +230,10 @@ def known_figures(text: str) -> Known:
         time, parts = _time(clock)
         told.add(time)
         values |= parts
+    values.update(map(Decimal, _GLUED.findall(text)))
+    for stamp in _STAMP.finditer(text):
+        told.add("-".join(stamp.groups()))
+        values |= {Decimal(stamp[1]), Decimal(stamp[3])}
     return Known(frozenset(values), frozenset(told))
 
 

@@ -54,6 +54,8 @@ def missing(claim: str, source: str, language: str | None = "en") -> list[str]:
         ("from 1911 to 1915", "1911–1915"),
         ("1. Ada\n2. Bob", "Ada and Bob"),
         ("H2O and T-34", "water and a tank"),
+        ("on 14 August 2026", "20260814_1500"),
+        ("in fiscal 2024", "Q2 of FY2024"),
         ("no number", "none"),
     ],
 )

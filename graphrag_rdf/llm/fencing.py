@@ -10,7 +10,6 @@ TAGS = (
     "statements",
     "evidence",
     "title",
-    "titles",
     "columns",
     "headings",
     "before",

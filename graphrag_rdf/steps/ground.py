@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
@@ -23,8 +22,6 @@ from graphrag_rdf.trace.recorder import Step
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
 _OF_ANSWER = 600  # characters of an earlier answer that are searched for names,
 _FROM_ANSWER = 4  # and names taken from them
-_TITLES = 5  # documents that the model is told of,
-_OF_TITLE = 80  # and characters of their titles
 _PERSONS = ("he", "she", "they")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")
@@ -60,7 +57,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         question=state.question,
         history=state.conversation,
         max_concepts=parameters["max_concepts"],
-        **_documents(context, step),
+        languages=_languages(context, step),
     )
     listed = [line.strip(" \t-*•·").strip() for line in text.splitlines()]
     state.also = tuple(line for line in listed if 0 < len(line) <= 200)[: parameters["max_concepts"]]
@@ -70,18 +67,14 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     yield _finish(context, state, step)
 
 
-def _documents(context: Context, step: Step) -> dict[str, Any]:
-    """What documents there are, for the prompt."""
-    run = context.store.run("documents/kinds", titles=_TITLES)
+def _languages(context: Context, step: Step) -> list[dict[str, str]]:
+    """The languages of the documents, for the prompt."""
+    run = context.store.run("documents/languages")
     context.recorder.queried(step, run)
-    counts = [row for row in run.rows if "documents" in row]
-    return {
-        "languages": [
-            {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
-            for row in counts
-        ],
-        "titles": [text_of(row["title"])[:_OF_TITLE] for row in run.rows if "title" in row],
-    }
+    return [
+        {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
+        for row in run.rows
+    ]
 
 
 def _finish(

@@ -14,7 +14,7 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.steps.prompts import quoted, render
 
 PROMPTS = folder("pipelines") / "graph_rag"
-CONCEPTS: dict[str, Any] = {"max_concepts": 3, "history": [], "languages": [], "titles": []}
+CONCEPTS: dict[str, Any] = {"max_concepts": 3, "history": [], "languages": []}
 
 
 @given(st.text())

@@ -46,7 +46,7 @@ def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Names of the question, and what the model lists, one concept a line: what the documents would say.
 
-    It is told which documents there are, by their languages and the titles of some.
+    It is told the languages of the documents.
     """
     step = context.recorder.step("grounding", TG.Grounding)
     context.recorder.say(step, RAG.mode, Literal("llm"))

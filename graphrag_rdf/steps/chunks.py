@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pyoxigraph import Literal
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, node_of, text_of
+from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
@@ -58,39 +58,36 @@ def fit_chunks(
     if not asked:
         return []
     texts = chunk_texts(context, state, step, [hit.chunk.value for hit in asked])
-    offsets = {chunk: offset for chunk, (_, offset) in texts.items()}
     asked = [hit for hit in asked if hit.chunk.value in texts]  # else gone meanwhile
     long = min(parameters["window_tokens"], tokens)
     taken = {chunk: count_tokens(text) for chunk, (text, _) in texts.items()}
-    cut = [hit for hit in asked if taken[hit.chunk.value] > long]
-    windows = _windows(context, state, step, cut, offsets, long)
     rows = [
         (hit.chunk, place, hit.score, min(taken[hit.chunk.value], long))
         for place, hit in enumerate(asked, start=1)
     ]
     run = context.store.run("selection/chunks", ranked=rows, tokens=tokens, limit=parameters["chunk_limit"])
     context.recorder.queried(step, run)
-    by_chunk = {hit.chunk: (hit, place) for place, hit in enumerate(asked, start=1)}
-    found = []
-    for row in run.rows:
-        hit, place = by_chunk.pop(node_of(row["chunk"]))
-        reason, window = _reason(hit, place, len(ranked)), windows.get(hit.chunk.value)
-        found.append(Selection(hit.score, chunk=hit, window=window, reasoning=reason))
-    return found
+    fitting = {text_of(row["chunk"]) for row in run.rows}
+    cut = [hit.chunk for hit in asked if hit.chunk.value in fitting and taken[hit.chunk.value] > long]
+    windows = _windows(context, state, step, cut, long)
+    return [
+        Selection(
+            hit.score,
+            chunk=hit,
+            window=windows.get(hit.chunk.value),
+            reasoning=_reason(hit, place, len(ranked)),
+        )
+        for place, hit in enumerate(asked, start=1)
+        if hit.chunk.value in fitting
+    ]
 
 
 def _windows(
-    context: Context,
-    state: State,
-    step: Step,
-    long: Sequence[PassageHit],
-    offsets: Mapping[str, int],
-    tokens: int,
+    context: Context, state: State, step: Step, chunks: Sequence[NamedNode], tokens: int
 ) -> dict[str, tuple[int, int]]:
     """Of each long chunk the place in it of the sentences that are shown: offset and length."""
-    if not long:
+    if not chunks:
         return {}
-    chunks = [hit.chunk for hit in long]
     run = context.store.run("retrieval/passage-sentences", chunks=chunks)
     context.recorder.queried(step, run)
     found = sentence_sources(context, state, step, (text_of(row["sentence"]) for row in run.rows))
@@ -100,7 +97,7 @@ def _windows(
         own = {iri: places[0] for iri, places in found.items() if places[0].chunk == chunk.value}
         if own:
             offset, length = _window(own, scores, tokens)
-            windows[chunk.value] = offset - offsets[chunk.value], length
+            windows[chunk.value] = offset - state.texts[chunk.value][1], length
     return windows
 
 

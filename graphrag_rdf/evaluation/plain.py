@@ -6,7 +6,6 @@ the same number of tokens. Nothing is grounded, explored or selected.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.documents.tokens import count_tokens
 from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import UNTITLED
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.answer import compose, read_answer
+from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.refusals import SENTINEL, nothing_found
 from graphrag_rdf.steps.state import Selection, SourceQuote, State
@@ -35,7 +34,6 @@ Ask = Callable[[str], dict[str, Any]]
 _QUOTED = 3  # sentences of the baseline without a model
 _RANKED = 50  # chunks: more than ever fit
 _BATCH = 500
-_MARK = 4  # tokens for the number of a line, as the pipeline counts them
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +107,11 @@ def _quoted(sentences: Sequence[_Piece]) -> dict[str, Any]:
 
 
 def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_Piece]) -> dict[str, Any]:
-    begun = time.perf_counter()
     state = State(question, language_of(engine, question))
     step = next(step for step in pipeline.definition.steps if step.name == "synthesis")
-    lines = _fitting(ranked, int(step.parameters["evidence_tokens"]))
+    evidence = _evidence(ranked)
+    tokens = int(step.parameters["evidence_tokens"])
+    lines = evidence.fitting(tokens, tokens, ())
     if not lines or step.prompt is None:
         return {"answer": nothing_found(state.language), "answered": False}
     prompt = render(
@@ -120,17 +119,18 @@ def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_
         step.prompt,
         question=question.strip(),
         history=[],
-        documents=_told(lines),
+        documents=evidence.told(lines),
         response_type=step.parameters["response_type"],
         allow_general_knowledge=step.parameters["allow_general_knowledge"],
         unknown=SENTINEL,
     )
     state.completion = engine.gateway.chat([{"role": "user", "content": prompt}], purpose="baseline")
-    read_answer(state, set(range(1, len(lines) + 1)))
+    read_answer(state, {line.number for line in lines})
     if state.answered:
         state.selections = [
-            Selection(0.0, sources=(line.source,), marker=number, shown=f"{line.title}\n{line.text}")
-            for number, line in enumerate(lines, start=1)
+            Selection(0.0, sources=(source,), marker=line.number, shown=f"{source.title}\n{line.text}")
+            for line in lines
+            if (source := line.source) is not None
         ]
     compose(state)
     usage = {
@@ -138,28 +138,14 @@ def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_
         "in_tokens": state.completion.in_tokens,
         "out_tokens": state.completion.out_tokens,
     }
-    return {**state.final, "usage": usage, "seconds": time.perf_counter() - begun}
+    return {**state.final, "usage": usage}
 
 
-def _fitting(ranked: Sequence[_Piece], tokens: int) -> list[_Piece]:
-    """The sentences of the best chunks, one after the other, until the tokens are used up."""
-    lines: list[_Piece] = []
-    for sentence in (sentence for piece in ranked for sentence in piece.sentences):
-        tokens -= count_tokens(sentence.text) + _MARK
-        if tokens < 0 and lines:
-            break
-        lines.append(sentence)
-    return lines
-
-
-def _told(lines: Sequence[_Piece]) -> list[dict[str, Any]]:
-    """Lines as the prompt takes them: numbered below the titles of their documents, none marked as chosen."""
-    documents: list[dict[str, Any]] = []
-    before = None
-    for number, line in enumerate(lines, start=1):
-        if line.document != before:
-            documents.append({"head": line.title, "lines": [], "marked": False})
-            before = line.document
-        plain: dict[str, Any] = {"page": None, "gap": False, "chosen": False, "reasoning": None, "facts": []}
-        documents[-1]["lines"].append({"number": number, "text": line.text, **plain})
-    return documents
+def _evidence(ranked: Sequence[_Piece]) -> Evidence:
+    """The sentences of chunks, below the titles of their documents; nothing is chosen."""
+    lines: list[Line] = []
+    for rank, piece in enumerate(ranked):
+        for sentence in piece.sentences:
+            source = sentence.source
+            lines.append(Line(len(lines) + 1, sentence.text, sentence.document, source=source, chunk=rank))
+    return Evidence(lines, {piece.document: piece.title for piece in ranked})

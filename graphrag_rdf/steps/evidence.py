@@ -77,7 +77,7 @@ class Evidence:
         self.lines = lines
         self.heads = heads
         self._by_sentence = {sentence: line for line in lines for sentence in line.sentences}
-        self._by_fact = {line.facts[0].triple: line for line in lines if line.sentence is None}
+        self._by_fact = {edge.triple: line for line in lines for edge in line.facts}
 
     def offer(self, edges: Iterable[Edge]) -> None:
         """Put facts below the sentences that they were read from."""

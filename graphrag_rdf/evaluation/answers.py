@@ -8,26 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import random
-import re
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import GraphRagError, LlmError
+from graphrag_rdf.evaluation.answer_rows import figures, score
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
-from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.evaluation.pages import evidence_chunks
 from graphrag_rdf.evaluation.plain import Ask, baseline
 from graphrag_rdf.evaluation.results_file import ResultsFile
-from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
+from graphrag_rdf.ingest.attempt import UnexpectedError
 from graphrag_rdf.ingest.forget import retire_documents
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.replay import copy_of
 
@@ -42,12 +39,7 @@ SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"
 """What a model is asked to write, unless the settings say otherwise: the expected answers are as short."""
 
 _RESPONSE_TYPE = "synthesis.response_type"
-_MARKER = re.compile(r"\s*\[\d+\]")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
 _JOBS = 4  # questions at once of a model, if `llm.jobs` says nothing
-_ENDING = frozenset({"auth", "model", "connection", "timeout", "rate_limit", "budget"})
-"""Failures of a model that the next question would have too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +100,7 @@ def evaluate_answers(
     runs = _runs(evalset, options.runs)
     asked = sample(evalset.questions, options.limit, options.seed)
     results = ResultsFile(options.keep, _head(engine, evalset, options, settings))
-    work = _Work(engine, evalset, options, settings, results, stop, progress)
+    work = _Work(engine, evalset, options, settings, results, stop or (lambda: False), progress)
     todo = work.left(runs, asked)
     work.done, work.total = len(runs) * len(asked) - len(todo), len(runs) * len(asked)
     if evalset.corpus and todo:
@@ -173,7 +165,7 @@ class _Work:
     options: Options
     settings: Mapping[str, str]
     results: ResultsFile
-    stop: Stop | None
+    stop: Stop
     progress: Callable[[int, int], None] | None
     done: int = 0
     total: int = 0
@@ -189,31 +181,39 @@ class _Work:
 
     def ask_all(self, engine: Engine, todo: Sequence[_Todo]) -> None:
         """Ask, several at once, and keep a row of each; a failed question is asked again by the next run."""
-        if not todo:
-            return
         systems = {name: self._system(engine, name) for name in dict.fromkeys(run for run, _ in todo)}
         jobs = engine.settings.llm.jobs or (_JOBS if engine.settings.llm.model else 1)
-        waiting = iter(todo)
-        running: dict[Future[dict[str, Any]], _Todo] = {}
-        with ThreadPoolExecutor(jobs, "question") as threads:
-            while True:
-                if self.stopped is None and self.stop is not None and self.stop():
-                    self.stopped = "interrupted"
-                for each in islice(waiting, 0 if self.stopped else jobs - len(running)):
-                    running[threads.submit(self._row, systems[each[0]], *each)] = each
-                if not running:
-                    return
-                for future in wait(running, return_when=FIRST_COMPLETED).done:
-                    self._take(future, *running.pop(future))
 
-    def _take(self, future: Future[dict[str, Any]], run: str, question: Question) -> None:
+        def find(each: _Todo) -> dict[str, Any] | None:
+            return self._found(systems[each[0]], *each)
+
         try:
-            self.results.add(future.result())
+            Schedule(find, self._keep, self.stop).run(iter(todo), jobs)
+        except BudgetSpentError as spent:
+            hint = "raise it and run the same command again"
+            self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)
+        except LlmError as error:
+            self.stopped, self.error = "model", error
+        if self.stopped is None and self.stop():
+            self.stopped = "interrupted"
+
+    def _found(self, ask: Ask, run: str, question: Question) -> dict[str, Any] | None:
+        """A row, or None if the question failed. Raises LlmError, so that it is judged whether others can
+        succeed.
+        """
+        try:
+            return self._row(ask, run, question)
         except GraphRagError as error:
             self.failed.append({"run": run, "id": question.id, "reason": error.message})
-            if isinstance(error, LlmError) and error.kind in _ENDING:
-                self.stopped = self.stopped or ("budget" if error.kind == "budget" else "model")
-                self.error = self.error or error
+            if isinstance(error, LlmError):
+                raise
+            return None
+
+    def _keep(self, _: _Todo, found: dict[str, Any] | Failure | None) -> None:
+        if isinstance(found, UnexpectedError):
+            raise found
+        if isinstance(found, dict):
+            self.results.add(found)
         self.done += 1
         if self.progress is not None:
             self.progress(self.done, self.total)
@@ -310,108 +310,3 @@ def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
     }
-
-
-# --- scores --------------------------------------------------------------------------------------
-
-
-def score(
-    answer: Mapping[str, Any], expected: Sequence[str], gold: AbstractSet[str], language: str | None
-) -> dict[str, Any]:
-    """What a row says of an answer.
-
-    Args:
-        answer: as `ask --format json` prints it.
-        expected: answers of which one is enough; without any, what needs them is None.
-        gold: documents, or chunks, that hold the answer; empty if they are not known.
-        language: of the question.
-    """
-    text = _MARKER.sub("", str(answer.get("answer", ""))).strip()
-    answered = bool(answer.get("answered", True))
-    cited = [(source, source["quote"] or "") for c in answer.get("citations", ()) for source in c["sources"]]
-    quotes = [quote for _, quote in cited]
-    usage = answer.get("usage") or {}
-    return {
-        "answer": answer.get("answer"),
-        "answered": answered,
-        "exact_match": exact_match(text, expected, language) * answered if expected else None,
-        "f1": round(token_f1(text, expected, language) * answered, 4) if expected else None,
-        "contained": contained([text], expected, words=True) * answered if expected else None,
-        "evidence_contains": contained(quotes, expected) if expected and not yes_or_no(expected) else None,
-        "citations_hold": [
-            float(
-                not gold.isdisjoint((source["document"], source["chunk"])) or contained([quote], expected) > 0
-            )
-            for source, quote in cited
-        ]
-        if gold
-        else None,
-        "supported": _supported(answer),
-        "cited": list(dict.fromkeys(f"{source['title']}: {quote}" for source, quote in cited)),
-        "warnings": [
-            warning["type"] for warning in answer.get("warnings", ()) if warning["type"] not in _OURS
-        ],
-        "calls": usage.get("llm_calls", 0),
-        "in_tokens": usage.get("in_tokens") or 0,
-        "out_tokens": usage.get("out_tokens") or 0,
-    }
-
-
-_OURS = frozenset({"trace_not_stored", "no_llm"})
-"""Warnings of how it is measured, not of the answer."""
-
-
-def _supported(answer: Mapping[str, Any]) -> list[float]:
-    """For each number and name of each cited sentence: 1.0 if it stands in what the sentence cites."""
-    by_sentence: dict[str, list[str]] = {}
-    for citation in answer.get("citations", ()):
-        cited = by_sentence.setdefault(citation["sentence"], [])
-        cited += [f"{source['quote'] or ''} {source['title']}" for source in citation["sources"]]
-        if edge := citation.get("edge"):
-            cited.append(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
-    out: list[float] = []
-    for sentence, cited in by_sentence.items():
-        text = _MARKER.sub("", sentence)
-        evidence = fold(" ".join(cited))
-        items = sorted({*_NUMBER.findall(text), *_NAME.findall(text)})
-        out += [float(fold(item) in evidence) for item in items]
-    return out
-
-
-def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
-    """The figures of a run, and of the same without the gold passages; None where no row says anything."""
-    asked = [row for row in rows if row["run"] == run]
-    without = [row for row in rows if row["run"] == f"{run}-without-gold"]
-
-    def values(key: str) -> list[float]:
-        return [row[key] for row in asked if row[key] is not None]
-
-    def each(key: str) -> list[float]:
-        return [value for row in asked for value in row[key] or ()]
-
-    contains = values("evidence_contains")
-    return {
-        "questions": len(asked),
-        "exact_match": _mean(values("exact_match")),
-        "f1": _mean(values("f1")),
-        "contained": _mean(values("contained")),
-        "contain_accuracy": _mean(contains),
-        "contain_n": len(contains),
-        "ci95": [round(end, 4) for end in confidence95(contains)],
-        "f1_ci95": [round(end, 4) for end in confidence95(values("f1"))],
-        "citations_hold": _mean(each("citations_hold")),
-        "citation_precision": _mean(each("supported")),
-        "answered": _mean([float(row["answered"]) for row in asked]),
-        "abstention": _mean([float(not row["answered"]) for row in without]),
-        "abstention_n": len(without),
-        "warnings": dict(Counter(kind for row in asked for kind in set(row["warnings"])).most_common()),
-        "calls": _mean(values("calls")),
-        "in_tokens": _mean(values("in_tokens")),
-        "out_tokens": _mean(values("out_tokens")),
-        "tokens": sum(row["in_tokens"] + row["out_tokens"] for row in (*asked, *without)),
-        "seconds_per_question": _mean(values("seconds")),
-    }
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return round(mean(values), 4) if values else None

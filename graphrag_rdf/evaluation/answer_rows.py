@@ -1,0 +1,116 @@
+"""What a row of `eval answers` says of an answer, and the figures that are made from rows."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
+from graphrag_rdf.evaluation.metrics import confidence95, mean
+from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
+
+_MARKER = re.compile(r"\s*\[\d+\]")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
+_OURS = frozenset({"trace_not_stored", "no_llm"})
+"""Warnings of how it is measured, not of the answer."""
+
+
+def score(
+    answer: Mapping[str, Any], expected: Sequence[str], gold: AbstractSet[str], language: str | None
+) -> dict[str, Any]:
+    """What a row says of an answer.
+
+    Args:
+        answer: as `ask --format json` prints it.
+        expected: answers of which one is enough; without any, what needs them is None.
+        gold: documents, or chunks, that hold the answer; empty if they are not known.
+        language: of the question.
+    """
+    text = _MARKER.sub("", str(answer.get("answer", ""))).strip()
+    answered = bool(answer.get("answered", True))
+    cited = [(source, source["quote"] or "") for c in answer.get("citations", ()) for source in c["sources"]]
+    quotes = [quote for _, quote in cited]
+    usage = answer.get("usage") or {}
+    return {
+        "answer": answer.get("answer"),
+        "answered": answered,
+        "exact_match": exact_match(text, expected, language) * answered if expected else None,
+        "f1": round(token_f1(text, expected, language) * answered, 4) if expected else None,
+        "contained": contained([text], expected, words=True) * answered if expected else None,
+        "evidence_contains": contained(quotes, expected) if expected and not yes_or_no(expected) else None,
+        "citations_hold": [
+            float(
+                not gold.isdisjoint((source["document"], source["chunk"])) or contained([quote], expected) > 0
+            )
+            for source, quote in cited
+        ]
+        if gold
+        else None,
+        "supported": _supported(answer),
+        "cited": list(dict.fromkeys(f"{source['title']}: {quote}" for source, quote in cited)),
+        "warnings": [
+            warning["type"] for warning in answer.get("warnings", ()) if warning["type"] not in _OURS
+        ],
+        "calls": usage.get("llm_calls", 0),
+        "in_tokens": usage.get("in_tokens") or 0,
+        "out_tokens": usage.get("out_tokens") or 0,
+    }
+
+
+def _supported(answer: Mapping[str, Any]) -> list[float]:
+    """For each number and name of each cited sentence: 1.0 if it stands in what the sentence cites."""
+    by_sentence: dict[str, list[str]] = {}
+    for citation in answer.get("citations", ()):
+        cited = by_sentence.setdefault(citation["sentence"], [])
+        cited += [f"{source['quote'] or ''} {source['title']}" for source in citation["sources"]]
+        if edge := citation.get("edge"):
+            cited.append(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
+    out: list[float] = []
+    for sentence, cited in by_sentence.items():
+        text = _MARKER.sub("", sentence)
+        evidence = fold(" ".join(cited))
+        items = sorted({*_NUMBER.findall(text), *_NAME.findall(text)})
+        out += [float(fold(item) in evidence) for item in items]
+    return out
+
+
+def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
+    """The figures of a run, and of the same without the gold passages; None where no row says anything."""
+    asked = [row for row in rows if row["run"] == run]
+    without = [row for row in rows if row["run"] == f"{run}-without-gold"]
+
+    def values(key: str) -> list[float]:
+        return [row[key] for row in asked if row[key] is not None]
+
+    def each(key: str) -> list[float]:
+        return [value for row in asked for value in row[key] or ()]
+
+    contains = values("evidence_contains")
+    return {
+        "questions": len(asked),
+        "exact_match": _mean(values("exact_match")),
+        "f1": _mean(values("f1")),
+        "contained": _mean(values("contained")),
+        "contain_accuracy": _mean(contains),
+        "contain_n": len(contains),
+        "ci95": [round(end, 4) for end in confidence95(contains)],
+        "f1_ci95": [round(end, 4) for end in confidence95(values("f1"))],
+        "citations_hold": _mean(each("citations_hold")),
+        "citation_precision": _mean(each("supported")),
+        "answered": _mean([float(row["answered"]) for row in asked]),
+        "abstention": _mean([float(not row["answered"]) for row in without]),
+        "abstention_n": len(without),
+        "warnings": dict(Counter(kind for row in asked for kind in set(row["warnings"])).most_common()),
+        "calls": _mean(values("calls")),
+        "in_tokens": _mean(values("in_tokens")),
+        "out_tokens": _mean(values("out_tokens")),
+        "tokens": sum(row["in_tokens"] + row["out_tokens"] for row in (*asked, *without)),
+        "seconds_per_question": _mean(values("seconds")),
+    }
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return round(mean(values), 4) if values else None

@@ -148,7 +148,7 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
         places: question → name of its document, or path, and numbers of pages; all pages if there are none.
 
     Raises:
-        UsageError: the store does not hold such a document, or several.
+        UsageError: the store does not hold such a document, or several, or not these pages.
     """
     rows = engine.store.select("documents/texts")
     documents = {text_of(row["path"]): text_of(row["document"]) for row in rows}
@@ -166,6 +166,12 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
         for question, (wanted, pages) in named.items():
             if document == wanted and (not pages or page in pages):
                 found[question].add(text_of(row["chunk"]))
+    for question, (name, pages) in places.items():
+        if pages and not found[question]:
+            raise UsageError(
+                f"question {question}: no text of {name} is on page {', '.join(map(str, pages))}",
+                hint="leave out pages if the document has none",
+            )
     return found
 
 

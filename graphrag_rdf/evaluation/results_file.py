@@ -65,9 +65,10 @@ class ResultsFile:
             known = False
         if not known:
             raise UsageError(f"{path} holds no results of eval answers", hint="name another file with --out")
-        other = [key for key in first if head.get(key) != first[key]]
+        before, now = _flat(head), _flat(first)
+        other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
         if other:
-            told = "; ".join(f"{key} {_short(head.get(key))}, now {_short(first[key])}" for key in other)
+            told = "; ".join(f"{key} {_short(before.get(key))}, now {_short(now.get(key))}" for key in other)
             raise UsageError(
                 f"{path} was made with other settings: {told}", hint="name another file with --out"
             )
@@ -75,6 +76,13 @@ class ResultsFile:
             os.truncate(path, len(whole))
 
 
+def _flat(head: Mapping[str, Any]) -> dict[str, Any]:
+    """The head with each of its settings under that setting's name."""
+    return {**head, "settings": None, **(head.get("settings") or {})}
+
+
 def _short(value: object) -> str:
+    if value is None:
+        return "not set"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 80 else f"{text[:79]}…"

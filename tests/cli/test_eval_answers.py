@@ -209,6 +209,8 @@ def test_questions_about_a_store(run: Run, model: ScriptedServer, store: Path, f
         assert (held["citations_hold"], held["gold"]) == (share, True)
     (folder / "questions.jsonl").write_text('{"q": "Who?", "document": "gone.pdf"}')
     assert "question 1 is about gone.pdf" in run("eval", "answers", "questions.jsonl").err
+    (folder / "questions.jsonl").write_text('{"q": "Who?", "document": "harbour.md", "pages": [1, 2]}')
+    assert "no text of harbour.md is on page 1, 2" in run("eval", "answers", "questions.jsonl").err
     (folder / "questions.jsonl").write_text('{"q": "Who?"}\n{"id": "1", "q": "Who?"}')
     assert "two questions have the id 1" in run("eval", "answers", "questions.jsonl").err
 

@@ -30,6 +30,8 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
     ResultsFile(path, HEAD)
     with pytest.raises(UsageError, match='model "openai/one", now "openai/two"'):
         ResultsFile(path, {**HEAD, "model": "openai/two"})
+    with pytest.raises(UsageError, match=r"other settings: focus\.lookups not set, now 0$"):
+        ResultsFile(path, {**HEAD, "settings": {"focus.lookups": 0}})
     for text in ("notes", '{"a": 1}\n', "[]\n", '{"results_of": "other"}\n'):
         path.write_text(text)
         with pytest.raises(UsageError, match="holds no results"):

@@ -46,7 +46,9 @@ def entities_called(
     other = {
         form: name for name in names if name not in found and (form := together(name) or apart(name)) != name
     }
-    called = _by_label(sorted(other), store, None, queried) if other else {}
+    # of what the index knows regardless of case, the store tells what has its capitals in these places
+    written = index.exact(list(other))
+    called = _by_label(written, store, None, queried) if written else {}
     return found | {other[form]: entities for form, entities in called.items()}
 
 

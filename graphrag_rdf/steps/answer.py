@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
@@ -31,12 +31,14 @@ class CitedSentence:
     Attributes:
         offset, length: in the answer's text, markers included.
         selections: what it cites, in order.
+        invalid: numbers in it that stand for nothing.
     """
 
     text: str
     offset: int
     length: int
-    selections: tuple[Selection, ...]
+    selections: tuple[Selection, ...] = ()
+    invalid: tuple[int, ...] = ()
 
 
 def read_answer(state: State, known: AbstractSet[int]) -> None:
@@ -49,12 +51,8 @@ def read_answer(state: State, known: AbstractSet[int]) -> None:
     assert completion is not None  # noqa: S101
     if completion.truncated:
         state.warn("answer_truncated", "the model's answer was cut off at its limit of tokens")
-    text = with_markers(completion.text.strip(), known)
-    refused = is_sentinel(text)
-    if not refused:
-        text = without_sentinel(text).strip()
-        refused = refuses(sentences_of(text, state.language), known)
-        state.answer = text
+    text, refused = in_one_form(completion.text, state.language, known)
+    state.answer = text
     if refused or not text:
         state.answered = False
         state.answer = state.answer or not_answered(state.language)
@@ -62,9 +60,20 @@ def read_answer(state: State, known: AbstractSet[int]) -> None:
         state.warn("answer_refused", f"the model {why}")
 
 
-def sentences_of(answer: str, language: str | None) -> list[str]:
-    """The sentences of an answer, with their markers."""
-    return [answer[at : at + length] for at, length in sentence_spans(answer, language)]
+def in_one_form(answer: str, language: str | None, known: AbstractSet[int]) -> tuple[str, bool]:
+    """An answer with its citations in one form and without the sentinel, and whether it says that the model
+    does not know.
+
+    Args:
+        answer: as the model wrote it.
+        known: the numbers that it was given.
+    """
+    text = with_markers(answer.strip(), known)
+    if is_sentinel(text):
+        return "", True
+    text = without_sentinel(text).strip()
+    sentences = [text[at : at + length] for at, length in sentence_spans(text, language)]
+    return text, refuses(sentences, known)
 
 
 def is_reliable(state: State) -> bool:
@@ -78,31 +87,41 @@ def compose(state: State) -> list[CitedSentence]:
     for selection in state.selections:
         if selection.marker:
             by_marker.setdefault(selection.marker, []).append(selection)
-    sentences: list[CitedSentence] = []
-    invalid: list[str] = []
-    for offset, length in sentence_spans(state.answer, state.language):
-        text = state.answer[offset : offset + length]
-        if any(mark in text for mark in GENERAL):  # it rests on nothing of ours, whatever it claims to cite
-            sentences.append(CitedSentence(text, offset, length, ()))
-            continue
-        numbers = cited_numbers(text)
-        invalid += [f"[{number}]" for number in numbers if number not in by_marker]
-        selections = tuple(s for number in numbers for s in by_marker.get(number, ()))
-        sentences.append(CitedSentence(text, offset, length, selections))
+    sentences = cite(state.answer, state.language, by_marker)
+    invalid = dict.fromkeys(f"[{number}]" for sentence in sentences for number in sentence.invalid)
     if invalid:
-        state.warn("invalid_citation", f"no statement has the number {', '.join(dict.fromkeys(invalid))}")
-    _check(state, sentences)
+        state.warn("invalid_citation", f"no statement has the number {', '.join(invalid)}")
+    if state.completion is not None and state.answered:  # what is quoted needs no check
+        for kind, detail in check_answer(state.question, claims_of(state, sentences), state.language):
+            state.warn(kind, detail)
     _fill(state, sentences)
     return sentences
 
 
-def _check(state: State, sentences: Sequence[CitedSentence]) -> None:
-    """Warn of what a model wrote; what is quoted needs no check."""
-    if state.completion is None or not state.answered:
-        return
-    claims = [Claim(each.text, _cited_texts(each.selections), _beside(state, each)) for each in sentences]
-    for kind, detail in check_answer(state.question, claims, state.language):
-        state.warn(kind, detail)
+def cite(
+    answer: str, language: str | None, by_marker: Mapping[int, Sequence[Selection]]
+) -> list[CitedSentence]:
+    """The sentences of an answer, with what each cites.
+
+    Args:
+        by_marker: what the numbers stand for.
+    """
+    sentences = []
+    for offset, length in sentence_spans(answer, language):
+        text = answer[offset : offset + length]
+        if any(mark in text for mark in GENERAL):  # it rests on nothing of ours, whatever it claims to cite
+            sentences.append(CitedSentence(text, offset, length))
+            continue
+        numbers = cited_numbers(text)
+        selections = tuple(s for number in numbers for s in by_marker.get(number, ()))
+        invalid = tuple(number for number in numbers if number not in by_marker)
+        sentences.append(CitedSentence(text, offset, length, selections, invalid))
+    return sentences
+
+
+def claims_of(state: State, sentences: Sequence[CitedSentence]) -> list[Claim]:
+    """Sentences of an answer as they are checked."""
+    return [Claim(each.text, _cited_texts(each.selections), _beside(state, each)) for each in sentences]
 
 
 def _beside(state: State, sentence: CitedSentence) -> str:

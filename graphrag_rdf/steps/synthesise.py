@@ -79,16 +79,19 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             yield from _give_out(context, state, pieces)
         for _ in pieces:  # else it is given out when it is repaired
             pass
-        read_answer(state, {line.number for line in lines})
+        numbered = _numbered(state, evidence, lines)
+        read_answer(state, numbered.keys())
         if parameters["repair"]:
             if state.answered:
-                repair(context, state, step, evidence, lines, prompt)
+                repair(context, state, step, numbered, prompt)
             yield context.recorder.text_chunk(state.answer)
         if not state.answered:
             state.vouched = False
             _closest(context, state, step, pick(context, step, state, parameters))
         else:
-            _cite_lines(context, state, step, evidence, lines)
+            for number in sorted(numbered.keys() & set(cited_numbers(state.answer))):
+                for selection in numbered[number]:
+                    _select(context, state, step, selection)
     yield from _finish(context, state, parameters, step, state.answer)
 
 
@@ -133,22 +136,23 @@ def _record_room(
         context.recorder.say(step, RAG.leftOut, node)
 
 
-def _cite_lines(
-    context: Context, state: State, step: Step, evidence: Evidence, lines: Sequence[Line]
-) -> None:
-    """Number what was chosen by its line, and what the answer cites beside that of the selected chunks."""
-    cited = set(cited_numbers(state.answer))
+def _numbered(state: State, evidence: Evidence, lines: Sequence[Line]) -> dict[int, list[Selection]]:
+    """What the numbers of lines stand for: what was chosen of a line, else its sentence."""
+    numbered = {}
     for line in lines:
-        if not line.chosen and line.number in cited:
-            source, score = line.source, state.chunks[line.chunk or 0].score
-            assert source is not None  # noqa: S101
-            hit = hit_of(state, line, score)
-            selection = Selection(hit.score, hit=hit, sources=(source,))
-            _select(context, state, step, selection)
-            line.chosen.append(selection)
-        for selection in line.chosen:
+        numbered[line.number] = line.chosen or [_unchosen(state, line)]
+        for selection in numbered[line.number]:
             selection.marker = line.number
             selection.shown = f"{evidence.heads.get(line.document, '')}\n{line.text}"
+    return numbered
+
+
+def _unchosen(state: State, line: Line) -> Selection:
+    """A sentence of a selected chunk, with the score of that if exploration did not look at it."""
+    assert line.chunk is not None  # noqa: S101
+    assert line.source is not None  # noqa: S101
+    hit = hit_of(state, line, state.chunks[line.chunk].score)
+    return Selection(hit.score, hit=hit, sources=(line.source,))
 
 
 def _begin(context: Context, mode: str) -> Step:

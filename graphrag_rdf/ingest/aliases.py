@@ -12,14 +12,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.normalise import match_key
 from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
+from graphrag_rdf.ingest.decisions import Decision, read_decisions
+from graphrag_rdf.ingest.joins import Pair, called, names_of, of_one_type, undecided
 from graphrag_rdf.ingest.resolution import Merge, merge, undo
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RDFS, SKOS
+from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
 
 if TYPE_CHECKING:
@@ -32,38 +33,25 @@ REASON = "a document names one by what it says that the other is also called"
 _CONFIDENCE = 0.92
 _BATCH = 500
 
-Pair = tuple[NamedNode, NamedNode]
-"""The entity with the other name, and what is named by it."""
-
 
 def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
     """Decide anew which entities of documents are one by their other names."""
     store = engine.store
-    before = read_decisions(store)
-    mine = [one for one in before if one.by == RULE]
-    standing = [one for one in mine if one.undone is None]
+    decisions = read_decisions(store)
+    standing = [one for one in decisions if one.by == RULE and one.undone is None]
     alone = _alone(store, [_pair(one) for one in standing])
     lost = [one for one in standing if _pair(one) not in alone]
     if lost:
         undo(engine, lost)
-    groups = Groups(before)
-    taken_back = {one.members for one in mine if one.undone is not None}
-    pairs = [
-        pair
-        for pair in _pairs(store, documents)
-        if tuple(sorted(pair, key=str)) not in taken_back and not groups.are_kept_apart(*pair)
-    ]
+        decisions = read_decisions(store)
+    pairs = undecided(decisions, RULE, _pairs(store, documents))
     alone = _alone(store, pairs)
-    merges = [
-        Merge(pair[0], pair, REASON, _CONFIDENCE)
-        for pair in pairs
-        if pair in alone and types_agree(store, *pair)
-    ]
-    merge(engine, merges, by=RULE)
+    pairs = of_one_type(store, [pair for pair in pairs if pair in alone])
+    merge(engine, [Merge(pair[0], pair, REASON, _CONFIDENCE) for pair in pairs], by=RULE)
 
 
 def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
-    """Of each document, each name that one entity has as another name, and one other as its name."""
+    """Of each document, what has another name, and what is named by it; where either is one entity only."""
     found: set[Pair] = set()
     for some in in_batches(documents, _BATCH):
         owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
@@ -80,18 +68,10 @@ def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
 
 def _alone(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
     """Pairs of which the first is called by the other's name, and nothing else is."""
-    called: dict[NamedNode, dict[str, bool]] = defaultdict(dict)  # names, and whether each is the label
-    for some in in_batches({entity: None for pair in pairs for entity in pair}, _BATCH):
-        for row in store.select("labels/known", things=some):
-            names = called[node_of(row["thing"])]
-            name = text_of(row["name"])
-            names[name] = names.get(name, False) or row["property"] == RDFS.label
-    claimed = {pair: claims for pair in pairs if (claims := _claims(called[pair[0]], called[pair[1]]))}
-    having: dict[str, set[NamedNode]] = defaultdict(set)
-    for batch in in_batches({name: None for claims in claimed.values() for name in claims}, _BATCH):
-        for row in store.select("retrieval/entities-by-label", labels=[Literal(name) for name in batch]):
-            having[text_of(row["label"])].add(node_of(row["entity"]))
-    return {pair for pair, names in claimed.items() if all(having[name] <= {*pair} for name in names)}
+    names = names_of(store, pairs)
+    claimed = {pair: claims for pair in pairs if (claims := _claims(names[pair[0]], names[pair[1]]))}
+    having = called(store, (name for claims in claimed.values() for name in claims))
+    return {pair for pair, claims in claimed.items() if all(having[name] <= {*pair} for name in claims)}
 
 
 def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
@@ -99,15 +79,6 @@ def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
     keys = {match_key(name) for name, is_label in other.items() if is_label}
     shared = {name for name in owner if match_key(name) in keys}
     return shared | other.keys() if shared else set()
-
-
-def types_agree(store: Store, owner: NamedNode, other: NamedNode) -> bool:
-    """Whether two entities have a type in common, as far as they have any."""
-    types: dict[NamedNode, set[str]] = {owner: set(), other: set()}
-    for row in store.select("entities/profile", entities=[owner, other]):
-        if "type" in row:
-            types[node_of(row["entity"])].add(text_of(row["type"]))
-    return not types[owner] or not types[other] or not types[owner].isdisjoint(types[other])
 
 
 def _pair(decision: Decision) -> Pair:

@@ -61,9 +61,12 @@ def merge(
         UsageError: when an entity is to be merged with itself.
     """
     made: list[Decision] = []
+    wanted = list(merges)
+    if not wanted:
+        return made
     before = read_decisions(engine.store)
     record, groups = _recorder(before), Groups(before)
-    for one in merges:
+    for one in wanted:
         members = set(one.members)
         if len(members) < 2:
             raise UsageError("an entity cannot be merged with itself", hint="name another one")

@@ -9,15 +9,15 @@ else has. What was taken back is not decided again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.normalise import apart, together
-from graphrag_rdf.ingest.aliases import types_agree
 from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.decisions import Groups, read_decisions, read_groups
+from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
+from graphrag_rdf.ingest.joins import Pair, called, names_of, of_one_type, undecided
 from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER, words
 from graphrag_rdf.ingest.resolution import Merge, merge, undo
 from graphrag_rdf.rdf import iris
@@ -37,7 +37,6 @@ _PARTICLES = frozenset(
     ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
 )
 
-Pair = tuple[NamedNode, NamedNode]
 Names = Mapping[NamedNode, set[str]]
 
 
@@ -47,47 +46,37 @@ def join_written_together(engine: NeededParts, documents: Sequence[NamedNode]) -
         return
     store = engine.store
     here: dict[NamedNode, set[str]] = defaultdict(set)
-    called: set[Pair] = set()
+    first: set[Pair] = set()
     for some in in_batches(documents, _BATCH):
         named = _named_in(store, some)
-        called.update(_first_names(store, named))
+        first.update(_first_names(store, named))
         for names in named.values():
             for entity, of_entity in names.items():
                 here[entity] |= of_entity
-    _decide(engine, _spaced(store, here), REASON, TOGETHER)
     decisions = read_decisions(store)
-    mine = [d for d in decisions if d.by == RULE and d.reason == FIRST_NAME and d.undone is None]
-    words_of = _first_words(store, [d.members for d in mine])
-    groups = Groups(decisions)
-    lost = [d for d in mine if _others(here, words_of.get(d.members, ""), groups.of(d.members[0]))]
-    if lost:
+    if _join(engine, decisions, undecided(decisions, RULE, _spaced(store, here)), REASON, TOGETHER):
+        decisions = read_decisions(store)
+    if lost := _lost(store, decisions, here):
         undo(engine, lost)
-    _decide(engine, _alone(engine, sorted(called, key=str)), FIRST_NAME, SHORT_NAME)
+        decisions = read_decisions(store)
+    pairs = undecided(decisions, RULE, sorted(first, key=str))
+    _join(engine, decisions, _alone(store, pairs, Groups(decisions)), FIRST_NAME, SHORT_NAME)
 
 
-def _decide(engine: NeededParts, pairs: Iterable[Pair], reason: str, confidence: float) -> None:
+def _join(
+    engine: NeededParts,
+    decisions: Sequence[Decision],
+    pairs: Sequence[Pair],
+    reason: str,
+    confidence: float,
+) -> list[Decision]:
     """Merge pairs; the first of a pair, or what stands for it, stands for both."""
-    groups = read_groups(engine.store)
+    groups = Groups(decisions)
     merges = [
         Merge(groups.standing_for(pair[0], groups.of(pair[0])), pair, reason, confidence)
-        for pair in _open(engine.store, pairs)
-        if types_agree(engine.store, *pair)
+        for pair in of_one_type(engine.store, pairs)
     ]
-    merge(engine, merges, by=RULE)
-
-
-def _open(store: Store, pairs: Iterable[Pair]) -> list[Pair]:
-    """Pairs about which nothing is decided yet."""
-    decisions = read_decisions(store)
-    groups = Groups(decisions)
-    taken_back = {d.members for d in decisions if d.by == RULE and d.undone is not None}
-    return [
-        pair
-        for pair in pairs
-        if tuple(sorted(pair, key=str)) not in taken_back
-        and pair[1] not in groups.of(pair[0])
-        and not groups.are_kept_apart(*pair)
-    ]
+    return merge(engine, merges, by=RULE)
 
 
 def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[NamedNode, set[str]]]:
@@ -100,27 +89,20 @@ def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[Na
 
 def _spaced(store: Store, named: Names) -> list[Pair]:
     """Entities with a name that is written apart, and the only ones that have it written together."""
-    other: dict[str, str] = {}
+    forms: dict[str, str] = {}
     for name in {name for names in named.values() for name in names}:
         form = together(name) or apart(name)
         if form != name and words(apart(name))[0] not in _PARTICLES:
-            other[name] = form
-    having = _having(store, {*other, *other.values()})
+            forms[name] = form
+    having = called(store, forms.values())
+    forms = {name: form for name, form in forms.items() if len(having[form]) == 1}
     found: set[Pair] = set()
-    for name, form in other.items():
-        if len(having[name]) == len(having[form]) == 1 and having[name] != having[form]:
-            pair = min(having[name], key=str), min(having[form], key=str)
+    for name, owners in called(store, forms).items():
+        others = having[forms[name]]
+        if len(owners) == 1 and owners != others:
+            pair = min(owners, key=str), min(others, key=str)
             found.add(pair if together(name) else (pair[1], pair[0]))
     return sorted(found, key=str)
-
-
-def _having(store: Store, names: Iterable[str]) -> Mapping[str, set[NamedNode]]:
-    """The entities that are called so."""
-    found: dict[str, set[NamedNode]] = defaultdict(set)
-    for some in in_batches(sorted(names), _BATCH):
-        for row in store.select("retrieval/entities-by-label", labels=[Literal(name) for name in some]):
-            found[text_of(row["label"])].add(node_of(row["entity"]))
-    return found
 
 
 def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:
@@ -132,46 +114,52 @@ def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:
         if first == speaker:
             continue
         names = named[text_of(row["document"])]
-        people = [entity for entity, called in names.items() if speaker in called]
-        short = [entity for entity, called in names.items() if first in called]
+        people = [entity for entity, own in names.items() if speaker in own]
+        short = [entity for entity, own in names.items() if first in own]
         if len(people) == len(short) == 1 and people != short:
             yield people[0], short[0]
 
 
-def _alone(engine: NeededParts, pairs: Sequence[Pair]) -> list[Pair]:
+def _alone(store: Store, pairs: Sequence[Pair], groups: Groups) -> list[Pair]:
     """Pairs of a speaker and its first name that no third thing of the store has as a word of its name."""
-    pairs = _open(engine.store, pairs)
     if not pairs:
         return []
     every: dict[NamedNode, set[str]] = defaultdict(set)
-    for row in engine.store.select("entities/all-names"):
+    for row in store.select("entities/all-names"):
         every[node_of(row["entity"])].add(text_of(row["name"]))
-    groups = read_groups(engine.store)
-    words_of = _first_words(engine.store, pairs)
-    return [
-        pair for pair in pairs if not _others(every, words_of.get(pair, ""), {*groups.of(pair[0]), pair[1]})
-    ]
+    bearers, word_of = _bearers(every), _first_words(store, pairs)
+    return [pair for pair in pairs if bearers[word_of[pair]] <= {*groups.of(pair[0]), pair[1]}]
 
 
-def _first_words(store: Store, pairs: Iterable[tuple[NamedNode, ...]]) -> dict[tuple[NamedNode, ...], str]:
+def _lost(store: Store, decisions: Sequence[Decision], here: Names) -> list[Decision]:
+    """Standing decisions on a first name that something else in these documents has in its name."""
+    mine = [d for d in decisions if d.by == RULE and d.reason == FIRST_NAME and d.undone is None]
+    if not mine:
+        return []
+    bearers, word_of = _bearers(here), _first_words(store, [d.members for d in mine])
+    groups = Groups(decisions)
+    return [d for d in mine if not bearers[word_of[d.members]] <= {*groups.of(d.members[0])}]
+
+
+def _first_words(
+    store: Store, pairs: Sequence[tuple[NamedNode, ...]]
+) -> defaultdict[tuple[NamedNode, ...], str]:
     """Pair → the word by which one of the two is called, and with which the name of the other begins."""
-    wanted = list(pairs)
-    names: dict[NamedNode, set[str]] = defaultdict(set)
-    for some in in_batches({entity: None for pair in wanted for entity in pair}, _BATCH):
-        for row in store.select("labels/known", things=some):
-            names[node_of(row["thing"])].add(text_of(row["name"]))
-    found = {}
-    for pair in wanted:
-        called = {name for entity in pair for name in names[entity]}
-        begun = {parts[0] for name in called if len(parts := apart(name).split()) > 1}
-        if shared := sorted(begun & called):
-            found[pair] = shared[0]
+    names = names_of(store, pairs)
+    found: defaultdict[tuple[NamedNode, ...], str] = defaultdict(str)
+    for pair in pairs:
+        of_pair = {name for entity in pair for name in names[entity]}
+        begun = {parts[0] for name in of_pair if len(parts := apart(name).split()) > 1}
+        if shared := sorted(begun & of_pair):
+            found[pair] = " ".join(words(shared[0]))
     return found
 
 
-def _others(names: Names, word: str, known: Collection[NamedNode]) -> bool:
-    """Whether an entity that is none of the known ones has a word in its name."""
-    return any(
-        entity not in known and any(words(word) == [part] for name in called for part in words(apart(name)))
-        for entity, called in names.items()
-    )
+def _bearers(names: Names) -> defaultdict[str, set[NamedNode]]:
+    """Word → the entities that have it in their names."""
+    found: defaultdict[str, set[NamedNode]] = defaultdict(set)
+    for entity, of_entity in names.items():
+        for name in of_entity:
+            for word in words(apart(name)):
+                found[word].add(entity)
+    return found

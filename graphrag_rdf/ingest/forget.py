@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.needed import NeededParts
     from graphrag_rdf.llm.cache import ResponseCache
-
-T = TypeVar("T")
 
 _BATCH = 200
 _WITH_STATEMENTS = [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM]

@@ -178,7 +178,7 @@ class StoreIndexer:
         chunks, entities = self._chunks.values(), self._entities.values()
         named: set[str] = set()
         for part in (self._feed.chunks(chunks, self._sentences), self._feed.entities(entities)):
-            for records in _batched_records(part):
+            for records in in_batches(part, _AT_ONCE):
                 named.update(record.iri for record in records)
                 self._text.apply(records)
                 self._embed(records, [])
@@ -239,7 +239,7 @@ class StoreIndexer:
         self._text.sync(self._feed.everything())
         if self._vectors is not None:
             self._vectors.retain(self._feed.everything())
-            for batch in _batched_records(self._feed.everything()):
+            for batch in in_batches(self._feed.everything(), _AT_ONCE):
                 self._embed(batch, [])
             self._commit_vectors(number)
         self._store.sync()
@@ -266,14 +266,3 @@ class StoreIndexer:
             self._vectors.apply([], np.empty((0, 0), np.float32), gone)
             return
         self._vectors.apply(missing, vectors, gone)
-
-
-def _batched_records(records: Iterable[Record]) -> Iterator[list[Record]]:
-    batch: list[Record] = []
-    for record in records:
-        batch.append(record)
-        if len(batch) == _AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

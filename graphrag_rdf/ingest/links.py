@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
@@ -31,7 +31,6 @@ from graphrag_rdf.store.base import Changes, Store
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
 
-_T = TypeVar("_T")
 _BATCH = 100
 _LONGEST = 10  # words of a name
 _GAP = re.compile(r"(?:['’]s)?[,:]?\s{1,3}|\.\s?|\s&\s")  # between two words of a name

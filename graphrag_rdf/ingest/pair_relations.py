@@ -20,6 +20,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.passage_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
+from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
@@ -166,8 +167,7 @@ def plan_pairs(
 
 def texts_of_pairs(store: Store, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str]]]:
     """Pairs with the texts of their chunks, of which a few hundred at a time are in memory."""
-    for start in range(0, len(pairs), _BATCH):
-        batch = pairs[start : start + _BATCH]
+    for batch in in_batches(pairs, _BATCH):
         chunks = sorted({chunk for pair in batch for chunk in (pair.first, pair.second)}, key=str)
         rows = store.select("relations/passages", chunks=chunks)
         texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
@@ -239,8 +239,9 @@ class _Run:
     def _drop(self, plan: PairPlan, *, everything: bool) -> None:
         """Take out what calls found whose pair is none any more, and failures of such pairs."""
         changes = Changes(content=False)
-        for start in range(0, len(plan.gone), _BATCH):
-            changes.updates.append(("relations/retract", {"activities": plan.gone[start : start + _BATCH]}))
+        changes.updates += [
+            ("relations/retract", {"activities": batch}) for batch in in_batches(plan.gone, _BATCH)
+        ]
         standing = {pair.failure for pair in plan.todo}
         if everything and (past := sorted(self._failed.keys() - standing, key=str)):
             changes.updates.append(("relations/clear-failures", {"failures": past}))

@@ -28,7 +28,7 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs
-from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 
 _RECORD = NamedNode("urn:graphrag-rdf:relations")
@@ -96,11 +96,11 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     if documents and before is not None:
         before.require(settings)
     rows = store.select("derived/chunks", documents=documents)
-    chunks = [_node(row, "chunk") for row in rows]
+    chunks = [node_of(row["chunk"]) for row in rows]
     every = not documents
     total = len(chunks) if every else len(store.select("derived/chunks", documents=[]))
     some = [] if every else chunks
-    entities = [_node(row, "entity") for row in store.select("derived/entities", chunks=some)]
+    entities = [node_of(row["entity"]) for row in store.select("derived/entities", chunks=some)]
     updates: list[tuple[str, dict[str, Any]]] = []
     if every:
         updates.append(("derived/clear", {}))
@@ -138,7 +138,7 @@ def _weights(chunks: int, hub_limit: int) -> list[tuple[int, Literal]]:
 def _follows(rows: Sequence[Row]) -> Iterator[Quad]:
     for before, after in pairwise(rows):
         if before["document"] == after["document"]:
-            yield Quad(_node(after, "chunk"), RAG.follows, _node(before, "chunk"), Graphs.DERIVED)
+            yield Quad(node_of(after["chunk"]), RAG.follows, node_of(before["chunk"]), Graphs.DERIVED)
 
 
 def _record(build: Built) -> Iterator[Quad]:
@@ -150,12 +150,6 @@ def _record(build: Built) -> Iterator[Quad]:
 
 def _said(settings: RelationSettings) -> str:
     return ", ".join(f"{name} {value}" for name, value in asdict(settings).items())
-
-
-def _node(row: Row, name: str) -> NamedNode:
-    node = row[name]
-    assert isinstance(node, NamedNode)  # noqa: S101
-    return node
 
 
 def relation_counts(store: Store) -> dict[str, int]:

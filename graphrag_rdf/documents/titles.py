@@ -7,7 +7,6 @@ which form for which period, and that is its title whatever was declared.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 PART = " — "
 """What stands between the parts of a title."""
@@ -40,37 +39,18 @@ _PLACEHOLDERS = re.compile(
     r"|(?=(?:\D*\d){8})\S+"  # 0000764478-23-000041
     r"|[0-9a-f-]{16,}"  # a hash or UUID
     r"|(?:[a-z]:[\\/]|[\\/~]|file:)\S.*"
-    r"|.*\.(?:docx?|dotx?|pptx?|xlsx?|odt|ods|odp|rtf|txt|pdf|html?|tex|indd|qxd|dvi|ps|eps|ai|pub|pages|wpd)",
+    r"|.*\.(?:docx?|dotx?|pptx?|xlsx?|odt|ods|odp|rtf|txt|pdf|html?|tex|indd|qxd|dvi|ps|eps|pub|pages|wpd)",
     re.IGNORECASE | re.DOTALL,
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Cover:
-    """How a kind of document names itself on its cover.
-
-    Attributes:
-        below: what stands below the name of who files.
-        kind: the form; its first group is shown.
-        period: what it is about; the first group that matched is shown.
-    """
-
-    below: re.Pattern[str]
-    kind: re.Pattern[str]
-    period: re.Pattern[str]
-
-
 _DATE = r"(?:[A-Z][a-z]+ \d{1,2},? \d{4}|\d{1,2} [A-Z][a-z]+ \d{4})"
-_COVERS = (
-    _Cover(
-        re.compile(r"\(\s*exact name of (?:the )?registrants?\b", re.I),
-        re.compile(r"^\W*(form\s+[A-Z0-9]{1,4}(?:-[A-Z0-9]{1,4})?(?:/A)?)\s*$", re.I | re.M),
-        re.compile(
-            rf"\bfor\s+the\s+((?:\w+\s+){{1,2}}ended:?\s+{_DATE})"
-            rf"|\bdate\s+of\s+(?:earliest\s+event\s+reported|report)\)?:?\s*({_DATE})",
-            re.I,
-        ),
-    ),
+_BELOW_NAME = re.compile(r"\(\s*exact name of (?:the )?registrants?\b", re.I)
+_FORM = re.compile(r"^\W*(form\s+[A-Z0-9]{1,4}(?:-[A-Z0-9]{1,4})?(?:/A)?)\s*$", re.I | re.M)
+_PERIOD = re.compile(
+    rf"\bfor\s+the\s+((?:\w+\s+){{1,2}}ended:?\s+{_DATE})"
+    rf"|\bdate\s+of\s+(?:earliest\s+event\s+reported|report)\)?:?\s*({_DATE})",
+    re.I,
 )
 
 
@@ -102,15 +82,14 @@ def says_nothing(title: str) -> bool:
 
 def _on_cover(text: str) -> str:
     """Who files, which form, and for which period; "" if the text does not begin with such a cover."""
-    for cover in _COVERS:
-        below, kind = cover.below.search(text), cover.kind.search(text)
-        if below is None or kind is None:
-            continue
-        above = [line for line in text[: below.start()].splitlines() if _WORD.search(line)]
-        name = " ".join(above[-1].split()) if above else ""
-        if 0 < len(name) <= _LONGEST_NAME:
-            period = cover.period.search(text)
-            said = [name, " ".join(kind[1].split()).replace("FORM", "Form")]
-            said += [" ".join(group.split()) for group in period.groups() if group] if period else []
-            return PART.join(said)
-    return ""
+    below, form = _BELOW_NAME.search(text), _FORM.search(text)
+    if below is None or form is None:
+        return ""
+    above = [line for line in text[: below.start()].splitlines() if _WORD.search(line)]
+    name = " ".join(above[-1].split()) if above else ""
+    if not 0 < len(name) <= _LONGEST_NAME:
+        return ""
+    period = _PERIOD.search(text)
+    parts = [name, " ".join(form[1].split()).replace("FORM", "Form")]
+    parts += [" ".join(group.split()) for group in period.groups() if group] if period else []
+    return PART.join(parts)

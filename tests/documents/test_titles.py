@@ -65,6 +65,7 @@ Draft animals
 Untitled No. 5 by Moor
 read_csv
 Node.js
+About us | Quill.ai
 RFC 2616
 论语
 Документ о реке

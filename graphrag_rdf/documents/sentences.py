@@ -42,8 +42,9 @@ _SPEAKER_OR_SOURCE = re.compile(
 """What belongs to a Chinese quotation before it: （《论语》）。 or 他问。"""
 _LONGEST_QUOTATION = 250
 """Code points; a longer quotation or bracket is cut at its own sentences."""
-_EMOJI = re.compile(r"(?:[ \t]*+[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*)*")
-_LAST_EMOJI = re.compile(r"(?:\s*[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*)+\s*\Z")
+_AN_EMOJI = r"[\u2600-\u27bf\U0001f000-\U0001faff][\ufe0f\u200d\u20e3]*"
+_EMOJI = re.compile(rf"(?:[ \t]*+{_AN_EMOJI})*")
+_LAST_EMOJI = re.compile(rf"(?:\s*{_AN_EMOJI})+\s*\Z")
 _SPACE = re.compile(r"\s*+")
 _BRACKET = re.compile(r"[()（）]")
 _NUMBERED = re.compile(r"(?:(?:[^\W\d_]{3,}|[表图圖])\s+)?(?=\S*\d)[0-9A-Z]{1,3}(?:\.[0-9A-Z]{1,3})*")
@@ -289,10 +290,9 @@ def _ends_sentence(
     if not token or token[-1].isspace():
         return True
     token = token.split()[-1].lstrip("\"'“„‘‚«»([{*_`")
-    owned = token.endswith(("'s", "’s"))
-    token = token.rpartition("'")[2] if "'" in token else token.rpartition("’")[2]  # l'avv.
-    if owned:
+    if token.endswith(("'s", "’s")):
         return True
+    token = token.rpartition("'")[2] if "'" in token else token.rpartition("’")[2]  # l'avv.
     word = _WORD.match(text, next_start, block_end)
     following = word[0] if word else ""
     starts = following.lower() in rules.starters and not (

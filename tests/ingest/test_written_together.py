@@ -121,7 +121,11 @@ def test_together_and_apart_are_inverse(words: list[str]) -> None:
     assert apart(spaced) == spaced
 
 
-@given(st.text(max_size=30))
+# some letters have one case only: 𝐴 stays a capital in lower case, ª a small letter in upper case
+TWO_CASES = st.characters().filter(lambda c: c.isascii() or not (c.lower().isupper() or c.upper().islower()))
+
+
+@given(st.text(TWO_CASES, max_size=30))
 def test_words_without_capitals_inside_stay_as_they_are(text: str) -> None:
     assert apart(text.lower()) == text.lower()
     assert apart(text.upper()) == text.upper()

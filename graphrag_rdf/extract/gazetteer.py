@@ -21,7 +21,6 @@ class Gazetteer:
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._trie: dict[str, dict[str, object]] = {}
-        self._single_lower: dict[str, str] = {}
         substrings: set[str] = set()
         for name in names:
             clean = name.strip()

@@ -77,7 +77,7 @@ def estimate(
     extractor = choose_extractor(engine.settings, lambda: engine.gateway)
     settings = ingest_settings(engine.settings, refresh=refresh)
     max_bytes = engine.settings.documents.max_bytes
-    planner = Planner.of(engine.store, extractor.key, settings.chunks.key, max_bytes, found.sources)
+    planner = Planner(engine.store, extractor.key, settings.chunks.key, max_bytes, found.sources)
     gone = missing_documents(engine.store, found.sources, paths)
     if sync:
         planner.follow(gone)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -138,48 +138,30 @@ def _stored(row: Row) -> Stored:
 
 
 class Planner:
-    """Finds out what each source is to the store.
+    """Finds out what each source is to the store, as it is when this is made.
 
     Args:
-        known: the documents of the store that the sources may be, by IRI.
-        done: how many chunks of each document the extractor has finished, by IRI.
+        extractor: the extractor's key.
         chunker: key of the chunk settings.
         max_bytes: larger files are refused.
+        sources: what will be planned; only their documents are read from the store.
     """
 
     def __init__(
-        self, known: Mapping[str, Stored], done: Mapping[str, int], chunker: str, max_bytes: int
+        self, store: Store, extractor: str, chunker: str, max_bytes: int, sources: Sequence[Source]
     ) -> None:
-        self.known = known
-        self.done = done
-        self.chunker = chunker
-        self._max_bytes = max_bytes
-        self._by_location = {stored.location: stored for stored in known.values()}
-        self._gone: dict[str, list[Stored]] = {}
-
-    @classmethod
-    def of(
-        cls,
-        store: Store,
-        extractor: str,
-        chunker: str,
-        max_bytes: int,
-        sources: Sequence[Source],
-    ) -> Planner:
-        """The planner for these sources, against the store as it is now.
-
-        Args:
-            extractor: the extractor's key.
-        """
         there = documents_at(store, (source.location for source in sources if source.path != Path()))
         named = (iris.document(source.identity) for source in sources)
-        known = stored_documents(store, dict.fromkeys((*there.values(), *named)))
-        done = {
+        self._known = stored_documents(store, dict.fromkeys((*there.values(), *named)))
+        self._by_location = {stored.location: stored for stored in self._known.values()}
+        self._done = {
             text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
-            for some in in_batches((stored.iri for stored in known.values()), _BATCH)
+            for some in in_batches((stored.iri for stored in self._known.values()), _BATCH)
             for row in store.select("ingest/extracted", extractor=extractor, documents=some)
         }
-        return cls(known, done, chunker, max_bytes)
+        self._chunker = chunker
+        self._max_bytes = max_bytes
+        self._gone: dict[str, list[Stored]] = {}
 
     def follow(self, gone: Iterable[Stored]) -> None:
         """Take a new file with the content of one of these, which are gone from disk, for a moved one."""
@@ -195,7 +177,7 @@ class Planner:
         location = source.location
         stored = self._by_location.get(location)
         iri = stored.iri if stored else iris.document(source.identity)
-        if stored is None and (stored := self.known.get(iri.value)) is not None:
+        if stored is None and (stored := self._known.get(iri.value)) is not None:
             self._check_same_source(source, stored)
         data = load_bytes(source.path, max_bytes=self._max_bytes)
         content_hash = iris.digest(data)
@@ -207,7 +189,7 @@ class Planner:
     def plan_upload(self, identity: str, data: bytes) -> DocumentPlan:
         """The plan for bytes that were sent: they are what the document of that identity says from now on."""
         iri = iris.document(identity)
-        stored = self.known.get(iri.value)
+        stored = self._known.get(iri.value)
         content_hash = iris.digest(data)
         fate = self._fate(stored, content_hash, iri.value)
         return DocumentPlan(Source(Path(), identity), iri, data, content_hash, stored, fate)
@@ -215,8 +197,8 @@ class Planner:
     def _fate(self, stored: Stored | None, content_hash: str, location: str) -> Fate:
         if stored is None:
             return "added"
-        whole = self.done.get(stored.iri.value, 0) == stored.chunks
-        same = (stored.content_hash, stored.chunker) == (content_hash, self.chunker)
+        whole = self._done.get(stored.iri.value, 0) == stored.chunks
+        same = (stored.content_hash, stored.chunker) == (content_hash, self._chunker)
         return "unchanged" if same and whole and stored.location == location else "updated"
 
     @staticmethod

@@ -104,7 +104,7 @@ class Ingest:
 
     def planner(self, max_bytes: int, sources: Sequence[Source]) -> Planner:
         """What finds out the fate of each of these sources, against the store as it is now."""
-        return Planner.of(self._store, self._extractor.key, self._settings.chunks.key, max_bytes, sources)
+        return Planner(self._store, self._extractor.key, self._settings.chunks.key, max_bytes, sources)
 
     def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
         """Ingest documents; what fails is reported and the rest goes on.

@@ -77,6 +77,6 @@ def evaluate_set(
         found["retrieval"] = evaluate_retrieval(engine, asked, reading=reading, progress=progress, **options)
     if "answers" in measures:  # they come last: they forget the passages that answer
         found["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
-        for failure in found["answers"]["failed"]:
-            raise LlmError(failure["reason"], "server")
+        if failed := found["answers"]["failed"]:
+            raise LlmError(failed[0]["reason"], "server")
     return found

@@ -100,7 +100,7 @@ def evaluate_answers(
     runs = _runs(evalset, options.runs)
     asked = sample(evalset.questions, options.limit, options.seed)
     results = ResultsFile(options.keep, _head(engine, evalset, options, settings))
-    work = _Work(engine, evalset, options, settings, results, stop or (lambda: False), progress)
+    work = _Work(engine, options, settings, results, stop or (lambda: False), progress)
     todo = work.left(runs, asked)
     work.done, work.total = len(runs) * len(asked) - len(todo), len(runs) * len(asked)
     if evalset.corpus and todo:
@@ -161,7 +161,6 @@ class _Work:
     """
 
     engine: Engine
-    evalset: EvalSet
     options: Options
     settings: Mapping[str, str]
     results: ResultsFile

@@ -122,7 +122,6 @@ def ingest_corpus(
     spec: str = "rules",
     *,
     titles: bool = True,
-    without: frozenset[int] = frozenset(),
     partly: bool = False,
     progress: Progress | None = None,
     stop: Stop | None = None,
@@ -132,7 +131,6 @@ def ingest_corpus(
     Args:
         spec: see `extractors`.
         titles: whether passages keep their titles.
-        without: indexes of passages to leave out.
         partly: return what was read if the run ends early.
         stop: asked between passages whether the run should end.
 
@@ -148,7 +146,7 @@ def ingest_corpus(
         run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress, stop)
         sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
         planner = run.planner(1 << 30, sources)
-        report = run.run(_incoming(evalset, planner, titles=titles, without=without))
+        report = run.run(_incoming(evalset, planner, titles=titles))
         if not partly:
             require_whole(report)
         elif report.stopped:
@@ -182,11 +180,9 @@ def _identity(evalset: EvalSet, index: int) -> str:
     return f"{evalset.name}/{index}"
 
 
-def _incoming(
-    evalset: EvalSet, planner: Planner, *, titles: bool, without: frozenset[int]
-) -> Iterator[Incoming]:
+def _incoming(evalset: EvalSet, planner: Planner, *, titles: bool) -> Iterator[Incoming]:
     for index, passage in enumerate(evalset.corpus):
-        if index in without or not passage.text.strip():
+        if not passage.text.strip():
             continue
         plan = planner.plan_upload(_identity(evalset, index), passage.text.encode())
         title = passage.title if titles and passage.title.strip() else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -93,9 +94,9 @@ def load_questions(path: Path) -> EvalSet:
         )
         for number, line in enumerate(read_lines(path, StoredQuestion), start=1)
     ]
-    ids = [question.id for question in questions]
-    for twice in (id_ for number, id_ in enumerate(ids) if id_ in ids[:number]):
-        raise UsageError(f"{path}: two questions have the id {twice}")
+    (id_, times), *_ = Counter(question.id for question in questions).most_common(1)
+    if times > 1:
+        raise UsageError(f"{path}: two questions have the id {id_}")
     return EvalSet(name=path.stem, corpus=(), questions=tuple(questions))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,8 @@ from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.jsonlines import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.ingest.batches import in_batches
+from graphrag_rdf.rdf.terms import Term, text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -29,6 +30,7 @@ Place = tuple[str, int]
 CUT_OFFS = (1, 5, 10)
 _DEPTH = 200
 """Chunks that are ranked, so that enough of them are left of the document that holds the answer."""
+_BATCH = 500
 
 
 class PageQuestion(BaseModel):
@@ -159,13 +161,10 @@ def evidence_chunks(engine: Engine, places: Mapping[str, tuple[str, Sequence[int
             raise UsageError(f"question {question} is about {name}, which the store does not hold")
         named[question] = documents[path], pages
     found: dict[str, set[str]] = {question: set() for question in places}
-    iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
-    for row in engine.store.select("provenance/chunk-places", chunks=iris):
-        document = text_of(row["document"])
-        page = int(text_of(row["page_number"])) if "page_number" in row else None
+    for chunk, document, page in _chunk_places(engine, _all_chunks(engine)):
         for question, (wanted, pages) in named.items():
             if document == wanted and (not pages or page in pages):
-                found[question].add(text_of(row["chunk"]))
+                found[question].add(chunk)
     for question, (name, pages) in places.items():
         if pages and not found[question]:
             raise UsageError(
@@ -210,15 +209,26 @@ def _pages(engine: Engine) -> tuple[dict[str, str], list[_Text]]:
 
 def _chunks(engine: Engine) -> dict[str, _Text]:
     """Chunk → its text and the pages that it touches."""
-    iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
+    iris = _all_chunks(engine)
     places: dict[str, set[Place]] = {}
-    for row in engine.store.select("provenance/chunk-places", chunks=iris):
-        if "page_number" in row:
-            place = text_of(row["document"]), int(text_of(row["page_number"]))
-            places.setdefault(text_of(row["chunk"]), set()).add(place)
+    for chunk, document, page in _chunk_places(engine, iris):
+        if page is not None:
+            places.setdefault(chunk, set()).add((document, page))
     rows = engine.store.select("retrieval/chunks", chunks=iris)
     found = {text_of(row["chunk"]): text_of(row["text"]) for row in rows}
     return {chunk: _Text(found[chunk], frozenset(places.get(chunk, ()))) for chunk in sorted(found)}
+
+
+def _chunk_places(engine: Engine, chunks: Sequence[Term]) -> Iterator[tuple[str, str, int | None]]:
+    """(chunk, document, page) of each page that a chunk touches; None in documents without pages."""
+    for batch in in_batches(chunks, _BATCH):
+        for row in engine.store.select("provenance/chunk-places", chunks=batch):
+            page = int(text_of(row["page_number"])) if "page_number" in row else None
+            yield text_of(row["chunk"]), text_of(row["document"]), page
+
+
+def _all_chunks(engine: Engine) -> list[Term]:
+    return [row["chunk"] for row in engine.store.select("index/all-chunks")]
 
 
 def _by_words(texts: Sequence[_Text], questions: Sequence[PageQuestion]) -> list[list[_Text]]:

@@ -17,20 +17,13 @@ import pytest
 
 from tests.support.commands import Run, environment, program
 from tests.support.scripted_server import Reply, Request, ScriptedServer, offered, shown
+from tests.support.tiny_set import TINY
 
-EVALSET = {
-    "name": "tiny",
-    "corpus": [
-        {"title": "Lighthouse", "text": "Andrew Orr designed Drumlaw Head Lighthouse in 1881."},
-        {"title": "Company", "text": "Walter Pennock founded the Tarnay Electric Light Company in 1897."},
-        {"title": "Society", "text": "Mona Kell founded the Lantern Society in 1901."},
-        {"title": "Almanac", "text": "The Lantern Society printed an almanac about Drumlaw Head Lighthouse."},
-    ],
-    "questions": [
-        {"id": "1", "q": "Who designed Drumlaw Head Lighthouse?", "answers": ["Andrew Orr"], "gold": [0]},
-        {"id": "2", "q": "Who founded the Lantern Society?", "answers": ["Mona Kell"], "gold": [2]},
-    ],
+ALMANAC = {
+    "title": "Almanac",
+    "text": "The Lantern Society printed an almanac about Drumlaw Head Lighthouse.",
 }
+EVALSET = {**TINY, "corpus": [*TINY["corpus"], ALMANAC]}
 TOLD = {"designed": ("designed Drumlaw", "Andrew Orr"), "Lantern": ("Mona Kell founded", "Mona")}
 
 
@@ -59,7 +52,8 @@ def model(folder: Path, scripted_server: ScriptedServer, monkeypatch: pytest.Mon
 
 
 def settings(server: ScriptedServer, **more: str) -> dict[str, str]:
-    given = {"API_BASE": server.base_url, "API_KEY": "x", "MODEL": "openai/scripted", **more}
+    given = {"API_BASE": server.base_url, "API_KEY": "x", "MODEL": "openai/scripted", "MAX_RETRIES": "0"}
+    given |= more
     return {f"GRAPHRAG_RDF_LLM__{name}": value for name, value in given.items()}
 
 
@@ -132,7 +126,6 @@ def test_the_budget_ends_a_run(run: Run, model: ScriptedServer) -> None:
 
 
 def test_a_server_that_goes_away(run: Run, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
     monkeypatch.setenv("GRAPHRAG_RDF_LLM__JOBS", "1")
     command = ("eval", "answers", "tiny.json", "--out", "rows.jsonl", "--format", "json")
     seen = iter(range(100))
@@ -151,10 +144,7 @@ def test_a_server_that_goes_away(run: Run, model: ScriptedServer, monkeypatch: p
     assert "does not have the model" in nothing.err
 
 
-def test_one_failed_question_does_not_end_the_others(
-    run: Run, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
+def test_one_failed_question_does_not_end_the_others(run: Run, model: ScriptedServer) -> None:
     refused = Reply("too long", status=400)
     model.answer_with(lambda r: refused if "designed Drumlaw Head Lighthouse?" in r.prompt else careful(r))
     found = run("eval", "answers", "tiny.json", "--format", "json")
@@ -164,10 +154,9 @@ def test_one_failed_question_does_not_end_the_others(
     assert "question 1 (graph): " in found.err
 
 
-def test_all_sets_with_a_model(run: Run, model: ScriptedServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_sets_with_a_model(run: Run, model: ScriptedServer) -> None:
     found = run("eval", "all", ".", "--only", "answers", "--format", "json").json["sets"][0]["answers"]
     assert (found["f1"], found["rows"]) == (pytest.approx(5 / 6, abs=1e-4), 8)
-    monkeypatch.setenv("GRAPHRAG_RDF_LLM__MAX_RETRIES", "0")
     model.answer_with(lambda r: None if "designed" in r.prompt else Reply("no such model", status=404))
     failed = run("eval", "all", ".", "--only", "answers")
     assert failed.code == 1

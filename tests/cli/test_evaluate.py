@@ -13,25 +13,13 @@ import pytest
 from tests.support.commands import Run, environment, program
 from tests.support.pdf import lines, make_pdf
 from tests.support.scripted_server import ScriptedServer
-
-EVALSET = {
-    "name": "tiny",
-    "corpus": [
-        {"title": "Lighthouse", "text": "Andrew Orr designed Drumlaw Head Lighthouse in 1881."},
-        {"title": "Company", "text": "Walter Pennock founded the Tarnay Electric Light Company in 1897."},
-        {"title": "Society", "text": "Mona Kell founded the Lantern Society in 1901."},
-    ],
-    "questions": [
-        {"id": "1", "q": "Who designed Drumlaw Head Lighthouse?", "answers": ["Andrew Orr"], "gold": [0]},
-        {"id": "2", "q": "Who founded the Lantern Society?", "answers": ["Mona Kell"], "gold": [2]},
-    ],
-}
+from tests.support.tiny_set import TINY
 
 
 @pytest.fixture
 def evalset(folder: Path) -> Path:
     path = folder / "tiny.json"
-    path.write_text(json.dumps(EVALSET))
+    path.write_text(json.dumps(TINY))
     return path
 
 
@@ -126,7 +114,7 @@ def test_pages(run: Run, folder: Path) -> None:
 
 def test_all_runs_every_set_of_a_folder(run: Run, evalset: Path, folder: Path) -> None:
     pages(folder / "pdf")
-    other = {**EVALSET, "name": "small", "questions": [{"id": "1", "q": "Who was it?", "gold": [1]}]}
+    other = {**TINY, "name": "small", "questions": [{"id": "1", "q": "Who was it?", "gold": [1]}]}
     (folder / "evalsets").mkdir()
     (folder / "evalsets" / "small.json").write_text(json.dumps(other))
     found = run("eval", "all", ".", "--format", "json")

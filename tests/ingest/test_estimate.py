@@ -5,13 +5,14 @@ from __future__ import annotations
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
+from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.estimate import estimate
 from tests.ingest.conftest import MakeEngine, by_model
 from tests.support.scripted_server import ScriptedServer
 
 NAMES = ("Ada Lovelace", "Grace Hopper", "Mary Somerville", "Charles Babbage", "Alan Turing", "Emmy Noether")
-
-
 PROSE = "it was late and the rain had not stopped, so they went on without a word until the gate was shut. "
 
 
@@ -22,14 +23,18 @@ def text_of(number: int) -> str:
     return " ".join(said[: 2 + number % 4])
 
 
-def test_output_tokens_are_estimated_from_what_the_model_wrote_before(
-    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
-) -> None:
-    """Within 25 %, once enough chunks are known."""
+@pytest.fixture
+def engine(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer) -> Engine:
+    """A model wrote facts of six documents."""
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
     for number in range(6):
         (docs / f"{number}.txt").write_text(text_of(number), "utf-8")
     engine.ingest([docs])
+    return engine
+
+
+def test_output_tokens_are_estimated_from_what_the_model_wrote_before(docs: Path, engine: Engine) -> None:
+    """Within 25 %, once enough chunks are known."""
     for number in range(6, 10):
         (docs / f"{number}.txt").write_text(text_of(number), "utf-8")
     told = estimate(engine, [docs]).llm
@@ -40,14 +45,8 @@ def test_output_tokens_are_estimated_from_what_the_model_wrote_before(
     assert abs(told.out_tokens - took.out_tokens) <= 0.25 * took.out_tokens
 
 
-def test_what_was_written_for_one_kind_of_text_tells_of_another(
-    docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
-) -> None:
+def test_what_was_written_for_one_kind_of_text_tells_of_another(docs: Path, engine: Engine) -> None:
     """Models write of names: a text of the same length without any costs much less."""
-    engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
-    for number in range(6):
-        (docs / f"{number}.txt").write_text(text_of(number), "utf-8")
-    engine.ingest([docs])
     texts = {
         "tale": f"{PROSE * 5} Ada Lovelace met Grace Hopper. {PROSE * 5}",
         "list": text_of(7) + text_of(7),

@@ -16,6 +16,7 @@ from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
+from graphrag_rdf.extract.normalise import apart
 from graphrag_rdf.extract.words import CJK
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.citations import MARKER, cited_numbers
@@ -41,7 +42,6 @@ UNRELIABLE = frozenset(
 
 _WORD = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r"[“„«\"「『][^”“»\"」』\n]{1,300}[”“»\"」』]")
-_CAMEL = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
 _EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
 _ELISION = re.compile(r"^(?:[cdjlmnst]|qu)['’]", re.IGNORECASE)
 _SHOWN = 120
@@ -218,7 +218,7 @@ def _language(question: str, claims: Sequence[Claim], language: str | None) -> I
 
 def _folded(text: str) -> str:
     """Without case and accents, and with one blank between words, also between those of LiHua."""
-    plain = unicodedata.normalize("NFKD", _CAMEL.sub(" ", text))
+    plain = unicodedata.normalize("NFKD", apart(text))
     return " ".join("".join(c for c in plain if not unicodedata.combining(c)).casefold().split())
 
 

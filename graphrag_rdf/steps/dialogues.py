@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
@@ -52,7 +52,7 @@ def said_in_chats(
         sources: sentence → where it stands.
         texts: chunk → its text and offset.
     """
-    turns = {chunk: _moved(find_turns(text), offset) for chunk, (text, offset) in texts.items()}
+    turns = {chunk: find_turns(text) for chunk, (text, _) in texts.items()}
     chats = {source.document for source in sources.values() if turns.get(source.chunk or "")}
     begun = {
         source.document
@@ -62,12 +62,15 @@ def said_in_chats(
     whole = _whole_turns(context, step, begun)
     found = {}
     for iri, source in sources.items():
-        offset = source.char_offset or 0
-        turn = turn_at(whole.get(source.document) or turns.get(source.chunk or "", ()), offset)
+        read, start = whole.get(source.document, ()), 0
+        if not read and source.chunk in texts:
+            read, start = turns[source.chunk or ""], texts[source.chunk or ""][1]
+        offset = (source.char_offset or 0) - start
+        turn = turn_at(read, offset)
         if turn is not None:
             words = source.quote[max(0, turn.words - offset) :]
             speaker = turn.speaker if turn.name[0] < offset else ""
-            found[iri] = Said(speaker, (source.document, turn.start), words)
+            found[iri] = Said(speaker, (source.document, start + turn.start), words)
     return found
 
 
@@ -90,28 +93,14 @@ def lines_of(order: Sequence[str], said: Mapping[str, Said], apart: Iterable[str
     return lines
 
 
-def _moved(turns: Iterable[Turn], by: int) -> tuple[Turn, ...]:
-    """Turns of a chunk by their places in the document."""
-    return tuple(
-        replace(
-            turn,
-            start=turn.start + by,
-            name=(turn.name[0] + by, turn.name[1] + by),
-            words=turn.words + by,
-            end=turn.end + by,
-        )
-        for turn in turns
-    )
-
-
 def _opens(
     source: SourceQuote, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]
 ) -> bool:
     """Whether a sentence stands before the first turn that begins in its chunk, and the chunk not at the
     beginning of its document.
     """
-    begun = turns[source.chunk or ""]
-    return texts[source.chunk or ""][1] > 0 and (not begun or (source.char_offset or 0) < begun[0].start)
+    begun, (_, start) = turns[source.chunk or ""], texts[source.chunk or ""]
+    return start > 0 and (not begun or (source.char_offset or 0) - start < begun[0].start)
 
 
 def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict[str, tuple[Turn, ...]]:

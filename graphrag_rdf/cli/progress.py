@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, of an ingest a line now and then elsewhere."""
+"""How far long work is: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -53,10 +53,8 @@ class IngestProgress:
             self._bar.update(self._task, completed=done, total=total, description=name, used=self._used())
         elif time.monotonic() - self._said >= _EVERY:
             self._said = time.monotonic()
-            beside = "; ".join(
-                filter(None, [f"{done} {self._things} done, {total} known", path, self._used()])
-            )
-            note(beside)
+            parts = (f"{done} {self._things} done, {total} known", path, self._used())
+            note("; ".join(filter(None, parts)))
 
     def _used(self) -> str:
         if self._budget is None:
@@ -87,17 +85,10 @@ def _bar(things: str) -> Any:
 
 
 @contextmanager
-def question_counter() -> Iterator[Callable[[int, int], None] | None]:
-    """A bar of questions on a terminal; nothing elsewhere."""
-    if is_quiet() or not on_terminal(err=True):
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("questions", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+def question_counter(budget: Budget | None = None) -> Iterator[Callable[[int, int], None]]:
+    """Progress of questions."""
+    with IngestProgress(budget, "questions") as shown:
+        yield lambda done, total: shown(done, total, "")
 
 
 @contextmanager
@@ -107,12 +98,12 @@ def reading_then_questions(
     """Progress of an ingest, and of the questions after it: the first of them ends the bar of the ingest."""
     with ExitStack() as shown:
         reading = shown.enter_context(IngestProgress(budget))
-        questions: list[IngestProgress] = []
+        counters: list[Callable[[int, int], None]] = []
 
         def asked(done: int, total: int) -> None:
-            if not questions:
+            if not counters:
                 shown.close()
-                questions.append(shown.enter_context(IngestProgress(budget, "questions")))
-            questions[0](done, total, "")
+                counters.append(shown.enter_context(question_counter(budget)))
+            counters[0](done, total)
 
         yield reading, asked

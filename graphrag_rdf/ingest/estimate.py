@@ -96,7 +96,8 @@ def estimate(
         out.documents.forgotten = len(gone) - out.documents.moved
         out.chunks.removed += sum(stored.chunks for stored in gone)
     out.llm = tokens.counts()
-    out.measured = extractor.model is not None and tokens.measured is not None
+    # of nothing to extract nothing is estimated: what was written before need not be read
+    out.measured = bool(extractor.model and out.extracted) and tokens.measured is not None
     return out
 
 

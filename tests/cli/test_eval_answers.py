@@ -9,13 +9,13 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.commands import Run, environment, program
+from tests.support.endpoint import eventually
 from tests.support.scripted_server import Reply, Request, ScriptedServer, offered, shown
 from tests.support.tiny_set import TINY
 
@@ -215,13 +215,6 @@ def test_the_passages_of_a_set_in_a_store_of_ones_own(run: Run, model: ScriptedS
     assert run(*command).json["rows"] == 8
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.02)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_process_goes_on(model: ScriptedServer, folder: Path, how: signal.Signals) -> None:
@@ -240,7 +233,7 @@ def test_an_interrupted_process_goes_on(model: ScriptedServer, folder: Path, how
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder, env=env
     ) as process:
-        wait_for(lambda: any("Lantern Society?" in prompt for prompt in asked))
+        eventually(lambda: any("Lantern Society?" in prompt for prompt in asked))
         process.send_signal(how)
         if how is signal.SIGINT:
             time.sleep(0.3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -66,22 +67,31 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
     """
     if without_emoji(quote).rstrip(_CLOSING).endswith(("?", "？")):
         return "question"
-    lists = _lists()
-    for reason, marks, han in (
-        ("negated", lists.denying, f"[{lists.han}]有?"),
-        ("hedged", lists.guessing, f"(?:{'|'.join(sorted(lists.han_guessing))})"),
+    lists, clauses = _lists(), _clauses(quote)
+    verbs, things = _content(predicate), _content(target)
+    in_quote = not {*things}.isdisjoint(_content(quote))
+    for reason, marks, reach, han in (
+        ("negated", lists.denying, 1, f"[{lists.han}]有?"),  # "not exceed 40 mg" does not deny the 40 mg
+        ("hedged", lists.guessing, _WINDOW, f"(?:{'|'.join(sorted(lists.han_guessing))})"),
     ):
         if not marks.isdisjoint(_WORD.findall(predicate)):  # "may cause"
             continue
-        if any(_is_marked(clause, marks, predicate, target, quote) for clause in _clauses(quote)) or any(
-            len(said) > 1 and re.search(han + re.escape(said), quote) for said in (predicate, target)
-        ):
+        for clause in clauses:
+            # where the object stands in another clause, the predicate may be meant there
+            elsewhere = in_quote and {*things}.isdisjoint(word.lower() for word in clause)
+            for near in _marked(clause, marks):
+                if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
+                    return reason
+                objects = _content(" ".join(near))[:reach]
+                if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
+                    return reason
+        if any(len(said) > 1 and re.search(han + re.escape(said), quote) for said in (predicate, target)):
             return reason
     return ""
 
 
 def _clauses(quote: str) -> list[list[str]]:
-    """The words of each clause."""
+    """The words of each clause; "not" for a word that is contracted with it."""
     clauses: list[list[str]] = []
     for part in _CLAUSE.split(quote):
         clauses.append([])
@@ -89,31 +99,16 @@ def _clauses(quote: str) -> list[list[str]]:
             if word in _lists().parting:
                 clauses.append([])
             else:
-                clauses[-1].append(word)
+                clauses[-1].append("not" if _is_contracted(word) else word)
     return clauses
 
 
-def _is_marked(clause: list[str], marks: frozenset[str], predicate: str, target: str, quote: str) -> bool:
-    """Whether a marking word stands right before the object, or shortly before a word of the predicate.
-
-    Where the object stands in another clause of the quote, the predicate may be meant there.
-    """
-    verbs, things = _content(predicate), _content(target)
+def _marked(clause: list[str], marks: frozenset[str]) -> Iterator[list[str]]:
+    """The words shortly after each marking word of a clause, in lower case; none where it is taken back."""
     folded = [word.lower() for word in clause]
-    elsewhere = not {*things}.isdisjoint(_content(quote)) and {*things}.isdisjoint(folded)
-    denying = marks is _lists().denying
     for place, word in enumerate(clause, 1):  # as it is spelt: "May" is a month
-        if word not in marks and not (denying and _is_contracted(word)):
-            continue
-        if not _lists().lifting.isdisjoint(folded[place:]):
-            continue
-        near = folded[place : place + _WINDOW]
-        if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
-            return True
-        objects = _content(" ".join(near))[: 1 if denying else _WINDOW]
-        if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
-            return True  # "not exceed 40 mg" does not deny the 40 mg
-    return False
+        if word in marks and _lists().lifting.isdisjoint(folded[place:]):
+            yield folded[place : place + _WINDOW]
 
 
 def _content(text: str) -> list[str]:

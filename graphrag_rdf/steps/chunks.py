@@ -25,7 +25,7 @@ _TOLD = 0.005  # of a score: smaller parts are not told as its reason
 
 
 def select_chunks(context: Context, state: State, step: Step, parameters: Parameters) -> list[Selection]:
-    """The chunks, best first; what did not fit is recorded with the step.
+    """The chunks, best first; the state keeps which were well ranked, whether or not they fit.
 
     After a filter only those count that hold something which it kept.
     """
@@ -35,9 +35,8 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}
         ranked = [hit for hit in ranked if hit.chunk.value in kept]
     found = fit_chunks(context, state, step, ranked, parameters, parameters["chunk_tokens"])
-    asked = {hit.chunk for hit in ranked[: parameters["chunk_limit"]] if hit.chunk.value in state.texts}
-    for chunk in sorted(asked - {selection.chunk.chunk for selection in found if selection.chunk}, key=str):
-        context.recorder.say(step, RAG.leftOut, chunk)
+    asked = ranked[: parameters["chunk_limit"]]
+    state.well_ranked = [hit.chunk for hit in asked if hit.chunk.value in state.texts]
     return found
 
 
@@ -133,15 +132,17 @@ def _reason(hit: PassageHit, place: int, among: int) -> str:
     return f"rank {place} of {among}" + (f": {made_of}" if made_of else "")
 
 
-def record_chunks(context: Context, step: Step, chunks: Sequence[Selection], first: int) -> None:
-    """Write which chunks were selected.
+def record_chunks(context: Context, state: State, step: Step, first: int) -> None:
+    """Write which chunks were selected, and which well ranked ones were not.
 
     Args:
         first: how many selections the trace has already.
     """
-    for index, selection in enumerate(chunks):
+    left_out = set(state.well_ranked)
+    for index, selection in enumerate(state.chunks):
         hit, window = selection.chunk, selection.window
         assert hit is not None  # noqa: S101
+        left_out.discard(hit.chunk)
         selection.node = context.recorder.item(
             step,
             TG.selectedChunk,
@@ -157,3 +158,5 @@ def record_chunks(context: Context, step: Step, chunks: Sequence[Selection], fir
             (RAG.usedChunk, hit.chunk),
             (RAG.foundByLookUp, selection.look_up),
         )
+    for chunk in sorted(left_out, key=str):
+        context.recorder.say(step, RAG.leftOut, chunk)

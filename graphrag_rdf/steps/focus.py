@@ -302,7 +302,7 @@ def _select(
     state.empty = not selections and not state.chunks
     context.recorder.say(step, RAG.coverage, double(_coverage(context, state, selections)))
     record_selections(context, step, selections)
-    record_chunks(context, step, state.chunks, len(selections))
+    record_chunks(context, state, step, len(selections))
     return context.recorder.finish(step)
 
 

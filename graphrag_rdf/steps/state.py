@@ -367,6 +367,7 @@ class State:
         also: those of them by which chunks are searched for beside the question's words.
         exploring: the parameters of exploration, by which look-ups search too.
         looked_up: what they searched for.
+        well_ranked: chunks that are selected as far as they fit.
         chunks: those selected, best first; those of the last look-up before others.
         selections: facts and sentences: those selected, and further ones that the answer cites.
         evidence: what is shown to a model.
@@ -393,6 +394,7 @@ class State:
     passages: list[PassageHit] = field(default_factory=list)
     exploring: Parameters = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
+    well_ranked: list[NamedNode] = field(default_factory=list)
     chunks: list[Selection] = field(default_factory=list)
     selections: list[Selection] = field(default_factory=list)
     evidence: Evidence | None = None

@@ -68,7 +68,7 @@ class Options:
 def evaluate_answers(
     engine: Engine,
     evalset: EvalSet,
-    options: Options | None = None,
+    options: Options,
     *,
     reading: Progress | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -91,7 +91,6 @@ def evaluate_answers(
         KeyboardInterrupt: stopped before all passages were read.
         LlmError: the model could not be asked at all.
     """
-    options = options or Options()
     model = engine.settings.llm.model
     settings = dict(options.settings)
     chosen = engine.pipeline(options.pipeline).with_settings(settings)  # raises before anything is read

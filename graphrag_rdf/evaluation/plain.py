@@ -99,10 +99,7 @@ def _ranking(pieces: Sequence[_Piece]) -> Bm25:
 
 
 def _quoted(sentences: Sequence[_Piece]) -> dict[str, Any]:
-    citations = [
-        {"sentence": piece.text, "sources": [{**piece.source.as_json(), "quote": piece.text}]}
-        for piece in sentences
-    ]
+    citations = [{"sentence": piece.text, "sources": [piece.source.as_json()]} for piece in sentences]
     return {"answer": " ".join(piece.text for piece in sentences), "citations": citations}
 
 

@@ -5,7 +5,8 @@ Of a long chunk it is a window: whole sentences around the one that speaks most 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
@@ -14,14 +15,17 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.passages import rank_passages
-from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
-from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, SourceQuote, State
+from graphrag_rdf.steps.sources import chunk_texts
+from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, State
 from graphrag_rdf.trace.recorder import Step
 
 RANKED = 100
 """Chunks of the ranking that count."""
 
 _TOLD = 0.005  # of a score: smaller parts are not told as its reason
+
+_Placed: TypeAlias = tuple[int, int, float]
+"""Offset and length of a sentence in its chunk, and its score."""
 
 
 def select_chunks(context: Context, state: State, step: Step, parameters: Parameters) -> list[Selection]:
@@ -89,29 +93,29 @@ def _windows(
         return {}
     run = context.store.run("retrieval/passage-sentences", chunks=chunks)
     context.recorder.queried(step, run)
-    found = sentence_sources(context, state, step, (text_of(row["sentence"]) for row in run.rows))
     scores = {hit.sentence.value: hit.score for hit in state.hits}
-    windows = {}
-    for chunk in chunks:
-        own = {iri: places[0] for iri, places in found.items() if places[0].chunk == chunk.value}
-        if own:
-            offset, length = _window(own, scores, tokens)
-            windows[chunk.value] = offset - state.texts[chunk.value][1], length
-    return windows
+    found: dict[str, list[_Placed]] = {}
+    for row in run.rows:
+        iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
+        placed = int(offset), int(length), scores.get(iri, 0.0)
+        found.setdefault(chunk_of(iri), []).append(placed)
+    return {chunk: _window(sorted(own), state.texts[chunk][0], tokens) for chunk, own in found.items()}
 
 
-def _window(
-    sentences: Mapping[str, SourceQuote], scores: Mapping[str, float], tokens: int
-) -> tuple[int, int]:
-    """Whole sentences around the best one, as evenly before as after it; place in the document."""
-    order = list(sentences)
-    best = max(range(len(order)), key=lambda number: (scores.get(order[number], 0.0), -number))
-    costs = [count_tokens(sentences[iri].quote) for iri in order]
+def _window(sentences: Sequence[_Placed], text: str, tokens: int) -> tuple[int, int]:
+    """Whole sentences around the best one, as evenly before as after it.
+
+    Args:
+        sentences: of the chunk, in order.
+        text: of the chunk.
+    """
+    best = max(range(len(sentences)), key=lambda number: (sentences[number][2], -number))
+    costs = [count_tokens(text[offset : offset + length]) for offset, length, _ in sentences]
     first = last = best
     total = costs[best]
     while True:
         before = costs[first - 1] if first else None
-        after = costs[last + 1] if last + 1 < len(order) else None
+        after = costs[last + 1] if last + 1 < len(sentences) else None
         if after is not None and total + after <= tokens and (before is None or last - best <= best - first):
             last, total = last + 1, total + after
         elif before is not None and total + before <= tokens:
@@ -120,9 +124,8 @@ def _window(
             last, total = last + 1, total + after
         else:
             break
-    start, end = sentences[order[first]], sentences[order[last]]
-    offset = start.char_offset or 0
-    return offset, (end.char_offset or 0) + (end.char_length or 0) - offset
+    (start, _, _), (end, length, _) = sentences[first], sentences[last]
+    return start, end + length - start
 
 
 def _reason(hit: PassageHit, place: int, among: int) -> str:

@@ -184,7 +184,7 @@ def _questions(
     parts.watch(engine.store, "run", lambda template, /, **_: f"query {template}")
     parts.watch(engine.store, "select", lambda template, /, **_: f"query {template}")
     parts.watch(engine.store, "commit", lambda _: "commit of the trace")
-    parts.watch(engine.librarian, "put", lambda *_, **__: "librarian: keep a text")
+    parts.watch(engine.blobs, "put", lambda *_, **__: "librarian: keep a text")
     parts.watch(engine.text_index, "search", lambda *_, kind, **__: f"index: search {kind}")
     parts.watch(engine.text_index, "exact", lambda *_, **__: "index: exact names")
     parts.watch(engine.text_index, "rarity", lambda *_, **__: "index: rarity of words")
@@ -245,7 +245,7 @@ def _checks(engine: Engine) -> int | None:
         from graphrag_rdf.checks import run_checks
     except ImportError:
         return None
-    return len(run_checks(engine.store, engine.librarian, engine.text_index))
+    return len(run_checks(engine.store, engine.blobs, engine.text_index))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.store.base import Changes
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.recorder import TraceRecorder
 
 _STEPS = (
@@ -48,7 +48,7 @@ def _recorded(count: int) -> Iterator[Quad]:
     """The quads of so many traces, written by the recorder."""
     for number in range(count):
         collector = _Collector()
-        recorder = TraceRecorder(collector, Librarian(), detail="summary")  # type: ignore[arg-type]
+        recorder = TraceRecorder(collector, BlobStore(), detail="summary")  # type: ignore[arg-type]
         list(
             recorder.begin(
                 f"Question {number}?",

@@ -42,7 +42,7 @@ def clear_caches(engine: Engine, names: Iterable[str] = ()) -> dict[str, int]:
 
 
 def _clear_answers(engine: Engine) -> int:
-    return reuse.clear(engine.store, engine.librarian)
+    return reuse.clear(engine.store, engine.blobs)
 
 
 def _clear_llm(engine: Engine) -> int:

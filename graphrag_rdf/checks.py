@@ -1,7 +1,7 @@
 """Integrity of the whole store: is everything that it promises still so?
 
 What can be said in SPARQL is a template under `queries/checks/` that returns the thing at fault and what is
-wrong with it. Other things are held against the store here: the librarian's objects (do they exist, and have
+wrong with it. Other things are held against the store here: the blobs (do they exist, and have
 their hash), the text of documents (does it say at each chunk's offset what the chunk says), the search index.
 """
 
@@ -21,7 +21,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -94,7 +94,7 @@ class Violation:
 
 
 def run_checks(
-    store: Store, librarian: Librarian, text_index: TextIndex | None = None, *, limit: int = LIMIT
+    store: Store, blobs: BlobStore, text_index: TextIndex | None = None, *, limit: int = LIMIT
 ) -> list[Violation]:
     """Check everything.
 
@@ -105,11 +105,11 @@ def run_checks(
     Returns:
         what is wrong, in the order of `CHECKS`; empty when all is well.
     """
-    return list(iter_checks(store, librarian, text_index, limit=limit))
+    return list(iter_checks(store, blobs, text_index, limit=limit))
 
 
 def iter_checks(
-    store: Store, librarian: Librarian, text_index: TextIndex | None = None, *, limit: int = LIMIT
+    store: Store, blobs: BlobStore, text_index: TextIndex | None = None, *, limit: int = LIMIT
 ) -> Iterator[Violation]:
     """As `run_checks`, one by one as they are found."""
     # the engine works outside of the interpreter, so two queries take two cores
@@ -118,8 +118,8 @@ def iter_checks(
         for (name, severity), rows in zip(CHECKS.items(), found, strict=True):
             for row in rows:
                 yield Violation(name, severity, text_of(row["focus"]), text_of(row["message"]))
-    yield from islice(_objects(store, librarian), limit)
-    yield from islice(_texts(store, librarian), limit)
+    yield from islice(_objects(store, blobs), limit)
+    yield from islice(_texts(store, blobs), limit)
     if text_index is not None and text_index.commit_number > store.content_commit():
         yield Violation(
             "index-commit",
@@ -130,11 +130,11 @@ def iter_checks(
         )
 
 
-# --- the librarian -------------------------------------------------------------------------------
+# --- the blob store -------------------------------------------------------------------------------
 
 
-def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
-    present = {iri.value for iri in librarian.objects()}
+def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
+    present = {iri.value for iri in blobs.objects()}
     sound: dict[str, bool] = {}
     mend = {
         "checks/document-objects": "run graphrag-rdf ingest (or import) with its file",
@@ -144,19 +144,19 @@ def _objects(store: Store, librarian: Librarian) -> Iterator[Violation]:
         for row in store.select(template):
             iri = text_of(row["object"])
             if iri not in sound:
-                sound[iri] = iri in present and librarian.get(iri) is not None
+                sound[iri] = iri in present and blobs.get(iri) is not None
             if sound[iri]:
                 continue
             focus = text_of(row["focus"])
             if iri in present:
                 yield Violation(
-                    "object-damaged", "error", focus, f"the librarian's {iri} has another hash: {way_out}"
+                    "object-damaged", "error", focus, f"the blob {iri} has another hash: {way_out}"
                 )
             else:
-                yield Violation("object-missing", "warning", focus, f"the librarian has no {iri}: {way_out}")
+                yield Violation("object-missing", "warning", focus, f"the blob store has no {iri}: {way_out}")
 
 
-def _texts(store: Store, librarian: Librarian) -> Iterator[Violation]:
+def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     """Chunks that say something else than their document's text at their offset, as far as that is kept."""
     for batch in _batches(store.select("checks/document-texts")):
         objects = {text_of(row["document"]): row["object"] for row in batch}
@@ -165,7 +165,7 @@ def _texts(store: Store, librarian: Librarian) -> Iterator[Violation]:
         for row in store.select("checks/placed-texts", documents=documents):
             document = text_of(row["document"])
             if document not in texts:
-                texts[document] = librarian.text(text_of(objects[document]))
+                texts[document] = blobs.text(text_of(objects[document]))
             whole, said = texts[document], text_of(row["text"])
             offset = to_python(row["offset"])
             if whole is None or (isinstance(offset, int) and whole.startswith(said, offset) and offset >= 0):

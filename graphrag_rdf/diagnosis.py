@@ -315,7 +315,7 @@ def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
     folders = {
         "store": place.root,
         "database": place.database,
-        "librarian": place.librarian,
+        "librarian": place.blobs,
         "index": place.index,
         "cache": place.cache,
     }

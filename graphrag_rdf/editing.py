@@ -22,7 +22,7 @@ from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 
 class Facts:
@@ -34,7 +34,7 @@ class Facts:
         UsageError: (its methods) when a fact or decision is unknown, or several are called so.
     """
 
-    def __init__(self, engine: NeededParts) -> None:
+    def __init__(self, engine: NeededComponents) -> None:
         self._engine = engine
 
     def decisions(self, *, every: bool = False) -> list[FactDecision]:

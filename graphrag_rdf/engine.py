@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.components import Components
 from graphrag_rdf.config import Loaded, Settings, given_settings, load_settings
 from graphrag_rdf.errors import ConfigError, StoreError, UsageError
 from graphrag_rdf.from_thread import from_thread
 from graphrag_rdf.live_settings import LiveSettings, pipeline_folders
 from graphrag_rdf.opening import is_read_only, open_store
-from graphrag_rdf.parts import Parts
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
 from graphrag_rdf.steps.answer import edge_json
@@ -24,8 +24,8 @@ from graphrag_rdf.steps.names import one_entity
 from graphrag_rdf.steps.passages import describe, rank_passages
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.reuse import find_answer, reuse_of
 from graphrag_rdf.trace.writing import end_thread
@@ -50,13 +50,13 @@ def _untrusted(key: str, value: object) -> str:
     return f"the store sets {key} = {value}, which you have not set or trusted on this computer"
 
 
-class Engine(Parts):
+class Engine(Components):
     """A store with what works on it.
 
     Use `Engine.open`; close it, or use it in a `with` statement.
 
     Args:
-        store, librarian: already open.
+        store, blobs: already open.
         settings: see `config`; those that were given win over those in the store, which are read anew for
             each question and each ingest (see `live_settings`).
         place: the store's folder; None in memory.
@@ -71,14 +71,14 @@ class Engine(Parts):
     def __init__(
         self,
         store: Store,
-        librarian: Librarian,
+        blobs: BlobStore,
         settings: Settings,
         place: StoreFolder | None,
         *,
         read_only: bool = False,
         loaded: Loaded | None = None,
     ) -> None:
-        super().__init__(store, librarian, settings, place, read_only=read_only)
+        super().__init__(store, blobs, settings, place, read_only=read_only)
         self.loaded = loaded or given_settings(settings)
         self.warnings: list[dict[str, str]] = []
         store.renderer.trace_graph = NamedNode(settings.trace.graph)
@@ -117,8 +117,8 @@ class Engine(Parts):
         settings = loaded.settings
         where = str(store if store is not None else settings.store)
         read_only = read_only or (not create and is_read_only(where, settings))
-        opened, librarian, place = open_store(where, settings, create=create, read_only=read_only)
-        return cls(opened, librarian, settings, place, read_only=read_only, loaded=loaded)
+        opened, blobs, place = open_store(where, settings, create=create, read_only=read_only)
+        return cls(opened, blobs, settings, place, read_only=read_only, loaded=loaded)
 
     def close(self) -> None:
         """Let go of the store and its indexes."""
@@ -162,9 +162,9 @@ class Engine(Parts):
         """The version of the settings that the store keeps, as read last; None where it keeps none."""
         return self.live.now.version
 
-    def over(self, store: Store, librarian: Librarian, settings: Settings, place: StoreFolder | None) -> Self:
+    def over(self, store: Store, blobs: BlobStore, settings: Settings, place: StoreFolder | None) -> Self:
         """An engine as this one over another store, e.g. a copy; who asks for it closes it."""
-        return type(self)(store, librarian, settings, place)
+        return type(self)(store, blobs, settings, place)
 
     def pipeline(self, name: str) -> Pipeline:
         """A pipeline by name, with the parameters that the store keeps. Raises ConfigError when unknown."""
@@ -364,7 +364,7 @@ class Engine(Parts):
             context = replace(context, gateway=self.fresh_gateway())
         if cache and stored and model is not None and self.settings.answers.cache:
             reuse = reuse_of(self.store, depends(self, chosen, state, model))
-            kept = find_answer(self.store, self.librarian, reuse.key)
+            kept = find_answer(self.store, self.blobs, reuse.key)
             context = replace(context, reuse=reuse)
         return chosen.run(context, state, model=model, details={}, kept=kept)
 
@@ -403,7 +403,7 @@ class Engine(Parts):
         """What was asked, and how the answers came about."""
         from graphrag_rdf.trace.traces import Traces
 
-        return Traces(self.store, self.librarian)
+        return Traces(self.store, self.blobs)
 
     def replay(self, trace: str, *, model: str | None = None, stored: bool = False) -> Replay:
         """Ask the question of a trace again as it was asked, and tell what differs; see `replay.replay`."""

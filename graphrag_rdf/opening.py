@@ -9,10 +9,10 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
 from graphrag_rdf.store.folder import DEFAULT_COLLECTION, StoreFolder, is_address
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate
 
 
@@ -26,7 +26,7 @@ def is_read_only(where: str, settings: Settings) -> bool:
 
 def open_store(
     where: str, settings: Settings, *, create: bool, read_only: bool
-) -> tuple[Store, Librarian, StoreFolder | None]:
+) -> tuple[Store, BlobStore, StoreFolder | None]:
     """Open a store; the last is its folder, None in memory.
 
     Args:
@@ -39,12 +39,12 @@ def open_store(
     if where == ":memory:":
         memory = EmbeddedStore(templates)
         migrate(memory)
-        return memory, Librarian(), None
+        return memory, BlobStore(), None
     if is_address(where):
-        from graphrag_rdf.store.beside import folder_beside, open_remote
+        from graphrag_rdf.store.local_files import local_folder, open_remote
 
         endpoint = endpoint_of(where, settings)
-        place = folder_beside(settings.remote.folder, endpoint)
+        place = local_folder(settings.remote.folder, endpoint)
         return *open_remote(place, endpoint, templates, create=create, read_only=read_only), place
     place = StoreFolder.of_collection(Path(where), settings.collection)
     return *place.open(templates, create=create and not read_only, read_only=read_only), place

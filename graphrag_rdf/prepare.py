@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
+from graphrag_rdf.components import Components
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.parts import Parts
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.names import entities_meant
@@ -28,7 +28,7 @@ MAX_QUESTION = 20_000
 
 
 def prepare(
-    parts: Parts,
+    parts: Components,
     pipeline: Pipeline,
     question: str,
     *,
@@ -55,7 +55,7 @@ def prepare(
     earlier = find_trace(store, session) if session else None
     recorder = TraceRecorder(
         store,
-        parts.librarian,
+        parts.blobs,
         graph=NamedNode(settings.trace.graph),
         detail=settings.trace.detail,
         stored=stored,
@@ -64,13 +64,13 @@ def prepare(
     )
     state = State(question, language_of(parts, question))
     if earlier is not None:
-        state.history = read_turns(store, parts.librarian, earlier, settings.answers.history)
+        state.history = read_turns(store, parts.blobs, earlier, settings.answers.history)
     index = parts.ready_index(state.warn)
     state.include = entities_meant(include, store, index, state.language)
     state.exclude = entities_meant(exclude, store, index, state.language)
     context = Context(
         store=store,
-        librarian=parts.librarian,
+        blobs=parts.blobs,
         recorder=recorder,
         prompts=pipeline.folder,
         text_index=index,
@@ -82,7 +82,7 @@ def prepare(
     return context, state
 
 
-def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker | None:
+def _reranker(parts: Components, state: State, index: TextIndex | None) -> Reranker | None:
     """What looks at the best again; None without one. That by words is of one question."""
     spec = parts.settings.rerank.model
     if spec is None or spec == "none":
@@ -103,7 +103,7 @@ def _reranker(parts: Parts, state: State, index: TextIndex | None) -> Reranker |
     )
 
 
-def language_of(parts: Parts, question: str) -> str | None:
+def language_of(parts: Components, question: str) -> str | None:
     """The language of a question: what its script says, else of those that documents are in the one that has
     most of its words as common ones ("waar kwam …"), and of several that of most documents. Where there are
     documents whose language is not known, as of tables, it may be any language that has such words.
@@ -121,13 +121,13 @@ def language_of(parts: Parts, question: str) -> str | None:
     return best
 
 
-def _require_documents(parts: Parts) -> None:
+def _require_documents(parts: Components) -> None:
     if not parts.store.ask("system/has-content"):
         where = parts.place.root if parts.place else "in memory"
         raise UsageError(f"the store {where} is empty", hint="run: graphrag-rdf ingest DOCUMENTS")
 
 
-def depends(parts: Parts, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
+def depends(parts: Components, pipeline: Pipeline, state: State, model: str) -> dict[str, Any]:
     """What an answer depends on, beside the content of the store."""
     llm, own = parts.settings.llm, parts.settings.queries
     parameters = pipeline.parameters(with_model=True)

@@ -20,15 +20,15 @@ from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
 from graphrag_rdf.ingest.names import settle
-from graphrag_rdf.ingest.needed import NeededParts
+from graphrag_rdf.ingest.protocols import NeededComponents
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.pipeline import AUTO
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.difference import FOUND, Difference, differences
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.trace.messages import GraphRagResponse
 
 
-class Answering(NeededParts, Protocol):
+class Answering(NeededComponents, Protocol):
     """An `Engine`, as far as questions are asked of it again."""
 
     @property
@@ -65,7 +65,7 @@ class Answering(NeededParts, Protocol):
     def pipeline(self, name: str) -> Pipeline:
         """See `Engine.pipeline`."""
 
-    def over(self, store: Store, librarian: Librarian, settings: Settings, place: StoreFolder | None) -> Self:
+    def over(self, store: Store, blobs: BlobStore, settings: Settings, place: StoreFolder | None) -> Self:
         """See `Engine.over`."""
 
     def close(self) -> None:
@@ -176,7 +176,7 @@ def replay(
     before = _asked(engine, name)
     if stored:
         settings = _model_of(engine, before, model)
-        again = engine.over(engine.store, engine.librarian, settings, engine.place)
+        again = engine.over(engine.store, engine.blobs, settings, engine.place)
         try:
             after = _ask(again, before)
         finally:  # the store is the other engine's, the index it opened its own
@@ -232,10 +232,10 @@ def ask_without(
 def _asked(engine: Answering, name: str) -> Trace:
     """The trace that a name means or, of an answer that was given again, that of the first time."""
     store = engine.store
-    trace = read_trace(store, find_trace(store, name), engine.librarian)
+    trace = read_trace(store, find_trace(store, name), engine.blobs)
     first = next((step.reuses for step in trace.steps if step.reuses), None)
     if first is not None:
-        trace = read_trace(store, find_trace(store, first), engine.librarian)
+        trace = read_trace(store, find_trace(store, first), engine.blobs)
     if not trace.question or trace.kind is None:
         raise UsageError(f"the question of {trace.iri} is not there any more", hint="ask it anew")
     return trace
@@ -260,7 +260,7 @@ def _ask(engine: Answering, trace: Trace) -> Trace:
     assert session is not None and last is not None  # noqa: S101, PT018 - a run has at least its session
     if last.error is not None and trace.outcome != "failed":
         raise LlmError(last.error["message"], kind="server", hint=last.error.get("hint"))
-    return read_trace(engine.store, session, engine.librarian)
+    return read_trace(engine.store, session, engine.blobs)
 
 
 def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
@@ -288,15 +288,15 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
 # --- the copy ------------------------------------------------------------------------------------
 
 
-class _Above(Librarian):
-    """Keeps texts in memory, and reads those of another librarian."""
+class _Above(BlobStore):
+    """Keeps texts in memory, and reads those of another blob store."""
 
-    def __init__(self, below: Librarian) -> None:
+    def __init__(self, below: BlobStore) -> None:
         super().__init__()
         self._below = below
 
     def get(self, iri: NamedNode | str) -> bytes | None:
-        """See `Librarian.get`."""
+        """See `BlobStore.get`."""
         found = super().get(iri)
         return self._below.get(iri) if found is None else found
 
@@ -310,19 +310,19 @@ def _copy(engine: Answering, trace: Trace, model: str | None, alone: Write) -> I
 
 @contextmanager
 def copy_of(engine: A, settings: Settings, alone: Write = at_once) -> Iterator[A]:
-    """A copy of a store, to be changed at will; its librarian reads that of the store."""
-    librarian = _Above(engine.librarian)
+    """A copy of a store, to be changed at will; its blob store reads from that of the store."""
+    blobs = _Above(engine.blobs)
     if engine.place is None or not isinstance(engine.store, EmbeddedStore):
         memory = EmbeddedStore(engine.store.templates)
         alone(lambda: memory.bulk_add(plain_quads(engine.store)))
-        with closing(engine.over(memory, librarian, settings, None)) as copied:
+        with closing(engine.over(memory, blobs, settings, None)) as copied:
             yield copied
         return
     place = StoreFolder(engine.place.snapshots / f"copy-{iris.new_uuid()}")
     try:
         alone(lambda: _copy_files(engine, place))
         store = EmbeddedStore(engine.store.templates, place.database)
-        with closing(engine.over(store, librarian, settings, place)) as copied:
+        with closing(engine.over(store, blobs, settings, place)) as copied:
             yield copied
     finally:
         shutil.rmtree(place.root, ignore_errors=True)

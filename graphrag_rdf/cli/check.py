@@ -57,7 +57,7 @@ def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) ->
 
     Warnings, which alone leave the exit code at 0, are what a killed run leaves and the next one mends.
     """
-    from graphrag_rdf.cli.bounded import ProcessEndedError, bounded
+    from graphrag_rdf.cli.memory_limit import ProcessEndedError, bounded
 
     settings = load().settings
     try:
@@ -140,7 +140,7 @@ def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violatio
         yield Violation(
             "index-damaged", "error", _STORE, f"the search index cannot be read: {error}: {_MEND}"
         )
-    yield from run_checks(engine.store, engine.librarian, index)
+    yield from run_checks(engine.store, engine.blobs, index)
     if full and index is not None:
         yield from _of_indexes(engine)
     if shapes:

@@ -69,7 +69,7 @@ def documents_command(
             from graphrag_rdf.ingest.duplicates import find_duplicates
 
             with open_engine() as engine:
-                items = [pair.as_json() for pair in find_duplicates(engine.store, engine.librarian)]
+                items = [pair.as_json() for pair in find_duplicates(engine.store, engine.blobs)]
         if form == "text":
             _show_duplicates(items)
             return

@@ -143,12 +143,12 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     are wrong.
     """
     from graphrag_rdf.evaluation.facts import evaluate_facts, load_labelled
-    from graphrag_rdf.ingest.sieve import sieve_of
+    from graphrag_rdf.ingest.candidate_filter import candidate_filter
 
     texts = load_labelled(file)
     options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
     with empty_engine(options) as engine:
-        found = evaluate_facts(texts, engine.extractor(), sieve_of(engine.settings))
+        found = evaluate_facts(texts, engine.extractor(), candidate_filter(engine.settings))
     if form == "json":
         output.write_json(found)
         return

@@ -20,7 +20,7 @@ from graphrag_rdf.cli.session import open_engine
 def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None:
     """Erase documents, named by path, title or IRI.
 
-    Facts that only they supported go too. Their text is erased from traces, librarian, cache and indexes.
+    Facts that only they supported go too. Their text is erased from traces, blobs, cache and indexes.
     Hashes take the place of names that no other document has.
     The database is written anew for that: several documents at once take no longer than one. If the command
     fails or is stopped, run it again: it finishes.

@@ -113,7 +113,7 @@ def ingest_command(
 def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str) -> int:
     """Send the documents to a server, which ingests them."""
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.send import send_documents
+    from graphrag_rdf.cli.upload import send_documents
 
     found = require_documents(paths, settings, exclude)
     with IngestProgress() as progress:

@@ -87,7 +87,7 @@ def _call(engine: Engine, row: Row) -> dict[str, Any]:
         return to_python(row[name]) if name in row else None
 
     def stored(name: str) -> str | None:
-        return engine.librarian.text(text_of(row[name])) if name in row else None
+        return engine.blobs.text(text_of(row[name])) if name in row else None
 
     return {
         "call": text_of(row["call"]),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.again import ask_without_command, replay_command, show_differences
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
+from graphrag_rdf.cli.replay import ask_without_command, replay_command, show_differences
 from graphrag_rdf.cli.session import open_engine
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def show(trace: str, full: bool, form: str) -> None:
     with open_engine() as engine:
         session = find_trace(engine.store, trace).value
         if form == "json":
-            output.write_json(read_trace(engine.store, session, engine.librarian).as_json())
+            output.write_json(read_trace(engine.store, session, engine.blobs).as_json())
         else:
             say(trace_text(engine, session, full=full))
 
@@ -87,7 +87,7 @@ def verify(trace: str, form: str) -> int:
 
     with open_engine() as engine:
         session = find_trace(engine.store, trace)
-        checks = verify_trace(engine.store, engine.librarian, session)
+        checks = verify_trace(engine.store, engine.blobs, session)
     ok = all(check.ok for check in checks)
     if form == "json":
         output.write_json({"trace": session.value, "ok": ok, "checks": [check.as_json() for check in checks]})
@@ -112,8 +112,7 @@ def diff(before: str, after: str, form: str) -> None:
 
     with open_engine() as engine:
         first, second = (
-            read_trace(engine.store, find_trace(engine.store, name), engine.librarian)
-            for name in (before, after)
+            read_trace(engine.store, find_trace(engine.store, name), engine.blobs) for name in (before, after)
         )
     found = [difference.as_json() for difference in differences(first, second)]
     if form == "json":
@@ -155,7 +154,7 @@ def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bo
 
     with open_engine() as engine:
         session = find_trace(engine.store, trace)
-        text = export_trace(engine.store, engine.librarian, session, form, with_sources=not without_sources)
+        text = export_trace(engine.store, engine.blobs, session, form, with_sources=not without_sources)
     output.write_file(text, path)
 
 
@@ -179,7 +178,7 @@ def prune(keep: int | None, days: float | None, form: str) -> None:
 
     older_than = None if days is None else timedelta(days=days)
     with open_engine() as engine:
-        gone = prune_traces(engine.store, engine.librarian, keep=keep, older_than=older_than)
+        gone = prune_traces(engine.store, engine.blobs, keep=keep, older_than=older_than)
     _show_pruned(gone, form)
 
 
@@ -195,7 +194,7 @@ def delete(traces: tuple[str, ...], form: str) -> None:
     with open_engine() as engine:
         sessions = {find_trace(engine.store, trace).value for trace in traces}
         for session in sorted(sessions):
-            gone = delete_trace(engine.store, engine.librarian, session)
+            gone = delete_trace(engine.store, engine.blobs, session)
             total.traces += gone.traces
             total.objects += gone.objects
             total.chunks += gone.chunks
@@ -214,5 +213,5 @@ def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
     from graphrag_rdf.trace.reader import read_trace
     from graphrag_rdf.trace.text import render_trace
 
-    trace = read_trace(engine.store, session, engine.librarian)
+    trace = read_trace(engine.store, session, engine.blobs)
     return render_trace(trace, width=reading_width(), colour=colours(), full=full).rstrip("\n")

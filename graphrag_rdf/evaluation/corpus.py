@@ -143,7 +143,7 @@ def ingest_corpus(
     report = IngestReport()
     settings = IngestSettings(chunks=_ONE_CHUNK, facts=FactSettings(), jobs=engine.settings.extract.jobs)
     for extractor in extractors(engine, evalset, spec):
-        run = Ingest(engine.store, engine.librarian, extractor, engine.indexer, settings, progress, stop)
+        run = Ingest(engine.store, engine.blobs, extractor, engine.indexer, settings, progress, stop)
         sources = [Source(Path(), _identity(evalset, index)) for index in range(len(evalset.corpus))]
         planner = run.planner(1 << 30, sources)
         report = run.run(_incoming(evalset, planner, titles=titles))

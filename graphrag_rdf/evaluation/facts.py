@@ -18,8 +18,8 @@ from graphrag_rdf.extract.marked import Marked
 from graphrag_rdf.index.analyse import analyse, fold, primary_language
 
 if TYPE_CHECKING:
+    from graphrag_rdf.ingest.candidate_filter import CandidateFilter
     from graphrag_rdf.ingest.extractors import ChunkExtractor
-    from graphrag_rdf.ingest.sieve import Sieve
 
 Fact = tuple[str, str, str]
 """Subject, predicate, object."""
@@ -28,7 +28,7 @@ Fact = tuple[str, str, str]
 class LabelledText(BaseModel):
     """A sentence, or a few, with the facts that it states.
 
-    Parts of a labelled fact may hold alternatives, separated by `|`.
+    Components of a labelled fact may hold alternatives, separated by `|`.
 
     Attributes:
         kind: of text, e.g. `chat`; `traits`: what is special about it, e.g. `negated`.
@@ -100,12 +100,14 @@ def load_labelled(path: Path) -> list[LabelledText]:
     return read_lines(path, LabelledText)
 
 
-def evaluate_facts(texts: Sequence[LabelledText], extractor: ChunkExtractor, sieve: Sieve) -> dict[str, Any]:
+def evaluate_facts(
+    texts: Sequence[LabelledText], extractor: ChunkExtractor, candidate_filter: CandidateFilter
+) -> dict[str, Any]:
     """Compare the facts of an extractor, and those recorded of models, with labels.
 
     Args:
         extractor: reads each text by itself.
-        sieve: holds its facts to what the ingest accepts.
+        candidate_filter: holds its facts to what the ingest accepts.
 
     Returns:
         the keys of `eval facts --format json`: for each run (`rules` or `llm`, and the recorded models)
@@ -114,7 +116,7 @@ def evaluate_facts(texts: Sequence[LabelledText], extractor: ChunkExtractor, sie
     """
     own = "llm" if extractor.model else "rules"
     runs: dict[str, Callable[[LabelledText], Iterable[Fact] | None]] = {
-        own: lambda text: _extracted(text, extractor, sieve)
+        own: lambda text: _extracted(text, extractor, candidate_filter)
     }
     for name in dict.fromkeys(name for text in texts for name in text.recorded):
         runs[name] = lambda text, name=name: text.recorded.get(name)  # type: ignore[misc]
@@ -150,7 +152,9 @@ def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
     )
 
 
-def _extracted(text: LabelledText, extractor: ChunkExtractor, sieve: Sieve) -> list[Fact]:
+def _extracted(
+    text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter
+) -> list[Fact]:
     """What an ingest would assert of a text; a definition is a fact as well."""
     found = extractor(
         text.text,
@@ -159,7 +163,7 @@ def _extracted(text: LabelledText, extractor: ChunkExtractor, sieve: Sieve) -> l
         title=text.title,
         marked=Marked(turns=find_turns(text.text)),
     ).extraction
-    fit = sieve.fit(found)
+    fit = candidate_filter.fit(found)
     facts = [(relation.subject, relation.predicate, relation.object) for relation in fit.relations]
     return facts + [(entity.name, "is", entity.definition) for entity in fit.entities if entity.definition]
 

@@ -200,7 +200,7 @@ def _pages(engine: Engine) -> tuple[dict[str, str], list[_Text]]:
     for row in engine.store.select("documents/texts"):
         document = text_of(row["document"])
         documents[text_of(row["path"]).partition("/")[2]] = document
-        text = engine.librarian.text(text_of(row["text"])) or ""
+        text = engine.blobs.text(text_of(row["text"])) or ""
         for page in engine.store.select("provenance/document-pages", document=row["document"]):
             number, offset, length = (int(text_of(page[n])) for n in ("number", "offset", "length"))
             pages.append(_Text(text[offset : offset + length], frozenset({(document, number)})))

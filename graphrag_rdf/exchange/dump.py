@@ -1,7 +1,7 @@
 """Export: the store, or one graph of it, as a file that others can read.
 
 A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, holds everything that the store
-holds, and can be restored. The librarian's objects (original bytes, prompts, rendered queries) are files
+holds, and can be restored. Blobs (original bytes, prompts, rendered queries) are files
 beside the store and not part of it; chunks carry their text.
 """
 

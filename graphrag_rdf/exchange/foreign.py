@@ -1,7 +1,7 @@
 """Facts of others: RDF from elsewhere, taken in so that it is found and accounted for like our own.
 
 - One file is one subgraph: `<subgraph> tg:contains <<( s p o )>> ; prov:wasDerivedFrom <file> ;
-  prov:wasGeneratedBy <activity>`, a `rag:Import`. The file itself is kept by the librarian under its hash;
+  prov:wasGeneratedBy <activity>`, a `rag:Import`. The file itself is kept by the blob store under its hash;
   the same file taken in twice changes nothing. Names of graphs in it are not kept.
 - Its triples are asserted as they stand: every label, with its language. None is added to them.
 - What is described or pointed at is an entity, unless it is a term of a vocabulary (a class, a property) or
@@ -107,20 +107,20 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
         how much was new; None when this very file was taken in before.
 
     Raises:
-        StoreError: when the librarian or the store refuses a write; nothing is then taken in.
+        StoreError: when the blob store or the store refuses a write; nothing is then taken in.
     """
     store = engine.store
     data = path.read_bytes()
     document = iris.stored_object(iris.digest(data))
     subgraph = iris.subgraph(document, KEY)
     if store.ask("exchange/subgraph", subgraph=subgraph):
-        engine.librarian.put(data)  # again, if it is lost or damaged
+        engine.blobs.put(data)  # again, if it is lost or damaged
         _finish(engine, [])  # an interrupted import may have left it
         return None
     started = now()
     file = _sort(_skolemised(document, quads))
     changes, new_entities = _changes(engine, subgraph, file)
-    engine.librarian.put(data)
+    engine.blobs.put(data)
     changes.add += _provenance(path, document, subgraph, len(data))
     activity = iris.activity(subgraph)
     changes.add += [

@@ -1,4 +1,4 @@
-"""Parts of speech by HanTa (LGPL-3.0-or-later; English, German, Dutch).
+"""Components of speech by HanTa (LGPL-3.0-or-later; English, German, Dutch).
 
 HanTa: C. Wartena (2019), "A Probabilistic Morphology Model for German Lemmatization", KONVENS. A model is
 loaded once per process, at first use, in about 0.15 s; tagging only reads it, so threads share it.

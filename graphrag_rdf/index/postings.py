@@ -181,7 +181,7 @@ def damaged_files(folder: Path) -> Iterator[tuple[str, str]]:
             yield str(file), "the index of words is damaged"
 
 
-class Shelf:
+class KindIndex:
     """The documents of one kind.
 
     Args:

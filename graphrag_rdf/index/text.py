@@ -26,7 +26,7 @@ from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, has_base_forms, match_key, primary_language
 from .model import KINDS, Hit, Kind, Record, SyncReport
-from .postings import DEFAULT_BM25, Bm25, Entry, Shelf, Weights, damaged_files, framed
+from .postings import DEFAULT_BM25, Bm25, Entry, KindIndex, Weights, damaged_files, framed
 
 _FORMAT = 5
 _BATCH = 1000
@@ -59,7 +59,7 @@ class TextIndex:
         self._writing = False
         self._pending: dict[Kind, dict[str, str | None]] = {kind: {} for kind in KINDS}
         self._state: dict[str, Any] = {}
-        self._shelves: dict[Kind, Shelf] = {}
+        self._kinds: dict[Kind, KindIndex] = {}
         self._load()
 
     @classmethod
@@ -82,7 +82,7 @@ class TextIndex:
 
     def count(self, kind: Kind) -> int:
         """How many records of a kind can be found."""
-        return self._shelves[kind].count
+        return self._kinds[kind].count
 
     def refresh(self) -> None:
         """Sees what another process has committed since."""
@@ -137,7 +137,7 @@ class TextIndex:
             removed = 0
             for kind, kept in seen.items():
                 pending = [iri for iri, content in self._pending[kind].items() if content]
-                gone = {iri for iri in (*self._shelves[kind].iris(), *pending) if hash(iri) not in kept}
+                gone = {iri for iri in (*self._kinds[kind].iris(), *pending) if hash(iri) not in kept}
                 removed += self._remove(kind, sorted(gone))
         return SyncReport(added, removed, unchanged)
 
@@ -162,7 +162,7 @@ class TextIndex:
                         if known.get(iri) != content:
                             yield iri, f"the index of words {manifest.LACKS}"
             for kind, kept in seen.items():
-                for iri in self._shelves[kind].iris():
+                for iri in self._kinds[kind].iris():
                     if hash(iri) not in kept:
                         yield iri, "the index of words has it, the store has not"
 
@@ -174,7 +174,7 @@ class TextIndex:
         with self._guard():
             for kind in KINDS:
                 if self._pending[kind]:
-                    self._shelves[kind].commit()
+                    self._kinds[kind].commit()
                     self._pending[kind] = {}
         _give_back_memory()
 
@@ -190,7 +190,7 @@ class TextIndex:
         with self._guard():
             touched = [kind for kind in KINDS if self._pending[kind]]
             for kind in touched:
-                self._shelves[kind].commit()
+                self._kinds[kind].commit()
             stale = [kind for kind in KINDS if self._wants_purge(kind, everything=purge)]
             if stale:
                 self._begin()
@@ -206,7 +206,7 @@ class TextIndex:
     def _put(self, kind: Kind, wanted: Mapping[str, Record]) -> int:
         """Writes those of the records that differ from what is there; returns how many."""
         known = self._hashes(kind, wanted)
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         written = 0
         for iri, record in wanted.items():
             content, old = record.content_hash, known.get(iri)
@@ -214,7 +214,7 @@ class TextIndex:
                 continue
             if old is not None:
                 self._delete(kind, iri)
-            shelf.add(_entry(record, content))
+            kind_index.add(_entry(record, content))
             self._pending[kind][iri] = content
             written += 1
         return written
@@ -231,37 +231,39 @@ class TextIndex:
             # on disk before the first delete is: from now on lengths in merged segments are estimates
             self._state["kinds"][kind]["deletes"] = True
             self._save()
-        self._shelves[kind].delete(iri)
+        self._kinds[kind].delete(iri)
 
     def _hashes(self, kind: Kind, iris: Iterable[str]) -> dict[str, str]:
         """Content hashes of those IRIs that are there, uncommitted changes included."""
         pending = self._pending[kind]
-        known = self._shelves[kind].hashes([iri for iri in iris if iri not in pending])
+        known = self._kinds[kind].hashes([iri for iri in iris if iri not in pending])
         known.update((iri, content) for iri in iris if (content := pending.get(iri)))
         return known
 
     def _wants_purge(self, kind: Kind, *, everything: bool) -> bool:
         if not self._state["kinds"][kind]["deletes"]:
             return False
-        shelf = self._shelves[kind]
-        return everything or (shelf.dead >= _PURGE_FROM and shelf.dead > _PURGE_ABOVE * shelf.count)
+        kind_index = self._kinds[kind]
+        return everything or (
+            kind_index.dead >= _PURGE_FROM and kind_index.dead > _PURGE_ABOVE * kind_index.count
+        )
 
     def _rewrite(self, kind: Kind) -> Path | None:
         """Copies the living of a kind into a new folder; returns the old one, to be removed."""
-        old = self._shelves[kind]
+        old = self._kinds[kind]
         state = self._state["kinds"][kind]
         state["generation"] += 1
         state["deletes"] = False
         folder = self._folder(kind)
         if folder and folder.exists():
             shutil.rmtree(folder)  # left by a run that died before it was named in the manifest
-        new = Shelf(folder, create=True)
+        new = KindIndex(folder, create=True)
         new.begin()
         for entry in old.entries():
             new.add(entry)
         new.commit()
         old.release()
-        self._shelves[kind] = new
+        self._kinds[kind] = new
         return old.folder
 
     def _begin(self) -> None:
@@ -272,8 +274,8 @@ class TextIndex:
             return
         with self._guard():
             while True:
-                for shelf in self._shelves.values():
-                    if not shelf.begin():
+                for kind_index in self._kinds.values():
+                    if not kind_index.begin():
                         self._release()
                         raise SearchIndexError(
                             f"Another process is writing to the search index {self._path}.",
@@ -287,8 +289,8 @@ class TextIndex:
         self._sweep()
 
     def _release(self) -> None:
-        for shelf in self._shelves.values():
-            shelf.release()
+        for kind_index in self._kinds.values():
+            kind_index.release()
         self._writing = False
 
     # --- reading ---------------------------------------------------------------------------------
@@ -319,10 +321,10 @@ class TextIndex:
             bm25: other constants, by which the k that were found are scored and ordered anew.
             also: phrases of what is wanted; their words that the query lacks count less than its own.
         """
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
-            weights = self._weights(shelf, query, kind, language, boosts, also)
-            found = shelf.best(weights, k)
+            weights = self._weights(kind_index, query, kind, language, boosts, also)
+            found = kind_index.best(weights, k)
         if bm25 != DEFAULT_BM25:
             score = weights.scorer(bm25)
             anew = [(score(entry), entry) for _, entry in found]
@@ -339,11 +341,11 @@ class TextIndex:
         boosts: Mapping[str, float] | None = None,
     ) -> dict[str, float]:
         """What `search` would score for these IRIs; 0.0 without a common word, absent if unknown."""
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
-            weights = self._weights(shelf, query, kind, language, boosts)
+            weights = self._weights(kind_index, query, kind, language, boosts)
             score = weights.scorer()
-            return {entry.iri: score(entry) for entry in shelf.find("iri", iris)}
+            return {entry.iri: score(entry) for entry in kind_index.find("iri", iris)}
 
     def parts(
         self,
@@ -356,18 +358,18 @@ class TextIndex:
         also: Sequence[str] = (),
     ) -> dict[str, dict[str, float]]:
         """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
-            split = self._weights(shelf, query, kind, language, None, also).splitter(bm25)
-            return {entry.iri: split(entry) for entry in shelf.find("iri", iris)}
+            split = self._weights(kind_index, query, kind, language, None, also).splitter(bm25)
+            return {entry.iri: split(entry) for entry in kind_index.find("iri", iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
         """How many records of a kind have a word, in any of its forms; 0 for stop words."""
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
             counts = [
-                shelf.frequency("text", term)
-                for each in ([language] if language else shelf.languages())
+                kind_index.frequency("text", term)
+                for each in ([language] if language else kind_index.languages())
                 for term in analyse(word, each)
             ]
         return max(counts, default=0)
@@ -377,12 +379,12 @@ class TextIndex:
 
         ln(1 + (N - n + 0.5) / (n + 0.5)) as in `search`; a term that no record has counts as rare.
         """
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
             terms = dict.fromkeys(analyse(query, language), 1)
-            weights = shelf.weigh(terms, {"text": 1.0})
+            weights = kind_index.weigh(terms, {"text": 1.0})
         found = {term: weight for _, term, weight in weights.terms}
-        rarest = math.log(1 + (max(1, shelf.count) - 0.5) / 1.5) if shelf.count else 1.0
+        rarest = math.log(1 + (max(1, kind_index.count) - 0.5) / 1.5) if kind_index.count else 1.0
         return {term: found.get(term, rarest) for term in terms}
 
     def exact(self, labels: Sequence[str]) -> dict[str, list[str]]:
@@ -393,7 +395,7 @@ class TextIndex:
         keys = {label: match_key(label) for label in labels}
         by_key: dict[str, list[str]] = {}
         with self._guard():
-            for entry in self._shelves["entity"].find("keys", [*filter(None, set(keys.values()))]):
+            for entry in self._kinds["entity"].find("keys", [*filter(None, set(keys.values()))]):
                 for key in entry.keys:
                     by_key.setdefault(key, []).append(entry.iri)
         return {label: sorted(by_key[key]) for label, key in keys.items() if key in by_key}
@@ -402,18 +404,18 @@ class TextIndex:
         """The records of a kind that have these words one after another, in any of their forms and stop words
         left out, in order of their IRIs.
         """
-        shelf = self._shelves[kind]
+        kind_index = self._kinds[kind]
         with self._guard():
             found = {
                 iri
-                for language in shelf.languages()
-                for iri in shelf.holding(analyse(phrase, language), language)
+                for language in kind_index.languages()
+                for iri in kind_index.holding(analyse(phrase, language), language)
             }
         return sorted(found)
 
     def _weights(
         self,
-        shelf: Shelf,
+        kind_index: KindIndex,
         query: str,
         kind: Kind,
         language: str | None,
@@ -421,18 +423,18 @@ class TextIndex:
         also: Sequence[str] = (),
     ) -> Weights:
         wanted = DEFAULT_BOOSTS[kind] if boosts is None else boosts
-        own = self._counts(shelf, query, kind, language)
-        weights = shelf.weigh(own, wanted)
+        own = self._counts(kind_index, query, kind, language)
+        weights = kind_index.weigh(own, wanted)
         further = {
-            term for phrase in also for term in self._counts(shelf, phrase, kind, language)
+            term for phrase in also for term in self._counts(kind_index, phrase, kind, language)
         } - own.keys()
-        return weights.with_less(shelf.weigh(dict.fromkeys(further, 1), wanted)) if further else weights
+        return weights.with_less(kind_index.weigh(dict.fromkeys(further, 1), wanted)) if further else weights
 
-    def _counts(self, shelf: Shelf, query: str, kind: Kind, language: str | None) -> dict[str, int]:
+    def _counts(self, kind_index: KindIndex, query: str, kind: Kind, language: str | None) -> dict[str, int]:
         """The terms of a query, and how often each is in it."""
-        languages = [language] if language else shelf.languages()
+        languages = [language] if language else kind_index.languages()
         said = [analyse(query, each) for each in languages]
-        if language and kind != "entity" and not all(map(has_base_forms, shelf.languages())):
+        if language and kind != "entity" and not all(map(has_base_forms, kind_index.languages())):
             # records without a known language, such as tables, have words as they are written
             said.append([term for term in analyse(query, None) if analyse(term, language)])
         counts: dict[str, int] = {}
@@ -454,22 +456,22 @@ class TextIndex:
                 return
             self._state = state
             try:
-                # shelves that are still the same keep their writer
-                self._shelves = {kind: self._shelf(kind) for kind in KINDS}
+                # indexes that are still the same keep their writer
+                self._kinds = {kind: self._shelf(kind) for kind in KINDS}
             except FileNotFoundError as error:  # rewritten by the writer between our two looks
                 if attempt == 2:
                     raise manifest.damaged(error.filename, error) from error
             else:
                 return
 
-    def _shelf(self, kind: Kind) -> Shelf:
+    def _shelf(self, kind: Kind) -> KindIndex:
         try:
             folder = self._folder(kind)
-            held = self._shelves.get(kind)
+            held = self._kinds.get(kind)
             if held is not None and held.folder == folder:
                 held.refresh()
             else:
-                held = Shelf(folder, create=False)
+                held = KindIndex(folder, create=False)
             held.exact_lengths = not self._state["kinds"][kind]["deletes"]
         except (ValueError, KeyError, TypeError, OSError) as error:
             if isinstance(error, FileNotFoundError):
@@ -480,7 +482,7 @@ class TextIndex:
     def _create(self) -> None:
         if self._read_only:
             raise SearchIndexError(f"There is no search index in {self._path}.", manifest.REBUILD)
-        if self._shelves:
+        if self._kinds:
             if self._path:
                 raise manifest.damaged(self._path, "its manifest is gone")
             return  # in memory, what is there is all there is
@@ -489,12 +491,12 @@ class TextIndex:
             folder = self._folder(kind)
             if folder and folder.exists():
                 shutil.rmtree(folder)
-            self._shelves[kind] = Shelf(folder, create=True)
+            self._kinds[kind] = KindIndex(folder, create=True)
         self._save()
 
     def _save(self) -> None:
         for kind in KINDS:
-            self._shelves[kind].exact_lengths = not self._state["kinds"][kind]["deletes"]
+            self._kinds[kind].exact_lengths = not self._state["kinds"][kind]["deletes"]
         if self._path:
             manifest.write(self._path, self._state)
 

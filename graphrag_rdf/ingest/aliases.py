@@ -24,7 +24,7 @@ from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.store.base import Store
 
 RULE = iris.agent("graphrag-rdf-aliases")
@@ -34,7 +34,7 @@ _CONFIDENCE = 0.92
 _BATCH = 500
 
 
-def join_aliases(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
+def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
     """Decide anew which entities of documents are one by their other names."""
     store = engine.store
     decisions = read_decisions(store)

@@ -23,7 +23,7 @@ from graphrag_rdf.rdf.terms import Term, double, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 MIN_SCORE = 0.7
 """What is a candidate by default: names that are spelt alike too."""
@@ -57,7 +57,7 @@ class SynonymCandidate:
         }
 
 
-def build_candidates(engine: NeededParts, *, min_score: float = MIN_SCORE) -> list[SynonymCandidate]:
+def build_candidates(engine: NeededComponents, *, min_score: float = MIN_SCORE) -> list[SynonymCandidate]:
     """Compute the candidates anew, in one transaction; the surest first.
 
     Args:
@@ -104,7 +104,7 @@ def read_candidates(store: Store) -> list[SynonymCandidate]:
     return found
 
 
-def accept_candidates(engine: NeededParts, chosen: Sequence[str]) -> list[Decision]:
+def accept_candidates(engine: NeededComponents, chosen: Sequence[str]) -> list[Decision]:
     """Decide that the entities of candidates are one; the decisions, which can be taken back.
 
     Args:

@@ -16,6 +16,7 @@ from graphrag_rdf.extract.speakers import with_speakers
 from graphrag_rdf.extract.sure import sure_mentions
 from graphrag_rdf.extract.topic import topics_of
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
+from graphrag_rdf.ingest.candidate_filter import Fit
 from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
@@ -28,7 +29,6 @@ from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.report import FailureReport, IngestReport
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.ingest.schedule import Failure
-from graphrag_rdf.ingest.sieve import Fit
 from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG

@@ -21,14 +21,14 @@ from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
 from graphrag_rdf.store.base import Changes, Row, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 
 MENTIONS_KEY = "mentions/1"
 """The key of the mention layer, as an extractor has one."""
 
 
 class DocumentWriter:
-    """Writes documents, in the order librarian, store.
+    """Writes documents, in the order blob store, store.
 
     Args:
         extractor: the extractor's key.
@@ -38,7 +38,7 @@ class DocumentWriter:
     def __init__(
         self,
         store: Store,
-        librarian: Librarian,
+        blobs: BlobStore,
         journal: Journal,
         failures: FailureRecords,
         indexer: Indexer | None,
@@ -47,7 +47,7 @@ class DocumentWriter:
         report: IngestReport,
     ) -> None:
         self._store = store
-        self._librarian = librarian
+        self._blobs = blobs
         self._journal = journal
         self._failures = failures
         self._indexer = indexer
@@ -60,9 +60,9 @@ class DocumentWriter:
         plan = document.plan
         placed = place_chunks(plan.iri, parsed, self._settings.chunks)
         contexts = chunk_contexts(parsed, placed, self._extractor)
-        original = self._librarian.put(plan.data)
+        original = self._blobs.put(plan.data)
         # a plain text is its own original, kept once: it need not be looked for again
-        text = original if parsed.text.encode() == plan.data else self._librarian.put(parsed.text)
+        text = original if parsed.text.encode() == plan.data else self._blobs.put(parsed.text)
         facts = prov.DocumentFacts(
             iri=plan.iri,
             identity=plan.stored.identity if plan.stored else plan.source.identity,

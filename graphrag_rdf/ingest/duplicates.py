@@ -20,7 +20,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.rdf.terms import Term, text_of, to_python
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 
 SAME, NEARLY = "same text", "nearly the same text"
 _SHARE = 0.6
@@ -76,7 +76,7 @@ class _Known:
 
 
 def find_duplicates(
-    store: Store, librarian: Librarian, new: Collection[NamedNode] | None = None
+    store: Store, blobs: BlobStore, new: Collection[NamedNode] | None = None
 ) -> list[Duplicate]:
     """Pairs of documents that say the same, those that are more alike first.
 
@@ -107,16 +107,16 @@ def find_duplicates(
         if share >= _SHARE and one.text != other.text:
             add(one, other, NEARLY, share)
     for a, b in _beside(known, wanted):
-        if (share := _common(librarian.text(a.text), librarian.text(b.text))) >= _WORDS_SHARE:
+        if (share := _common(blobs.text(a.text), blobs.text(b.text))) >= _WORDS_SHARE:
             add(a, b, NEARLY, share)
     return sorted(found.values(), key=lambda pair: (-pair.share, pair.first[1], pair.second[1]))
 
 
 def warn_of_duplicates(
-    store: Store, librarian: Librarian, new: Collection[NamedNode], report: IngestReport
+    store: Store, blobs: BlobStore, new: Collection[NamedNode], report: IngestReport
 ) -> None:
     """Warn of documents that a run added although the store has their content, or it added it twice."""
-    found = find_duplicates(store, librarian, new) if new else []
+    found = find_duplicates(store, blobs, new) if new else []
     if not found:
         return
     told = [f"{pair.first[1]} and {pair.second[1]} ({pair.kind})" for pair in found[:_TOLD]]

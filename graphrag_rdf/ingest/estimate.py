@@ -25,7 +25,7 @@ from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, Ll
 from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Estimate:
 
 
 def estimate(
-    engine: NeededParts,
+    engine: NeededComponents,
     paths: Sequence[str | Path],
     *,
     refresh: bool = False,
@@ -107,7 +107,13 @@ def _failed(out: Estimate, error: DocumentError) -> None:
 
 
 def _add(
-    out: Estimate, engine: NeededParts, plan: DocumentPlan, key: str, tokens: ExpectedTokens, *, refresh: bool
+    out: Estimate,
+    engine: NeededComponents,
+    plan: DocumentPlan,
+    key: str,
+    tokens: ExpectedTokens,
+    *,
+    refresh: bool,
 ) -> None:
     try:
         parsed = read_bytes(plan.data, plan.name, folder=plan.folder)

@@ -17,7 +17,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 if TYPE_CHECKING:
     from graphrag_rdf.extract.marked import Marked
     from graphrag_rdf.ingest.extractors import ChunkExtractor
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 PER_TEXT_TOKEN, PER_NAME = 0.9, 34
 """Tokens that models write for each token of a chunk, and for each name in it: entities, and relations with
@@ -33,7 +33,7 @@ _ENOUGH, _SAMPLE = 5, 200
 class ExpectedTokens:
     """Adds up calls and tokens."""
 
-    def __init__(self, engine: NeededParts, extractor: ChunkExtractor) -> None:
+    def __init__(self, engine: NeededComponents, extractor: ChunkExtractor) -> None:
         self._extractor = extractor
         self._engine = engine
         self._rounds = 1 + engine.settings.extract.gleaning_rounds

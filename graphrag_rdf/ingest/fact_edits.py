@@ -28,7 +28,7 @@ from graphrag_rdf.rdf.terms import Term, node_of, now, text_of
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 _NAMES = (RDFS.label, SKOS.altLabel)
 
@@ -90,7 +90,7 @@ class Edited:
 
 
 def remove_facts(
-    engine: NeededParts,
+    engine: NeededComponents,
     facts: Iterable[Statement],
     person: Person | None = None,
     *,
@@ -126,7 +126,7 @@ def remove_facts(
 
 
 def correct_fact(
-    engine: NeededParts,
+    engine: NeededComponents,
     fact: Statement,
     instead: Statement,
     person: Person | None = None,
@@ -177,7 +177,9 @@ def correct_fact(
     return out
 
 
-def undo_facts(engine: NeededParts, decisions: Sequence[FactDecision], *, dry_run: bool = False) -> Edited:
+def undo_facts(
+    engine: NeededComponents, decisions: Sequence[FactDecision], *, dry_run: bool = False
+) -> Edited:
     """Take decisions about facts back: they stay, marked, and facts hold as they did before."""
     moment = now()
     out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
@@ -216,7 +218,7 @@ def undo_facts(engine: NeededParts, decisions: Sequence[FactDecision], *, dry_ru
 _OF_NAMES = "names are elected from what documents call things; entities merge and split say what is one"
 
 
-def _require_contained(engine: NeededParts, fact: Statement) -> None:
+def _require_contained(engine: NeededComponents, fact: Statement) -> None:
     if fact[1] in _NAMES:
         raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
     if not _containers(engine, fact):
@@ -231,7 +233,7 @@ def _standing(before: Sequence[FactDecision], fact: Statement) -> list[FactDecis
     return [decision for decision in before if decision.undone is None and decision.fact == fact]
 
 
-def _leave_out_sentences(engine: NeededParts, standing: Sequence[FactDecision], out: Edited) -> None:
+def _leave_out_sentences(engine: NeededComponents, standing: Sequence[FactDecision], out: Edited) -> None:
     """Decide of decisions that stand that the text is wrong too."""
     for decision in standing:
         if not decision.with_sentences:
@@ -240,7 +242,7 @@ def _leave_out_sentences(engine: NeededParts, standing: Sequence[FactDecision], 
             out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
 
 
-def _containers(engine: NeededParts, fact: Statement) -> set[NamedNode]:
+def _containers(engine: NeededComponents, fact: Statement) -> set[NamedNode]:
     return {node_of(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
 
 
@@ -274,7 +276,7 @@ def _moment(before: Sequence[FactDecision]) -> datetime:
     return max([now(), *(decision.made for decision in before)])
 
 
-def _note(engine: NeededParts, decision: FactDecision, out: Edited) -> list[NamedNode]:
+def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list[NamedNode]:
     """Take a decision into what was done; what reifies its fact."""
     store, fact = engine.store, decision.fact
     rows = store.select("facts/evidence", edges=[fact])
@@ -299,7 +301,7 @@ def _assertions(facts: Iterable[Statement]) -> list[Quad]:
 
 
 def _names(
-    engine: NeededParts, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
+    engine: NeededComponents, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
 ) -> Iterable[Quad]:
     """The name of each thing that a correction speaks of, contained in its subgraph, so that the name lives
     as long as the fact; and canonical links of new entities.
@@ -326,7 +328,7 @@ def _names(
     yield from unsettled(known.take_contested())
 
 
-def _commit(engine: NeededParts, person: Person, out: Edited, changes: Changes) -> None:
+def _commit(engine: NeededComponents, person: Person, out: Edited, changes: Changes) -> None:
     if not out.decisions:
         return
     if person.name:
@@ -334,7 +336,7 @@ def _commit(engine: NeededParts, person: Person, out: Edited, changes: Changes) 
     _settle(engine, changes, out)
 
 
-def _settle(engine: NeededParts, changes: Changes, out: Edited) -> None:
+def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
     """Commit, elect labels, and let the indexes follow."""
     engine.indexer.recover()
     engine.store.commit(changes)

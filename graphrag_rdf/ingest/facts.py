@@ -22,10 +22,10 @@ from graphrag_rdf.extract.model import (
     Qualifiers,
     RelationCandidate,
 )
+from graphrag_rdf.ingest.candidate_filter import CandidateFilter, Fit
 from graphrag_rdf.ingest.decisions import Groups
 from graphrag_rdf.ingest.fact_decisions import Withheld
 from graphrag_rdf.ingest.names import KnownNames, Minter
-from graphrag_rdf.ingest.sieve import Fit, Sieve
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import typed
@@ -138,7 +138,7 @@ class FactWriter:
         self._groups = groups
         self._withheld = withheld
         self._mint = Minter(settings.namespace)
-        self._sieve = Sieve(settings.entity_min_length, settings.entity_max_length)
+        self._candidate_filter = CandidateFilter(settings.entity_min_length, settings.entity_max_length)
 
     def mentions(
         self,
@@ -159,10 +159,10 @@ class FactWriter:
             (names as facts of `subgraph`, sentence quads of the chunk)
         """
         out = Written()
-        kept = [m for m in mentions if self._sieve.unfit(m.name) is None]
+        kept = [m for m in mentions if self._candidate_filter.unfit(m.name) is None]
         terms = {m.name: self._mint.term(m.name) for m in kept if m.term}
         nodes = {m.name: self._mint.entity(m.name) for m in kept if not m.term}
-        about = [topic for topic in topics if self._sieve.unfit(topic) is None]
+        about = [topic for topic in topics if self._candidate_filter.unfit(topic) is None]
         nodes |= {topic: self._mint.entity(topic) for topic in about}
         self._names.load([*nodes.values(), *terms.values(), *self._named_by(fit or Fit())])
         by_sentence: dict[int, dict[str, NamedNode]] = {}
@@ -214,7 +214,7 @@ class FactWriter:
             stated: what they are; those with unfit names are left out.
             relations: the IRIs of their predicates.
         """
-        fit = self._sieve.fit(replace(NOTHING, relations=tuple(stated)))
+        fit = self._candidate_filter.fit(replace(NOTHING, relations=tuple(stated)))
         self._names.load([*self._named_by(fit), *relations.values()])
         out = Written()
         for relation in fit.relations:
@@ -238,7 +238,7 @@ class FactWriter:
 
     def fit(self, found: Extraction) -> Fit:
         """What of an extraction may become facts."""
-        return self._sieve.fit(found)
+        return self._candidate_filter.fit(found)
 
     # --- quads -------------------------------------------------------------------------------------
 
@@ -285,7 +285,7 @@ class FactWriter:
         node = self._mint.entity(candidate.name)
         self._name(out, subgraph, node, candidate.name, named)
         for alias in candidate.aliases:
-            if alias == candidate.name or self._sieve.unfit(alias):
+            if alias == candidate.name or self._candidate_filter.unfit(alias):
                 continue
             if prop := self._names.add(node, alias, alias=True):
                 out.quads.append(prov.fact(node, prop, Literal(alias)))

@@ -36,7 +36,7 @@ from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.llm.budget import LlmUsage
 
 
@@ -67,7 +67,7 @@ def ingest_settings(settings: Settings, *, refresh: bool = False) -> IngestSetti
 
 
 def ingest_files(
-    engine: NeededParts,
+    engine: NeededComponents,
     paths: Sequence[str | Path],
     *,
     refresh: bool,
@@ -98,7 +98,7 @@ def ingest_files(
 
 
 def ingest_uploads(
-    engine: NeededParts,
+    engine: NeededComponents,
     uploads: Sequence[Upload],
     *,
     refresh: bool,
@@ -131,7 +131,7 @@ class Begun:
 
 
 def begin(
-    engine: NeededParts,
+    engine: NeededComponents,
     *,
     refresh: bool,
     progress: Progress | None,
@@ -145,7 +145,7 @@ def begin(
     apply_synonyms(engine.store, engine.settings.extract, indexer)
     run = Ingest(
         engine.store,
-        engine.librarian,
+        engine.blobs,
         choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
         indexer,
         replace(
@@ -159,12 +159,12 @@ def begin(
     return Begun(run, progress, stop, spent, at)
 
 
-def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestReport:
+def ended(engine: NeededComponents, report: IngestReport, begun: Begun) -> IngestReport:
     """Tell what a run took, after the relations were built if the settings want them."""
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
     if report.stopped is None:
-        warn_of_duplicates(engine.store, engine.librarian, begun.run.written, report)
+        warn_of_duplicates(engine.store, engine.blobs, begun.run.written, report)
     join_written_together(engine, sorted({*begun.run.written, *begun.refreshed}, key=str))
     if begun.run.read_by_model:
         join_aliases(engine, sorted(begun.run.read_by_model, key=str))
@@ -175,7 +175,7 @@ def ended(engine: NeededParts, report: IngestReport, begun: Begun) -> IngestRepo
     return report
 
 
-def _relate(engine: NeededParts, report: IngestReport, begun: Begun) -> None:
+def _relate(engine: NeededComponents, report: IngestReport, begun: Begun) -> None:
     """Build the relations, unless they are those of what the store holds."""
     found = refresh_relations(
         engine, again=begun.refreshed, lazily=True, progress=begun.progress, stop=begun.stop
@@ -191,7 +191,7 @@ def _relate(engine: NeededParts, report: IngestReport, begun: Begun) -> None:
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 
-def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -> None:
+def _let_go(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:
     """Retire documents that live on under another path; forget the others."""
     if not gone and not is_unfinished(engine.store):
         return
@@ -207,7 +207,10 @@ def _let_go(engine: NeededParts, gone: Sequence[Stored], report: IngestReport) -
 
 
 def find(
-    engine: NeededParts, paths: Sequence[str | Path], root: Path | None = None, patterns: Sequence[str] = ()
+    engine: NeededComponents,
+    paths: Sequence[str | Path],
+    root: Path | None = None,
+    patterns: Sequence[str] = (),
 ) -> Discovery:
     """The files that the arguments name, without the store's own folder; the rest as in `discover`."""
     exclude = [engine.place.root] if engine.place else []

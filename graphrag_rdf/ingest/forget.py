@@ -29,7 +29,7 @@ from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.indexing import StoreIndexer
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.llm.cache import ResponseCache
 
 _BATCH = 200
@@ -49,7 +49,7 @@ class Forgotten:
         facts, entities: gone with the documents.
         kept_facts: facts of the documents that other documents support too.
         traces: traces whose text was erased because they rest on the documents.
-        erased: objects of the librarian and entries of the cache that held their text.
+        erased: objects of the blob store and entries of the cache that held their text.
         warnings: what could not be done, as type and detail.
     """
 
@@ -103,7 +103,7 @@ def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
 
 
 def forget_named(
-    engine: NeededParts,
+    engine: NeededComponents,
     names: Sequence[str],
     *,
     dry_run: bool = False,
@@ -144,13 +144,13 @@ def _same_file(name: str, location: str) -> bool:
 
 
 def forget_documents(
-    engine: NeededParts,
+    engine: NeededComponents,
     documents: Sequence[NamedNode],
     *,
     dry_run: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> Forgotten:
-    """Forget documents: chunks, facts that only they support, and their text in traces, librarian, cache,
+    """Forget documents: chunks, facts that only they support, and their text in traces, blobs, cache,
     indexes and the files of all of them. Hashes stay, and so does what other documents say too.
 
     What the documents were before their files were moved is forgotten with them. An earlier erasure that did
@@ -184,7 +184,7 @@ def forget_documents(
 
 
 def _take_out(
-    engine: NeededParts, documents: Sequence[NamedNode], found: _Found, tell: Callable[[str], None]
+    engine: NeededComponents, documents: Sequence[NamedNode], found: _Found, tell: Callable[[str], None]
 ) -> None:
     """Take documents out of the store, and their text out of everything but the files of the database."""
     store, out = engine.store, found.counts
@@ -246,11 +246,11 @@ def _purge(store: Store, out: Forgotten) -> None:
     store.commit(Changes(updates=[("forget/end", {})], content=False))
 
 
-def _erase_leftovers(engine: NeededParts) -> int:
+def _erase_leftovers(engine: NeededComponents) -> int:
     """Erase what an earlier erasure may have left. Which words it was about is not known any more, so hashes
     take the place of all names in traces that nothing else names, and all answers of models go.
     """
-    store, librarian = engine.store, engine.librarian
+    store, blobs = engine.store, engine.blobs
     _hash_names(store, list(_forget_names(store, [], None)))
     engine.indexer.catch_up()
     engine.indexer.flush(final=True, purge=True)
@@ -261,8 +261,8 @@ def _erase_leftovers(engine: NeededParts) -> int:
     def named(objects: list[NamedNode]) -> set[Term]:
         return {row["object"] for row in store.select("trace/shared-objects", objects=objects)}
 
-    for batch in in_batches(list(librarian.objects()), _BATCH):
-        erased += librarian.sweep(batch, named)
+    for batch in in_batches(list(blobs.objects()), _BATCH):
+        erased += blobs.sweep(batch, named)
     return erased + _with_answers(engine, lambda cache: cache.clear())
 
 
@@ -376,7 +376,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         changes.updates.append(("forget/fact-decisions", {"decisions": list(decisions)}))
 
 
-def _tell_of_prompt(engine: NeededParts, found: _Found) -> None:
+def _tell_of_prompt(engine: NeededComponents, found: _Found) -> None:
     """Warn of examples in the user's own prompt that hold what is forgotten: the file is not the store's."""
     from graphrag_rdf.extract.prompt_data import FILE
     from graphrag_rdf.ingest.choice import prompt_data
@@ -394,10 +394,10 @@ def _tell_of_prompt(engine: NeededParts, found: _Found) -> None:
             found.counts.warn("prompt_holds_text", detail)
 
 
-def _texts(engine: NeededParts, documents: Sequence[NamedNode], found: _Found) -> list[str]:
+def _texts(engine: NeededComponents, documents: Sequence[NamedNode], found: _Found) -> list[str]:
     """Chunks, and the texts of all versions."""
     kept = engine.store.select("forget/texts", documents=documents)
-    return [*found.texts, *(engine.librarian.text(text_of(row["object"])) or "" for row in kept)]
+    return [*found.texts, *(engine.blobs.text(text_of(row["object"])) or "" for row in kept)]
 
 
 def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
@@ -413,7 +413,7 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
 
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
-    """What only these traces have in the librarian: "I don't know" is the answer of many."""
+    """What only these traces have in the blob store: "I don't know" is the answer of many."""
     objects = [node_of(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
     others = {
         node_of(row["object"])
@@ -483,7 +483,7 @@ def _erasing(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _mark_traces(store: Store, erased: Sequence[str]) -> None:
-    """Mark traces that name erased objects of the librarian."""
+    """Mark traces that name erased objects of the blob store."""
     for some in in_batches(erased, _BATCH):
         rows = store.select("forget/traces-of-objects", objects=some)
         if traces := [node_of(row["trace"]) for row in rows]:
@@ -498,7 +498,7 @@ def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:
 
 
 def _erase_objects(
-    engine: NeededParts, objects: Iterable[str], words: Sequence[str], names: Iterable[NamedNode]
+    engine: NeededComponents, objects: Iterable[str], words: Sequence[str], names: Iterable[NamedNode]
 ) -> list[str]:
     """Erase objects by name, and every other that holds the words or one of the IRIs, except what documents
     still stand on.
@@ -506,27 +506,27 @@ def _erase_objects(
     Returns:
         the IRIs of those erased.
     """
-    librarian = engine.librarian
+    blobs = engine.blobs
     kept = {text_of(row["object"]) for row in engine.store.select("forget/kept-objects")}
-    erased = [iri for iri in objects if iri not in kept and librarian.delete(iri)]
+    erased = [iri for iri in objects if iri not in kept and blobs.delete(iri)]
     needles = [word.encode() for word in words]
     named = {name.value.encode() for name in names}
-    for iri in list(librarian.objects()):
+    for iri in list(blobs.objects()):
         if iri.value in kept or not (needles or named):
             continue
-        data = librarian.get(iri) or b""
+        data = blobs.get(iri) or b""
         if not named.isdisjoint(_IRIS.findall(data)) or any(needle in data for needle in needles):
-            librarian.delete(iri)
+            blobs.delete(iri)
             erased.append(iri.value)
     return erased
 
 
-def _erase_answers(engine: NeededParts, words: Sequence[str]) -> int:
+def _erase_answers(engine: NeededComponents, words: Sequence[str]) -> int:
     """Erase answers of models that hold the words."""
     return _with_answers(engine, lambda cache: cache.forget(words))
 
 
-def _with_answers(engine: NeededParts, erase: Callable[[ResponseCache], int]) -> int:
+def _with_answers(engine: NeededComponents, erase: Callable[[ResponseCache], int]) -> int:
     """Erase answers of models, also when the cache is switched off now."""
     if engine.response_cache is not None:
         return erase(engine.response_cache)

@@ -24,7 +24,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 RULE = iris.agent("graphrag-rdf-normalise")
 """Who decides here."""
@@ -92,7 +92,9 @@ class Proposal:
         }
 
 
-def propose(engine: NeededParts, *, min_score: float = MIN_SCORE, limit: int | None = None) -> list[Proposal]:
+def propose(
+    engine: NeededComponents, *, min_score: float = MIN_SCORE, limit: int | None = None
+) -> list[Proposal]:
     """Pairs of entities that may be one, the surest first, ties by IRI.
 
     A group of n entities gives n - 1 pairs.
@@ -124,7 +126,7 @@ def propose(engine: NeededParts, *, min_score: float = MIN_SCORE, limit: int | N
     return found if limit is None else found[:limit]
 
 
-def apply(engine: NeededParts, proposals: Sequence[Proposal]) -> list[Decision]:
+def apply(engine: NeededComponents, proposals: Sequence[Proposal]) -> list[Decision]:
     """Decide on proposals; the decisions, in their order."""
     wanted = [Merge(p.keep, (p.one, p.other), p.reason, round(p.score, 4)) for p in proposals]
     return merge(engine, wanted, by=RULE)
@@ -145,7 +147,9 @@ def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
     return names
 
 
-def _spelt_alike(engine: NeededParts, called: Sequence[tuple[int, str]], min_score: float) -> Iterable[Pair]:
+def _spelt_alike(
+    engine: NeededComponents, called: Sequence[tuple[int, str]], min_score: float
+) -> Iterable[Pair]:
     found = list(similar(called, max(_SPELLING, min_score / _SURE * 0.9)))
     likeness = _meanings(engine, called, found)
     for pair in found:
@@ -157,7 +161,7 @@ def _spelt_alike(engine: NeededParts, called: Sequence[tuple[int, str]], min_sco
 
 
 def _meanings(
-    engine: NeededParts, called: Sequence[tuple[int, str]], pairs: Sequence[Pair]
+    engine: NeededComponents, called: Sequence[tuple[int, str]], pairs: Sequence[Pair]
 ) -> dict[tuple[int, int], float]:
     """The cosine of the embeddings of the names of each pair; nothing without an embedding model."""
     embedder = engine.embedder

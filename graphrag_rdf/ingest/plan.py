@@ -52,7 +52,7 @@ class Stored:
     chunker: str
     chunks: int
     objects: tuple[str, ...] = ()
-    """The librarian's objects that hold its bytes and its text."""
+    """Blobs that hold its bytes and its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from graphrag_rdf.rdf.namespaces import prefixed
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
 
@@ -73,7 +73,7 @@ def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = Fa
 
 
 def refresh_relations(
-    engine: NeededParts,
+    engine: NeededComponents,
     documents: Sequence[NamedNode] = (),
     *,
     again: bool | frozenset[NamedNode] = False,
@@ -128,7 +128,7 @@ class RelationEstimate:
 
 
 def estimate_relations(
-    engine: NeededParts, documents: Sequence[NamedNode] = (), *, again: bool = False
+    engine: NeededComponents, documents: Sequence[NamedNode] = (), *, again: bool = False
 ) -> RelationEstimate:
     """Find out what `refresh_relations` would ask a model. Nothing is asked or written.
 

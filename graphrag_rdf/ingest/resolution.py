@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.terms import datetime_, now
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 PERSON = iris.agent("person")
 """Who decides on the command line, unless a name is given."""
@@ -46,7 +46,7 @@ class Merge:
 
 
 def merge(
-    engine: NeededParts, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
+    engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
 ) -> list[Decision]:
     """Decide that entities are one.
 
@@ -80,7 +80,7 @@ def merge(
 
 
 def split(
-    engine: NeededParts,
+    engine: NeededComponents,
     entity: NamedNode,
     *,
     by: NamedNode = PERSON,
@@ -104,7 +104,7 @@ def split(
     return decision
 
 
-def undo(engine: NeededParts, decisions: Sequence[Decision]) -> None:
+def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
     """Take decisions back: they stay, marked, and what followed from them is as it was before."""
     moment = datetime_(now())
     changes = Changes(add=[system(d.iri, PROV.invalidatedAtTime, moment) for d in decisions])
@@ -128,7 +128,7 @@ def _recorder(before: Sequence[Decision]) -> Callable[[Kind, NamedNode, set[Name
     return record
 
 
-def _commit(engine: NeededParts, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
+def _commit(engine: NeededComponents, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
     if not made:
         return
     changes = Changes(add=[quad for decision in made for quad in decision.quads()])
@@ -142,7 +142,7 @@ def person_quads(node: NamedNode, name: str) -> list[Quad]:
     return [system(node, RDF.type, PROV.Person), system(node, RDFS.label, Literal(name))]
 
 
-def _settle(engine: NeededParts, changes: Changes, decisions: Iterable[Decision]) -> None:
+def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Decision]) -> None:
     engine.indexer.recover()
     touched = {entity for decision in decisions for entity in decision.entities}
     changes.add += unsettled(sorted(touched, key=str))

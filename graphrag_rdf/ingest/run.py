@@ -41,7 +41,7 @@ from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Ingest:
     """One run of the ingest.
 
     Args:
-        store, librarian: where to write, in the order librarian, store, index.
+        store, blobs: where to write, in the order blob store, store, index.
         extractor: what finds facts.
         indexer: keeps search indexes in step; None without indexes.
         settings: see `IngestSettings`.
@@ -67,7 +67,7 @@ class Ingest:
     def __init__(
         self,
         store: Store,
-        librarian: Librarian,
+        blobs: BlobStore,
         extractor: ChunkExtractor,
         indexer: Indexer | None = None,
         settings: IngestSettings | None = None,
@@ -75,7 +75,7 @@ class Ingest:
         stop: Stop | None = None,
     ) -> None:
         self._store = store
-        self._librarian = librarian
+        self._blobs = blobs
         self._extractor = extractor
         self._indexer = indexer
         self._settings = settings or IngestSettings()
@@ -90,7 +90,7 @@ class Ingest:
         self._failures = FailureRecords(store)
         self._documents = DocumentWriter(
             store,
-            librarian,
+            blobs,
             self._journal,
             self._failures,
             indexer,
@@ -115,7 +115,7 @@ class Ingest:
         Raises:
             LlmError: when the model cannot be used at all (unknown, out of reach, or the key is refused);
                 what was done until then is kept.
-            StoreError: when the store or the librarian refuses a write.
+            StoreError: when the store or the blob store refuses a write.
         """
         begun = time.perf_counter()
         try:
@@ -206,9 +206,9 @@ class Ingest:
         )
 
     def _is_kept(self, plan: DocumentPlan) -> bool:
-        """Whether the librarian has the bytes and the text of a document, undamaged."""
+        """Whether the blob store has the bytes and the text of a document, undamaged."""
         objects = plan.stored.objects if plan.stored else ()
-        return all(self._librarian.get(each) is not None for each in objects)
+        return all(self._blobs.get(each) is not None for each in objects)
 
     def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.

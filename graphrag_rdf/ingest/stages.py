@@ -21,11 +21,11 @@ from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 
 def refresh_texts(
-    engine: NeededParts,
+    engine: NeededComponents,
     documents: Sequence[NamedNode],
     *,
     mentions_only: bool,
@@ -56,10 +56,10 @@ def refresh_texts(
 
 
 def _plans(
-    engine: NeededParts, known: Sequence[Stored], kept: dict[str, Term]
+    engine: NeededComponents, known: Sequence[Stored], kept: dict[str, Term]
 ) -> Iterator[DocumentPlan | DocumentError]:
     for stored in known:
-        data = engine.librarian.get(node_of(kept[stored.iri.value]))
+        data = engine.blobs.get(node_of(kept[stored.iri.value]))
         if data is None:
             yield DocumentError(stored.identity, "its bytes are kept no more", "ingest it again")
             continue
@@ -68,7 +68,7 @@ def _plans(
         yield DocumentPlan(source, stored.iri, data, stored.content_hash, stored, "updated")
 
 
-def refresh_names(engine: NeededParts, documents: Sequence[NamedNode]) -> int:
+def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> int:
     """Elect labels anew, and let entities point anew at what stands for them; how many things were looked at.
 
     Args:
@@ -84,7 +84,7 @@ def refresh_names(engine: NeededParts, documents: Sequence[NamedNode]) -> int:
     return len(settled)
 
 
-def refresh_index(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
+def refresh_index(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
     """Write the search indexes anew.
 
     Args:

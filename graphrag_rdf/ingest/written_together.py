@@ -24,7 +24,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import node_of, text_of
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.needed import NeededParts
+    from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.store.base import Store
 
 RULE = iris.agent("graphrag-rdf-written-together")
@@ -40,7 +40,7 @@ _PARTICLES = frozenset(
 Names = Mapping[NamedNode, set[str]]
 
 
-def join_written_together(engine: NeededParts, documents: Sequence[NamedNode]) -> None:
+def join_written_together(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
     """Decide which entities of documents that are new or were read anew are one by how names are written."""
     if not documents:
         return
@@ -64,7 +64,7 @@ def join_written_together(engine: NeededParts, documents: Sequence[NamedNode]) -
 
 
 def _join(
-    engine: NeededParts,
+    engine: NeededComponents,
     decisions: Sequence[Decision],
     pairs: Sequence[Pair],
     reason: str,

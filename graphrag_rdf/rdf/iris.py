@@ -138,7 +138,7 @@ def statement(s: Term, p: NamedNode, o: Term) -> NamedNode:
 
 
 def stored_object(content_hash: str) -> NamedNode:
-    """An object of the librarian, by the SHA-256 of its bytes."""
+    """An object of the blob store, by the SHA-256 of its bytes."""
     return NamedNode(f"urn:sha256:{content_hash}")
 
 

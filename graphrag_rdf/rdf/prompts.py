@@ -25,7 +25,7 @@ class TuningFacts:
 
     Attributes:
         prompt, former: SHA-256 of the prompt that it made, and of the one in force before.
-        text: the librarian's object that holds the prompt, with a mark in place of a passage.
+        text: the blob that holds the prompt, with a mark in place of a passage.
         sampled, held_out: chunks that it was made from, and checked with.
         examples: chunks that its worked examples were taken from.
         parameters: what was asked for.

@@ -29,7 +29,6 @@ from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.pages import ask as asking
 from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
 from graphrag_rdf.server.routes import (
-    again,
     ask,
     cache,
     dataset,
@@ -41,6 +40,7 @@ from graphrag_rdf.server.routes import (
     openapi,
     queries,
     query,
+    replay,
     resource,
     status,
     traces,
@@ -94,8 +94,8 @@ def routes() -> list[BaseRoute]:
         Route("/traces", traces.trace_list, methods=["GET"]),
         Route("/traces/{id}/feedback", feedback.marks, methods=["GET"]),
         Route("/traces/{id}/feedback", feedback.mark, methods=["POST"]),
-        Route("/traces/{id}/replay", again.replayed, methods=["POST"]),
-        Route("/traces/{id}/ask-without", again.asked_without, methods=["POST"]),
+        Route("/traces/{id}/replay", replay.replayed, methods=["POST"]),
+        Route("/traces/{id}/ask-without", replay.asked_without, methods=["POST"]),
         Route("/traces/{id:path}", traces.trace, methods=["GET"]),
         Route("/documents", documents.document_list, methods=["GET"]),
         Route("/documents", uploads.upload, methods=["POST"]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from graphrag_rdf.server.http.offers import UnmovedProtocol
+from graphrag_rdf.server.http.upgrades import UnmovedProtocol
 
 HEAD_BYTES = 1 << 16
 """Request line and headers together; a query by GET is in the former."""

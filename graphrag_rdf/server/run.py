@@ -38,8 +38,8 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
 
     from graphrag_rdf.server.app import create_app
     from graphrag_rdf.server.connection import BoundedProtocol
-    from graphrag_rdf.server.ending import Server
     from graphrag_rdf.server.http.envelope import NoAborts
+    from graphrag_rdf.server.shutdown import Server
 
     files = open_files()
     backlog = min(_BACKLOG, files // 8)
@@ -71,7 +71,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
 
 def leave() -> None:
     """End the process where threads are left that nothing can end: the store is closed, they only read."""
-    from graphrag_rdf.server.ending import end_now
+    from graphrag_rdf.server.shutdown import end_now
 
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
         end_now(0)

@@ -325,7 +325,7 @@ def _first_node(statement: Sequence[Token]) -> tuple[Sequence[Token], Sequence[T
 
 
 def _split(part: Sequence[Token], separator: str) -> list[Sequence[Token]]:
-    """Parts between separators that stand outside of brackets; empty ones are left out."""
+    """Components between separators that stand outside of brackets; empty ones are left out."""
     parts: list[list[Token]] = [[]]
     depth = 0
     for token in part:

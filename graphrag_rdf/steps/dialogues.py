@@ -110,6 +110,6 @@ def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict
     run = context.store.run("retrieval/document-texts", documents=nodes)
     context.recorder.queried(step, run)
     return {
-        text_of(row["document"]): find_turns(context.librarian.text(text_of(row["text"])) or "")
+        text_of(row["document"]): find_turns(context.blobs.text(text_of(row["text"])) or "")
         for row in run.rows
     }

@@ -11,7 +11,7 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.conversation import Turn
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import Reuse
@@ -46,7 +46,7 @@ class Context:
     """
 
     store: Store
-    librarian: Librarian
+    blobs: BlobStore
     recorder: TraceRecorder
     prompts: Path
     text_index: TextIndex | None = None

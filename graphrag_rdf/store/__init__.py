@@ -1,1 +1,1 @@
-"""The store: a protocol, the embedded Oxigraph behind it, the librarian, migrations."""
+"""The store: a protocol, the embedded Oxigraph behind it, the blob store, migrations."""

@@ -22,9 +22,9 @@ from pathlib import Path
 from graphrag_rdf.errors import StoreError, StoreLockedError, StoreMissingError, UsageError
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.generations import folder_of, is_database
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.migrations import migrate, require_known_version
 
 DEFAULT_COLLECTION = "default"
@@ -49,8 +49,8 @@ class StoreFolder:
         return self.root / "oxigraph"
 
     @property
-    def librarian(self) -> Path:
-        """The librarian's objects."""
+    def blobs(self) -> Path:
+        """Blobs."""
         return self.root / "librarian"
 
     @property
@@ -104,8 +104,8 @@ class StoreFolder:
 
     def open(
         self, templates: TemplateLibrary, *, create: bool, read_only: bool = False
-    ) -> tuple[EmbeddedStore, Librarian]:
-        """Open the database, brought to this program's version, and the librarian.
+    ) -> tuple[EmbeddedStore, BlobStore]:
+        """Open the database, brought to this program's version, and the blob store.
 
         Args:
             templates: the query library.
@@ -150,7 +150,7 @@ class StoreFolder:
             raise
         if not read_only:
             self.note_holder()
-        return store, Librarian(self.librarian)
+        return store, BlobStore(self.blobs)
 
     def release(self) -> None:
         """Take away the note of the holder."""

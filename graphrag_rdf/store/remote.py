@@ -26,7 +26,7 @@ from graphrag_rdf.sparql.dialect import encode, encode_removal
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Answer, Changes, TemplateStore
 from graphrag_rdf.store.endpoint import SEE_ITS_LOG, Endpoint
-from graphrag_rdf.store.keeping import Keeping
+from graphrag_rdf.store.literal_support import LiteralSupport
 from graphrag_rdf.store.probe import COMMIT_HEADER, Capabilities, Probe
 from graphrag_rdf.store.reading import Reader
 from graphrag_rdf.store.updates import canonical, canonical_term, data, line, placed, sequence
@@ -78,7 +78,7 @@ class RemoteStore(TemplateStore):
             digits=self.capabilities.digits,
             rows=lambda limit: self.render("remote/rows", limit=limit),
         )
-        self._keeping = Keeping(
+        self._keeping = LiteralSupport(
             lambda literals: self.select("remote/literals", literals=literals), endpoint.addresses.query
         )
         self._lock = threading.RLock()

@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 
 _MARKERS = re.compile(r"\s*\[S?\d{1,4}(?:\s*[,;]\s*S?\d{1,4})*\]")
@@ -31,7 +31,7 @@ class Turn:
     answer: str
 
 
-def read_turns(store: Store, librarian: Librarian, session: NamedNode, limit: int) -> tuple[Turn, ...]:
+def read_turns(store: Store, blobs: BlobStore, session: NamedNode, limit: int) -> tuple[Turn, ...]:
     """A session and the ones before it, the oldest first.
 
     Args:
@@ -43,7 +43,7 @@ def read_turns(store: Store, librarian: Librarian, session: NamedNode, limit: in
     }
     steps = [iris.trace_step("synthesis", run) for run in asked]
     texts = {
-        rows.must(row, "step").rpartition(":")[2]: rows.text(row, "text") or _kept(librarian, row)
+        rows.must(row, "step").rpartition(":")[2]: rows.text(row, "text") or _kept(blobs, row)
         for row in (store.select("trace/answer-texts", steps=steps) if steps else ())
     }
     return tuple(
@@ -52,7 +52,7 @@ def read_turns(store: Store, librarian: Librarian, session: NamedNode, limit: in
     )
 
 
-def _kept(librarian: Librarian, row: Row) -> str:
+def _kept(blobs: BlobStore, row: Row) -> str:
     """A long text; empty when there is none, or it was forgotten."""
     stored = rows.text(row, "stored")
-    return (librarian.text(stored) if stored else None) or ""
+    return (blobs.text(stored) if stored else None) or ""

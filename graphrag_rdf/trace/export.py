@@ -15,7 +15,7 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, Graphs
 from graphrag_rdf.sparql.dialect import decode
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.prov_dm import to_prov_json, to_prov_n
@@ -27,7 +27,7 @@ FORMATS: tuple[TraceFormat, ...] = get_args(TraceFormat)
 
 def export_trace(
     store: Store,
-    librarian: Librarian,
+    blobs: BlobStore,
     iri: NamedNode | str,
     format: TraceFormat,  # noqa: A002
     *,
@@ -37,7 +37,7 @@ def export_trace(
 
     Args:
         iri: the session.
-        librarian: where long answers are (`html` only).
+        blobs: where long answers are (`html` only).
         format: `turtle` merges the named graphs, which `trig` and `nquads` keep.
         with_sources: also the evidence, subgraphs, activities, agents, chunks, pages, documents and versions
             that the trace rests on (`html` always shows them), and the decisions about its facts.
@@ -48,7 +48,7 @@ def export_trace(
     session = NamedNode(iri) if isinstance(iri, str) else iri
     if format not in FORMATS:
         raise UsageError(f"a trace cannot be written as {format!r}", hint=f"formats: {', '.join(FORMATS)}")
-    trace = read_trace(store, session, librarian)
+    trace = read_trace(store, session, blobs)
     if format == "html":
         return render_page(store, trace)
     return _WRITERS[format](trace_quads(store, session, with_sources=with_sources))

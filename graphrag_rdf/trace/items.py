@@ -356,7 +356,7 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the librarian."""
+    """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the blob store."""
 
     iri: str
     kind: str

@@ -40,7 +40,7 @@ class TraceStep:
         coverage: of a focus: share of the question's words that the selection speaks of.
         decisions: of a focus with a filter: what that decided.
         look_ups: of a focus: searches for what the model said is missing.
-        answer: of a synthesis; None when its text was erased, or is in the librarian and none was given.
+        answer: of a synthesis; None when its text was erased, or is in the blob store and none was given.
         reason, stage: of an error.
         reuses: of an answer that was given again, the step that gave it first.
     """

@@ -1,4 +1,4 @@
-"""Taking traces out: their quads, the librarian's objects that nothing else names, and the retired chunks
+"""Taking traces out: their quads, the blobs that nothing else names, and the retired chunks
 that only they kept from being erased.
 """
 
@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import Term, now
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 
 _BATCH = 50
@@ -32,7 +32,7 @@ class Pruned:
         return {"traces": self.traces, "objects": self.objects, "chunks": self.chunks}
 
 
-def delete_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> Pruned:
+def delete_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> Pruned:
     """Take out a trace and its sub-traces.
 
     Args:
@@ -46,12 +46,12 @@ def delete_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> Pr
         raise UsageError(
             f"there is no trace {session.value}", hint="graphrag-rdf trace list shows the traces"
         )
-    return _delete(store, librarian, [session])
+    return _delete(store, blobs, [session])
 
 
 def prune(
     store: Store,
-    librarian: Librarian,
+    blobs: BlobStore,
     *,
     keep: int | None = None,
     older_than: datetime | timedelta | None = None,
@@ -77,10 +77,10 @@ def prune(
         before = now() - older_than if isinstance(older_than, timedelta) else older_than
         found = store.select("trace/older", before=before)
         sessions |= {rows.must(row, "session"): rows.node(row, "session") for row in found}
-    return _delete(store, librarian, list(sessions.values()))
+    return _delete(store, blobs, list(sessions.values()))
 
 
-def _delete(store: Store, librarian: Librarian, sessions: Sequence[NamedNode]) -> Pruned:
+def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pruned:
     out = Pruned()
     gone: set[NamedNode] = set()
     for start in range(0, len(sessions), _BATCH):
@@ -89,20 +89,20 @@ def _delete(store: Store, librarian: Librarian, sessions: Sequence[NamedNode]) -
             continue
         below = store.select("trace/sub-traces", sessions=batch)
         batch += [rows.node(row, "session") for row in below]
-        _delete_batch(store, librarian, batch, out)
+        _delete_batch(store, blobs, batch, out)
         gone.update(batch)
     out.traces = len(gone)
     return out
 
 
-def _delete_batch(store: Store, librarian: Librarian, sessions: list[NamedNode], out: Pruned) -> None:
+def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out: Pruned) -> None:
     found = store.select("trace/objects", sessions=sessions)
     objects = list({rows.must(row, "object"): rows.node(row, "object") for row in found}.values())
     retired = [rows.node(row, "chunk") for row in store.select("trace/used-chunks", sessions=sessions)]
     # the store first: an object that nothing names is litter, a name without its object is a broken trace
     store.commit(Changes(updates=[("trace/delete", {"sessions": sessions})], content=False))
     if objects:
-        out.objects += librarian.sweep(objects, lambda free: _named(store, free))
+        out.objects += blobs.sweep(objects, lambda free: _named(store, free))
     if retired:
         cited = {row["chunk"] for row in store.select("ingest/cited-chunks", chunks=retired)}
         chunks = [chunk for chunk in retired if chunk not in cited]

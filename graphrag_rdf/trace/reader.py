@@ -11,7 +11,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import with_names
@@ -39,12 +39,12 @@ from graphrag_rdf.trace.passages import read_passages
 _T = TypeVar("_T")
 
 
-def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None = None) -> Trace:
+def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = None) -> Trace:
     """A trace with all its steps, selections and sources.
 
     Args:
         iri: its session (see `catalogue.find_trace` for other names of a trace).
-        librarian: where answers are that are too long for the graph; without it they are None.
+        blobs: where answers are that are too long for the graph; without it they are None.
 
     Raises:
         UsageError: when there is no such session.
@@ -56,7 +56,7 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
             f"there is no trace {session.value}", hint="graphrag-rdf trace list shows what is stored"
         )
     row = found[0]
-    steps = _Steps(store, session, librarian).read()
+    steps = _Steps(store, session, blobs).read()
     filters = store.select("trace/entity-filters", session=session)
     return Trace(
         iri=session.value,
@@ -82,10 +82,10 @@ def read_trace(store: Store, iri: NamedNode | str, librarian: Librarian | None =
 
 
 class _Steps:
-    def __init__(self, store: Store, session: NamedNode, librarian: Librarian | None) -> None:
+    def __init__(self, store: Store, session: NamedNode, blobs: BlobStore | None) -> None:
         self._store = store
         self._session = session
-        self._librarian = librarian
+        self._blobs = blobs
 
     def read(self) -> tuple[TraceStep, ...]:
         edges = {rows.must(row, "item"): row for row in self._select("edges")}
@@ -162,9 +162,9 @@ class _Steps:
 
     def _answer(self, row: Row) -> str | None:
         inline, stored = rows.text(row, "text"), rows.text(row, "stored")
-        if inline is not None or stored is None or self._librarian is None:
+        if inline is not None or stored is None or self._blobs is None:
             return inline
-        return self._librarian.text(stored)
+        return self._blobs.text(stored)
 
     def _seed(self, row: Row) -> Seed:
         return Seed(

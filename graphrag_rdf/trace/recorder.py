@@ -21,13 +21,13 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
 from graphrag_rdf.store.base import QueryRun, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.writing import TraceWriter
 
 _AGENT = iris.agent("graphrag-rdf")
 INLINE_LIMIT = 4096
-"""Texts longer than this many characters are in the librarian only."""
+"""Texts longer than this many characters are in the blob store only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class TraceRecorder:
 
     Args:
         store: where traces go.
-        librarian: where prompts, completions, rendered queries and long answers go.
+        blobs: where prompts, completions, rendered queries and long answers go.
         graph: the named graph of traces.
         detail: `full` keeps rendered queries, prompts and completions; `summary` leaves them out.
         stored: False streams the trace without writing it (read-only servers).
@@ -83,7 +83,7 @@ class TraceRecorder:
     def __init__(
         self,
         store: Store,
-        librarian: Librarian,
+        blobs: BlobStore,
         *,
         graph: NamedNode = Graphs.RETRIEVAL,
         detail: Choice["full", "summary"] = "full",
@@ -98,7 +98,7 @@ class TraceRecorder:
         self._continues = continues
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
-        self._writer = TraceWriter(store, librarian, self.session) if stored else None
+        self._writer = TraceWriter(store, blobs, self.session) if stored else None
         self.question = iris.question(self.run)
         self._last: NamedNode = self.question
         self._texts: list[str] = []  # named by what is to be written next
@@ -360,7 +360,7 @@ class TraceRecorder:
     # --- helpers -----------------------------------------------------------------------------------
 
     def keep_text(self, text: str) -> NamedNode:
-        """Have the librarian keep a text, with what is written next (unless nothing is stored); its IRI."""
+        """Have the blob store keep a text, with what is written next (unless nothing is stored); its IRI."""
         self._texts.append(text)
         return iris.stored_object(iris.digest(text))
 

@@ -19,7 +19,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 LASTING = frozenset(
@@ -81,10 +81,10 @@ def reuse_of(store: Store, depends: Mapping[str, Any]) -> Reuse:
     return Reuse(iris.digest(text), commit)
 
 
-def find_answer(store: Store, librarian: Librarian, key: str) -> KeptAnswer | None:
+def find_answer(store: Store, blobs: BlobStore, key: str) -> KeptAnswer | None:
     """The newest answer of a trace that was completed, kept under a key and still whole."""
     for row in store.select("trace/kept-answers", key=key):
-        data = librarian.text(text_of(row["data"]))
+        data = blobs.text(text_of(row["data"]))
         if data is not None:
             step, question = row["answer"], row["question"]
             assert isinstance(step, NamedNode)  # noqa: S101
@@ -115,7 +115,7 @@ def stats(store: Store) -> KeptStats:
     return KeptStats(int(str(entries)), int(str(reused)))
 
 
-def clear(store: Store, librarian: Librarian) -> int:
+def clear(store: Store, blobs: BlobStore) -> int:
     """Give no kept answer again; traces stay as they are. How many answers that were."""
     rows = store.select("trace/all-kept-answers")
     if rows:
@@ -125,5 +125,5 @@ def clear(store: Store, librarian: Librarian) -> int:
         named = {text_of(row["object"]) for row in store.select("trace/shared-objects", objects=nodes)}
         for iri in objects:
             if iri not in named:
-                librarian.delete(iri)
+                blobs.delete(iri)
     return len(rows)

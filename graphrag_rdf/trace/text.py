@@ -12,7 +12,7 @@ from dataclasses import replace
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.catalogue import TraceSummary
 from graphrag_rdf.trace.items import Call, Fact, Score, Selection, Source
 from graphrag_rdf.trace.lines import Lines, one_line, printable
@@ -61,7 +61,7 @@ def render_step(step: TraceStep, *, width: int = 80, colour: bool = False, full:
 
 def render_message(
     store: Store,
-    librarian: Librarian,
+    blobs: BlobStore,
     message: GraphRagResponse,
     *,
     width: int = 80,
@@ -80,7 +80,7 @@ def render_message(
     if not owners:
         page.heading(message.kind, message.explain_id)
         return page.text()
-    trace = read_trace(store, node(owners[0], "session"), librarian)
+    trace = read_trace(store, node(owners[0], "session"), blobs)
     step = trace.step(message.explain_id)
     if step is None:
         _session(page, trace, full)

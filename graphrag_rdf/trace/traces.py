@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.catalogue import TraceSummary, find_trace, list_traces
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
@@ -23,9 +23,9 @@ class Traces:
         UsageError: (its methods) when there is no such trace, or several.
     """
 
-    def __init__(self, store: Store, librarian: Librarian) -> None:
+    def __init__(self, store: Store, blobs: BlobStore) -> None:
         self._store = store
-        self._librarian = librarian
+        self._blobs = blobs
 
     def __iter__(self) -> Iterator[TraceSummary]:
         """The newest 1,000, newest first."""
@@ -33,7 +33,7 @@ class Traces:
 
     def __getitem__(self, name: str) -> Trace:
         """A trace, read whole."""
-        return read_trace(self._store, find_trace(self._store, name), self._librarian)
+        return read_trace(self._store, find_trace(self._store, name), self._blobs)
 
     def list(self, limit: int = 50, kind: str | None = None) -> list[TraceSummary]:
         """The newest traces, newest first; sub-traces follow theirs.
@@ -45,13 +45,13 @@ class Traces:
 
     def verify(self, name: str) -> Sequence[Check]:
         """Check every edge, quote, offset, hash and citation of a trace against the store."""
-        return verify_trace(self._store, self._librarian, find_trace(self._store, name))
+        return verify_trace(self._store, self._blobs, find_trace(self._store, name))
 
     def export(self, name: str, form: TraceFormat = "trig", *, with_sources: bool = True) -> str:
         """A trace as RDF, PROV-N, PROV-JSON or a page; see `trace.export.export_trace`."""
         found = find_trace(self._store, name)
-        return export_trace(self._store, self._librarian, found, form, with_sources=with_sources)
+        return export_trace(self._store, self._blobs, found, form, with_sources=with_sources)
 
     def delete(self, name: str) -> Pruned:
         """Take a trace out, with its sub-traces and what only they hold."""
-        return delete_trace(self._store, self._librarian, find_trace(self._store, name))
+        return delete_trace(self._store, self._blobs, find_trace(self._store, name))

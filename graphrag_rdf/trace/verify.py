@@ -1,7 +1,7 @@
 """Whether a trace still holds: every edge, quote, offset, hash and citation, against the store as it is now.
 
 What can be asked in SPARQL is asked there (`queries/trace/check-*.rq`); hashes and the texts of documents are
-compared here, since the librarian has them.
+compared here, since the blob store has them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.store.base import Row, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
@@ -40,7 +40,7 @@ class Check:
         return {"check": self.check, "ok": self.ok, "detail": self.detail}
 
 
-def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> list[Check]:
+def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[Check]:
     """All checks of a trace, failed ones too.
 
     | check | holds when |
@@ -61,14 +61,14 @@ def verify_trace(store: Store, librarian: Librarian, iri: NamedNode | str) -> li
     Raises:
         UsageError: when there is no such trace.
     """
-    trace = read_trace(store, iri, librarian)
-    return list(_Verifier(store, librarian, trace).checks())
+    trace = read_trace(store, iri, blobs)
+    return list(_Verifier(store, blobs, trace).checks())
 
 
 class _Verifier:
-    def __init__(self, store: Store, librarian: Librarian, trace: Trace) -> None:
+    def __init__(self, store: Store, blobs: BlobStore, trace: Trace) -> None:
         self._store = store
-        self._librarian = librarian
+        self._blobs = blobs
         self._trace = trace
         self._session = NamedNode(trace.iri)
         self._names = {
@@ -192,7 +192,7 @@ class _Verifier:
         for row in chunks:
             stored = rows.must(row, "text")
             if stored not in texts:
-                texts[stored] = self._librarian.text(stored)
+                texts[stored] = self._blobs.text(stored)
             text, content = texts[stored], rows.must(row, "content")
             offset = rows.whole(row, "offset") or 0
             if text is None:
@@ -204,11 +204,11 @@ class _Verifier:
     def _objects(self) -> Check:
         found = self._store.select("trace/objects", sessions=[self._session])
         objects = sorted({rows.must(row, "object") for row in found} | self._imported())
-        bad = [f"{iri} is missing or damaged" for iri in objects if self._librarian.get(iri) is None]
+        bad = [f"{iri} is missing or damaged" for iri in objects if self._blobs.get(iri) is None]
         return _check("objects", len(objects), bad, "stored texts hash to their names")
 
     def _imported(self) -> set[str]:
-        """The files that selected facts were imported from, which the librarian keeps too."""
+        """The files that selected facts were imported from, which the blob store keeps too."""
         sources = (source for selection in self._trace.selections for source in selection.sources)
         origins = {source.document for source in sources if source.chunk is None and source.document}
         return {iri for iri in origins if iri.startswith(iris.stored_object("").value)}
@@ -230,7 +230,7 @@ class _Verifier:
 
     def _prompt(self) -> Check:
         calls = [call for step in self._trace.steps for call in step.calls if call.purpose in _ANSWERS]
-        prompts = [self._librarian.text(call.prompt) or "" for call in calls if call.prompt]
+        prompts = [self._blobs.text(call.prompt) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
         found = self._select("shown-texts") if shown else []
         texts = [_letters(rows.must(row, "text")) for row in found if "text" in row]

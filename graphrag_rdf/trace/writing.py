@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.store.base import Changes, Store
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 
 _threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
 _running: WeakKeyDictionary[Store, WeakSet[TraceWriter]] = WeakKeyDictionary()
@@ -60,7 +60,7 @@ class TraceWriter:
 
     Args:
         store: where triples go.
-        librarian: where long texts go, before the triples that name them.
+        blobs: where long texts go, before the triples that name them.
         session: the run.
 
     Attributes:
@@ -68,9 +68,9 @@ class TraceWriter:
         barred: nothing more is stored but the end, see `bar_runs`.
     """
 
-    def __init__(self, store: Store, librarian: Librarian, session: NamedNode) -> None:
+    def __init__(self, store: Store, blobs: BlobStore, session: NamedNode) -> None:
         self._store = store
-        self._librarian = librarian
+        self._blobs = blobs
         self.session = session
         self.begun = self.barred = False
         with _lock:
@@ -123,11 +123,11 @@ class TraceWriter:
             return
         held: list[NamedNode] = []
         try:
-            held += [self._librarian.put(text, hold=True) for text in texts]
+            held += [self._blobs.put(text, hold=True) for text in texts]
             self._store.commit(Changes(add=list(quads), content=False))
             self.begun = True
         except Exception as error:
             self._failure = error
             raise
         finally:
-            self._librarian.release(held)
+            self._blobs.release(held)

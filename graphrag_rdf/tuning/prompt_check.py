@@ -16,7 +16,7 @@ from graphrag_rdf.evaluation.metrics import compared
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.normalise import fold, match_key
-from graphrag_rdf.ingest.sieve import Sieve
+from graphrag_rdf.ingest.candidate_filter import CandidateFilter
 from graphrag_rdf.tuning.sample import Passage
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def check(
     before: LlmExtractor,
     after: LlmExtractor,
     passages: Sequence[Passage],
-    sieve: Sieve,
+    candidate_filter: CandidateFilter,
     gateway: LlmGateway,
     asking: Asking,
 ) -> Check:
@@ -124,7 +124,7 @@ def check(
     Args:
         before, after: the extraction with the prompt in force and with the tuned one.
         passages: those held out.
-        sieve: what the ingest leaves out of an answer.
+        candidate_filter: what the ingest leaves out of an answer.
 
     Raises:
         LlmError: when the model cannot be used at all, or the budget is spent.
@@ -138,7 +138,9 @@ def check(
         )
         tokens = [answer.in_tokens for answer in answers]
         known = [number for number in tokens if number is not None]
-        return reading(found, passage.text, sieve, sum(known) if len(known) == len(tokens) else None)
+        return reading(
+            found, passage.text, candidate_filter, sum(known) if len(known) == len(tokens) else None
+        )
 
     tasks = [(passage, extractor) for passage in passages for extractor in (before, after)]
     outcomes = [outcome for _, outcome in asking.many("check", ask, tasks)]
@@ -154,14 +156,16 @@ def check(
     return Check(readings, failures)
 
 
-def reading(found: Extraction, text: str, sieve: Sieve, in_tokens: int | None) -> Reading:
+def reading(
+    found: Extraction, text: str, candidate_filter: CandidateFilter, in_tokens: int | None
+) -> Reading:
     """Count what an extraction gave, without what the ingest would leave out.
 
     Args:
         text: the passage, in which quotes are looked for.
         in_tokens: of the prompt, as the server told; None if it did not.
     """
-    fit = sieve.fit(found)
+    fit = candidate_filter.fit(found)
     facts: dict[tuple[str, str, str], bool] = {}
     predicates: Counter[str] = Counter()
     for relation in fit.relations:

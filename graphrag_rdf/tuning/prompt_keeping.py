@@ -61,7 +61,7 @@ def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
 def _record(engine: Engine, outcome: Outcome) -> None:
     prompt = outcome.after.prompt_hash
     if not engine.store.ask("tuning/tuned", prompt=iris.prompt(prompt)):
-        text = engine.librarian.put(prompt_text(outcome.after))
+        text = engine.blobs.put(prompt_text(outcome.after))
         found = outcome.check
         facts = TuningFacts(
             prompt=prompt,

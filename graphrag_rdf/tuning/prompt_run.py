@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompt_data import PromptData
+from graphrag_rdf.ingest.candidate_filter import candidate_filter
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
 from graphrag_rdf.ingest.expected_tokens import written_tokens
 from graphrag_rdf.ingest.report import LlmCounts, since
-from graphrag_rdf.ingest.sieve import sieve_of
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.tuning.asking import Asking
@@ -195,7 +195,9 @@ def tune_prompts(
         detail = f"{sample.all} passages are too few to hold any out: the prompts were not compared"
         outcome.warn("not_checked", detail)
     if outcome.changed and sample.held_out:
-        outcome.check = check(before, after, sample.held_out, sieve_of(settings), engine.gateway, asking)
+        outcome.check = check(
+            before, after, sample.held_out, candidate_filter(settings), engine.gateway, asking
+        )
     outcome.llm, outcome.ended = since(spent, engine.budget.usage), now()
     return outcome
 

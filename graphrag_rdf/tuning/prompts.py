@@ -17,13 +17,13 @@ from graphrag_rdf.extract.answers import predicate_phrase
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.normalise import fold
 from graphrag_rdf.extract.prompt_data import Kind, PromptData, WorkedExample, one_line
+from graphrag_rdf.ingest.candidate_filter import candidate_filter
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_folder
-from graphrag_rdf.ingest.sieve import sieve_of
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.steps.prompts import render
+from graphrag_rdf.tuning.examples import shown, worked_example
 from graphrag_rdf.tuning.sample import Passage, cover
-from graphrag_rdf.tuning.worked import shown, worked_example
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
@@ -96,7 +96,7 @@ class Tuner:
 
     def __init__(self, settings: Settings, gateway: LlmGateway, model: str, asking: Asking) -> None:
         self._settings, self._gateway, self._model, self._asking = settings, gateway, model, asking
-        self._sieve = sieve_of(settings)
+        self._candidate_filter = candidate_filter(settings)
 
     def make(self, seen: Sequence[Passage], excerpts: Sequence[Passage], wishes: Wishes) -> Made:
         """Ask what there is to ask.
@@ -207,7 +207,7 @@ class Tuner:
                 made = (
                     f"{FAILED}{outcome.kind}"
                     if isinstance(outcome, LlmError)
-                    else worked_example(excerpt, outcome, self._sieve)
+                    else worked_example(excerpt, outcome, self._candidate_filter)
                 )
                 if isinstance(made, str):
                     rejected[made] = rejected.get(made, 0) + 1

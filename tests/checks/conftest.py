@@ -1,4 +1,4 @@
-"""A healthy store, as quads to spoil, with its librarian."""
+"""A healthy store, as quads to spoil, with its blobs."""
 
 from __future__ import annotations
 

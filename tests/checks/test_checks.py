@@ -18,7 +18,7 @@ from graphrag_rdf.rdf.fact_decisions import FactDecision
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import datetime_, double, integer, now
 from graphrag_rdf.resources import folder
-from graphrag_rdf.store.librarian import Librarian
+from graphrag_rdf.store.blobs import BlobStore
 from tests.support.sample_stores import store_of
 
 Quads = tuple[Quad, ...]
@@ -487,18 +487,18 @@ def names(violations: Iterable[Violation]) -> set[str]:
 
 
 def test_a_healthy_store_passes(healthy: Engine) -> None:
-    assert run_checks(healthy.store, healthy.librarian, healthy.text_index) == []
+    assert run_checks(healthy.store, healthy.blobs, healthy.text_index) == []
 
 
 def test_a_healthy_store_passes_in_classic_too(healthy: Engine, quads: Quads) -> None:
-    assert run_checks(store_of(quads, "classic"), healthy.librarian) == []
+    assert run_checks(store_of(quads, "classic"), healthy.blobs) == []
 
 
 @pytest.mark.parametrize("spoil", SPOILT, ids=lambda spoil: spoil.__name__)
 def test_what_is_spoilt_is_found(spoil: Callable[[Spoiler], None], healthy: Engine, quads: Quads) -> None:
     spoiler = Spoiler(quads)
     spoil(spoiler)
-    found = run_checks(store_of(spoiler.quads), healthy.librarian)
+    found = run_checks(store_of(spoiler.quads), healthy.blobs)
     assert names(found) == SPOILT[spoil], found
     assert all(v.message and v.severity == CHECKS.get(v.check, "error") for v in found)
 
@@ -512,33 +512,33 @@ def test_every_check_is_listed_and_can_fail() -> None:
 def test_violations_are_told_up_to_a_limit(healthy: Engine, quads: Quads) -> None:
     spoiler = Spoiler(quads)
     spoiler.drop(*spoiler.all(RAG.canonicalEntity))
-    found = run_checks(store_of(spoiler.quads), healthy.librarian, limit=3)
+    found = run_checks(store_of(spoiler.quads), healthy.blobs, limit=3)
     assert [v.check for v in found].count("sentence-mentions") == 3
 
 
 # --- what is not in the store --------------------------------------------------------------------
 
 
-def copied(librarian: Librarian, place: Path) -> Librarian:
-    copy = Librarian(place)
-    for iri in librarian.objects():
-        copy.put(librarian.get(iri) or b"")
+def copied(blobs: BlobStore, place: Path) -> BlobStore:
+    copy = BlobStore(place)
+    for iri in blobs.objects():
+        copy.put(blobs.get(iri) or b"")
     return copy
 
 
 def test_a_lost_object_is_a_warning(healthy: Engine, tmp_path: Path) -> None:
-    librarian = copied(healthy.librarian, tmp_path)
-    librarian.delete(next(iter(librarian.objects())))
-    found = run_checks(healthy.store, librarian)
+    blobs = copied(healthy.blobs, tmp_path)
+    blobs.delete(next(iter(blobs.objects())))
+    found = run_checks(healthy.store, blobs)
     assert names(found) == {"object-missing"}
     assert {v.severity for v in found} == {"warning"}
 
 
 def test_a_damaged_object_is_an_error(healthy: Engine, tmp_path: Path) -> None:
-    librarian = copied(healthy.librarian, tmp_path)
+    blobs = copied(healthy.blobs, tmp_path)
     file = next(file for file in tmp_path.glob("??/*"))
     file.write_bytes(b"damaged")
-    found = run_checks(healthy.store, librarian)
+    found = run_checks(healthy.store, blobs)
     assert names(found) == {"object-damaged"}
     assert {v.severity for v in found} == {"error"}
 
@@ -549,16 +549,16 @@ def test_the_objects_of_a_forgotten_source_are_not_missed(healthy: Engine, quads
     session = spoiler.find(RDF.type, o=RAG.Session).subject
     spoiler.add(session, RAG.sourceForgotten, Literal(True), Graphs.RETRIEVAL)
     of_documents = [*spoiler.all(RAG.originalBytes), *spoiler.all(RAG.extractedText)]
-    librarian = Librarian()
+    blobs = BlobStore()
     for quad in of_documents:
-        librarian.put(healthy.librarian.get(quad.object) or b"")  # type: ignore[arg-type]
-    assert run_checks(store_of(spoiler.quads), librarian) == []
+        blobs.put(healthy.blobs.get(quad.object) or b"")  # type: ignore[arg-type]
+    assert run_checks(store_of(spoiler.quads), blobs) == []
 
 
 def test_an_index_ahead_of_the_store_is_found(healthy: Engine) -> None:
     index = TextIndex.open(None)
     index.commit(healthy.store.content_commit() + 1)
-    found = run_checks(healthy.store, healthy.librarian, index)
+    found = run_checks(healthy.store, healthy.blobs, index)
     assert names(found) == {"index-commit"}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.cli.bounded import bounded
+from graphrag_rdf.cli.memory_limit import bounded
 from tests.support.commands import Run, documents_in, environment
 
 pytestmark = pytest.mark.embedded
@@ -125,7 +125,7 @@ def test_what_is_not_read_is_said(run: Run, store: Path) -> None:
 def test_a_check_ends_when_its_memory_is_used_up(store: Path) -> None:
     """As a damaged length in a file, after which a library asks for gigabytes."""
     code = """
-    from graphrag_rdf.cli.bounded import ProcessEndedError, bounded
+    from graphrag_rdf.cli.memory_limit import ProcessEndedError, bounded
     try:
         bounded(lambda: len(bytearray(8 << 30)) + len([bytearray(1 << 20) for _ in range(3000)]), 256)
     except (ProcessEndedError, MemoryError) as error:

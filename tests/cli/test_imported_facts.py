@@ -104,7 +104,7 @@ def test_the_trace_names_the_file_and_holds(run: Run, imported: dict[str, str]) 
 
 
 def test_a_damaged_file_fails_the_trace(run: Run, store: Path, imported: dict[str, str]) -> None:
-    """What the librarian keeps of the file must still hash to its name."""
+    """What the blob store keeps of the file must still hash to its name."""
     run("ask", QUESTION)
     name = imported["document"].rsplit(":", 1)[-1]
     [kept] = [path for path in store.rglob("*") if path.is_file() and name.endswith(path.name[-40:])]

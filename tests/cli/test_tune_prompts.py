@@ -532,10 +532,10 @@ def test_forgetting_tells_of_examples(run: Run, documents: Path, model: Scripted
     assert [warning["type"] for warning in dry["warnings"]] == ["prompt_holds_text"]
     assert "example 1" in dry["warnings"][0]["detail"]
     assert run("forget", document).code == 0
-    librarian = folder / "graphrag-store" / "librarian"
+    blobs = folder / "graphrag-store" / "librarian"
     import zlib
 
-    kept = [zlib.decompress(path.read_bytes()) for path in librarian.glob("??/*")]
+    kept = [zlib.decompress(path.read_bytes()) for path in blobs.glob("??/*")]
     assert kept
     assert not [data for data in kept if text.encode() in data]
     assert run("check").code == 0

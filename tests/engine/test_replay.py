@@ -43,7 +43,7 @@ def ask(engine: Engine, question: str = QUESTION, **options: object) -> str:
 
 def everything(engine: Engine) -> tuple[set[str], set[str], int]:
     quads = {str(quad) for quad in engine.store.quads()}
-    return quads, {iri.value for iri in engine.librarian.objects()}, engine.store.commit_number()
+    return quads, {iri.value for iri in engine.blobs.objects()}, engine.store.commit_number()
 
 
 @pytest.mark.parametrize(

@@ -439,7 +439,7 @@ def check_spans(found: Extraction, text: str) -> None:
     "text",
     [
         "Orrin Works entered into three- and five-year agreements.",
-        "Parts of Ada Venn's Wall reach Kelm.",
+        "Components of Ada Venn's Wall reach Kelm.",
         "The speed of Kelm Mill is 3600 revolutions per minute.",
         "The margin of Orrin Works ranges from 2% to 5%.",
         "Ada Venn painted a picture of this event.",

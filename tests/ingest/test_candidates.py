@@ -81,7 +81,7 @@ def test_nothing_follows_from_a_candidate(engine: Engine) -> None:
     assert WRONG.value not in asked
     said = {q.subject for q in engine.store.quads(Graphs.DERIVED) if q.object == RAG.SynonymCandidate}
     assert said == {candidate.iri}
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(engine.store.quads()) == []
 
 
@@ -131,7 +131,7 @@ def test_candidates_go_with_their_entities(engine: Engine) -> None:
     forget_documents(engine, find_documents(engine.store, ["docs/wrong.txt"]))
     assert not read_candidates(engine.store)
     assert "babage" not in " ".join(str(quad) for quad in engine.store.quads())
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_clearing(engine: Engine) -> None:

@@ -34,7 +34,7 @@ def engine(docs: Path, engine_of: MakeEngine) -> Engine:
 
 
 def sound(engine: Engine) -> bool:
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     return index_matches_store(engine)
 
 

@@ -47,7 +47,7 @@ def cite(engine: Engine, chunk: str, words: str = "") -> None:
         (step, TG.selectedChunk, item),
         (item, RAG.usedChunk, NamedNode(chunk)),
         (item, TG.content, Literal(words)),
-        (step, RAG.storedText, engine.librarian.put(f"The answer: {words}")),
+        (step, RAG.storedText, engine.blobs.put(f"The answer: {words}")),
     ]
     engine.store.commit(Changes(add=[Quad(*q, Graphs.RETRIEVAL) for q in quads], content=False))
 
@@ -68,7 +68,7 @@ def places(folder: Path, words: str) -> list[str]:
 def test_text_is_nowhere_any_more(
     two: Path, tmp_path: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
-    """Neither in the database, nor librarian, cache, indexes, traces; nor is that of earlier versions."""
+    """Neither in the database, nor blobs, cache, indexes, traces; nor is that of earlier versions."""
     with engine_of("store", **by_model(scripted_server)) as engine:
         engine.ingest([two])
         old = (two / "secret.txt").read_text()
@@ -140,7 +140,7 @@ def test_equal_files_do_not_share_their_fate(docs: Path, engine_of: MakeEngine) 
     assert len(chunks(engine)) == 2
     forget_documents(engine, find_documents(engine.store, ["docs/a.txt"]))
     assert len(chunks(engine)) == 1
-    objects = [engine.librarian.get(q.object) for q in everything(engine) if q.predicate == RAG.originalBytes]  # type: ignore[arg-type]
+    objects = [engine.blobs.get(q.object) for q in everything(engine) if q.predicate == RAG.originalBytes]  # type: ignore[arg-type]
     assert objects == [(SECRET + ".").encode()]
     assert engine.ingest([docs / "b.txt"]).documents.unchanged == 1
 
@@ -201,4 +201,4 @@ def test_traces_of_others_keep_what_they_share_with_erased_ones(two: Path, engin
     forget_documents(engine, find_documents(engine.store, ["docs/secret.txt"]))
     assert all(check.ok for check in engine.traces.verify(kept.iri))
     assert engine.traces[erased.iri].answer is None
-    assert run_checks(engine.store, engine.librarian) == []
+    assert run_checks(engine.store, engine.blobs) == []

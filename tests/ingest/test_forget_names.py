@@ -84,8 +84,8 @@ def found_in_store(engine: Engine, words: set[str]) -> Iterator[str]:
     for quad in everything(engine):
         said = str(quad).lower()
         yield from (f"{word} in {quad}" for word in words if word in said)
-    for iri in engine.librarian.objects():
-        said = (engine.librarian.get(iri) or b"").decode(errors="replace").lower()
+    for iri in engine.blobs.objects():
+        said = (engine.blobs.get(iri) or b"").decode(errors="replace").lower()
         yield from (f"{word} in the object {iri}" for word in words if word in said)
     for kind in KINDS:
         yield from (
@@ -149,7 +149,7 @@ def test_no_word_of_a_forgotten_document_is_left(
     with engine_of("store", **overrides) as engine:
         forget_documents(engine, find_documents(engine.store, [f"docs/{victim}"]))
         assert sorted(found_in_store(engine, secret)) == []
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
         erased = [trace for trace in engine.traces.list() if engine.traces[trace.iri].forgotten]
         assert erased
         for trace in erased:

@@ -13,7 +13,7 @@ MET = "Ada Lovelace met Charles Babbage."
 
 
 def _sound(engine: Engine) -> bool:
-    found = run_checks(engine.store, engine.librarian, engine.text_index)
+    found = run_checks(engine.store, engine.blobs, engine.text_index)
     assert found == []
     return True
 

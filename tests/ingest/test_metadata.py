@@ -51,7 +51,7 @@ def written_by(*names: str) -> set[tuple[object, object]]:
 
 
 def whole(engine: Engine) -> bool:
-    return not run_checks(engine.store, engine.librarian, engine.text_index) and index_matches_store(engine)
+    return not run_checks(engine.store, engine.blobs, engine.text_index) and index_matches_store(engine)
 
 
 def answer(engine: Engine, question: str, **options: object) -> dict[str, object]:

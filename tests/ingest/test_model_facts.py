@@ -41,7 +41,7 @@ def store_of(docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer)
         (docs / "a.txt").write_text(text, "utf-8")
         engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
         make.report = engine.ingest([docs])  # type: ignore[attr-defined]
-        assert run_checks(engine.store, engine.librarian) == []
+        assert run_checks(engine.store, engine.blobs) == []
         assert run_shapes(plain_quads(engine.store)) == []
         return engine
 
@@ -180,14 +180,14 @@ def test_another_name_holds_within_a_document_while_one_entity_has_it(
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=110))
     engine.ingest([docs])
     assert canonical_of(engine, "orr") == "ebenezer-orr"
-    assert run_checks(engine.store, engine.librarian) == []
+    assert run_checks(engine.store, engine.blobs) == []
     commits = engine.store.content_commit()
     engine.ingest([docs])
     assert engine.store.content_commit() == commits
     (docs / "b.txt").write_text("Thomas Orr sold wool.")  # now two are called so
     engine.ingest([docs])
     assert canonical_of(engine, "orr") == "orr"
-    assert run_checks(engine.store, engine.librarian) == []
+    assert run_checks(engine.store, engine.blobs) == []
 
 
 def test_a_person_has_the_last_word_about_a_name(
@@ -259,7 +259,7 @@ def test_an_unverified_fact_is_offered_as_such(
     engine = engine_of(**by_model(scripted_server, documents__chunk_size=2000))
     engine.ingest([docs])
     list(engine.ask("Where did Mary Hale study?"))
-    checks = verify_trace(engine.store, engine.librarian, engine.traces["last"].iri)
+    checks = verify_trace(engine.store, engine.blobs, engine.traces["last"].iri)
     assert [check.detail for check in checks if not check.ok] == []
     shown = [request.prompt for request in scripted_server.requests if "<evidence>" in request.prompt]
     assert any("Mary Hale studied in Zurich (unverified" in prompt for prompt in shown)

@@ -120,7 +120,7 @@ def known_of(engine: Engine, node: Any) -> dict[NamedNode, Any]:
 
 
 def sound(engine: Engine) -> bool:
-    wrong = run_checks(engine.store, engine.librarian, engine.text_index)
+    wrong = run_checks(engine.store, engine.blobs, engine.text_index)
     assert wrong == []
     return True
 
@@ -494,8 +494,8 @@ def test_a_refresh_that_is_killed_leaves_a_sound_store(
                 engine.refresh_relations(again=again)
                 break
         with engine_with(make, model) as engine:
-            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            assert run_checks(engine.store, engine.blobs, engine.text_index) == []
             engine.refresh_relations(again=again)
-            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            assert run_checks(engine.store, engine.blobs, engine.text_index) == []
             assert plain(engine) >= {("causes", "0", "1"), ("follows", "2", "1"), ("follows", "2", "0")}
     assert number > 3

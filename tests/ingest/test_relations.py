@@ -85,7 +85,7 @@ def test_ingest_builds_them_when_told(documents: Path) -> None:
     counts = relation_counts(engine.store)
     assert counts[RAG.sharesEntityWith.value] >= 2
     assert counts[RAG.coOccursWith.value] >= 4
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert config_drift(engine) == []
     commit = engine.store.commit_number()
     engine.ingest([documents])
@@ -134,7 +134,7 @@ def test_forgetting_a_document_is_as_if_it_had_never_been(documents: Path) -> No
     forget_documents(engine, find_documents(engine.store, [str(documents / "b.txt")]))
     (documents / "b.txt").unlink()
     assert derived(engine.store) == derived(engine_of(documents).store)
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_without_building_nothing_outlives_what_it_rests_on(documents: Path) -> None:
@@ -143,14 +143,14 @@ def test_without_building_nothing_outlives_what_it_rests_on(documents: Path) -> 
     engine.refresh_relations()
     (documents / "c.txt").write_text("Nothing of it is left.\n")
     engine.ingest([documents])
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     both = (engine.entity("Beatrice Pennock"), engine.entity("Walter Pennock"))
     merge(engine, [Merge(both[0], both)])
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert [drift["what"] for drift in config_drift(engine)] == ["relations derived"]
     engine.refresh_relations()
     assert config_drift(engine) == []
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 # --- against a reading of the definition ---------------------------------------------------------

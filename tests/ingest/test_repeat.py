@@ -207,12 +207,12 @@ def test_the_next_run_settles_one_that_was_stopped(docs: Path, engine_of: MakeEn
         "DELETE { GRAPH ?g { ?run prov:endedAtTime ?time } } "
         "WHERE { GRAPH ?g { ?run a rag:IngestRun ; prov:endedAtTime ?time } }"
     )
-    stopped = [v.check for v in run_checks(engine.store, engine.librarian)]
+    stopped = [v.check for v in run_checks(engine.store, engine.blobs)]
     assert stopped == ["runs-finished"]
     if more:
         (docs / "b.txt").write_text("Grace Hopper met Ada Lovelace.")
     engine.ingest([docs])
-    assert run_checks(engine.store, engine.librarian) == []
+    assert run_checks(engine.store, engine.blobs) == []
     number = engine.store.commit_number()
     engine.ingest([docs])
     assert engine.store.commit_number() == number

@@ -54,7 +54,7 @@ def unrecorded(engine: Engine) -> set[Quad]:
 
 
 def sound(engine: Engine) -> bool:
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     return index_matches_store(engine)
 
 

@@ -74,7 +74,7 @@ def test_mentions_are_found_again_and_facts_stay(written: Path, engine_of: MakeE
     assert facts(engine) == said
     assert_same(content(engine), before)
     assert index_matches_store(engine)
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_mentions_of_what_a_model_found_need_no_model(
@@ -120,7 +120,7 @@ def test_a_document_whose_bytes_are_gone_is_a_failure(written: Path, engine_of: 
     engine = engine_of()
     engine.ingest([written])
     row = engine.store.select("ingest/originals", documents=[])[0]
-    engine.librarian.delete(row["original"])  # type: ignore[arg-type]
+    engine.blobs.delete(row["original"])  # type: ignore[arg-type]
     report = engine.refresh_texts()
     assert [failure.reason for failure in report.failures] == ["its bytes are kept no more"]
     assert report.documents.read_again == 1
@@ -210,8 +210,8 @@ def test_a_run_that_is_killed_leaves_warnings_which_the_next_clears(
                 STAGES[stage](engine, written)
                 break
         with Engine.open(store, config=config) as engine:
-            found = run_checks(engine.store, engine.librarian, engine.text_index)
+            found = run_checks(engine.store, engine.blobs, engine.text_index)
             assert [violation for violation in found if violation.severity == "error"] == []
             STAGES[stage](engine, written)
-            assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+            assert run_checks(engine.store, engine.blobs, engine.text_index) == []
             assert index_matches_store(engine)

@@ -36,7 +36,7 @@ ROWS = [
 
 def broken(engine: Engine) -> list[object]:
     """What `check` complains of."""
-    return list(run_checks(engine.store, engine.librarian))
+    return list(run_checks(engine.store, engine.blobs))
 
 
 def _write(path: Path, rows: list[str], head: str = HEAD) -> None:

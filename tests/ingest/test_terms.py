@@ -23,8 +23,8 @@ def test_the_label_of_a_line_is_a_term_while_a_table_has_it(engine_of: MakeEngin
     assert engine.ingest([docs]).entities == 1  # Kelmar Ltd
     assert MARK in engine.store.quads(Graphs.DERIVED)
     assert to_python(engine.store.select("server/counts")[0]["entities"]) == 1
-    assert not run_checks(engine.store, engine.librarian, engine.text_index)
+    assert not run_checks(engine.store, engine.blobs, engine.text_index)
     (docs / "figures.md").write_text(PROSE)
     engine.ingest([docs])
     assert MARK not in engine.store.quads(Graphs.DERIVED)
-    assert not run_checks(engine.store, engine.librarian, engine.text_index)
+    assert not run_checks(engine.store, engine.blobs, engine.text_index)

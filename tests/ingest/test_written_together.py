@@ -53,7 +53,7 @@ def test_both_forms_are_one_and_a_first_name_is_its_speaker(engine: Engine) -> N
     assert stands(engine, "powerpoint", "power-point") == ["power-point"] * 2
     assert stands(engine, "yuriko", "yurikoorr") == ["yurikoorr"] * 2
     assert stands(engine, "macorr", "mac-orr") == ["macorr", "mac-orr"]
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert {decision.by for decision in read_decisions(engine.store)} == {RULE}
 
 

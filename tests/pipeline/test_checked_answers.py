@@ -139,7 +139,7 @@ def test_thinking_reaches_nobody_but_the_log(engine: Engine, scripted_server: Sc
     assert "".join(message.response for message in messages if message.kind == "answer") == GOOD
     assert not kinds(found) & {"invalid_citation", "unsupported_numeric", "unsupported_name"}
     quads = list(engine.store.quads())  # type: ignore[attr-defined]
-    assert raw in [engine.librarian.text(quad.object) for quad in quads if quad.predicate == RAG.completion]
+    assert raw in [engine.blobs.text(quad.object) for quad in quads if quad.predicate == RAG.completion]
     assert "James Watt" not in str(quads)
 
 
@@ -179,9 +179,9 @@ def test_a_model_corrects_its_answer_once(engine: Engine, scripted_server: Scrip
     trace = engine.traces["last"]
     step = next(step for step in trace.steps if step.kind == "synthesis")
     assert step.draft is not None
-    assert engine.librarian.text(step.draft) == DRAFT
+    assert engine.blobs.text(step.draft) == DRAFT
     assert f"the first draft is kept as {step.draft}" in render_trace(trace)
-    assert all(check.ok for check in verify_trace(engine.store, engine.librarian, trace.iri))
+    assert all(check.ok for check in verify_trace(engine.store, engine.blobs, trace.iri))
 
 
 @pytest.mark.parametrize(

@@ -72,11 +72,11 @@ def ask(engine: Engine, question: str = QUESTION, **steps: str) -> tuple[dict[st
     *_, last = engine.ask(question, settings=chosen, cache=False)
     assert last.answer is not None, last.error
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
-    return last.answer, read_trace(engine.store, text_of(owner["session"]), engine.librarian)
+    return last.answer, read_trace(engine.store, text_of(owner["session"]), engine.blobs)
 
 
 def checks(engine: Engine, trace: Trace) -> dict[str, bool]:
-    return {check.check: check.ok for check in verify_trace(engine.store, engine.librarian, trace.iri)}
+    return {check.check: check.ok for check in verify_trace(engine.store, engine.blobs, trace.iri)}
 
 
 def nothing(offers: dict[str, str]) -> list[dict[str, Any]]:
@@ -332,7 +332,7 @@ def test_what_was_not_selected_in_the_prompt_is_found(
     config = settings(scripted_server, pipelines=tmp_path / "own")
     with open_engine(place.root, config=config) as opened:
         _, trace = ask(opened)
-        found = {c.check: c for c in verify_trace(opened.store, opened.librarian, trace.iri)}
+        found = {c.check: c for c in verify_trace(opened.store, opened.blobs, trace.iri)}
     assert not found["prompt"].ok
     assert "[99] “The moon is made of cheese.” was not selected" in found["prompt"].detail
     assert all(check.ok for name, check in found.items() if name != "prompt")

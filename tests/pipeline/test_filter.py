@@ -75,7 +75,7 @@ def ask(engine: Engine, settings: dict[str, str]) -> tuple[dict[str, Any], Trace
     assert answer is not None, messages[-1].error
     node = NamedNode(answer["question_iri"])
     session = text_of(engine.store.select("trace/session-of", node=node)[0]["session"])
-    return answer, read_trace(engine.store, session, engine.librarian), messages
+    return answer, read_trace(engine.store, session, engine.blobs), messages
 
 
 def test_the_model_decides_what_goes_into_the_selection(
@@ -108,7 +108,7 @@ def test_the_model_decides_what_goes_into_the_selection(
     assert "beside the point" in shown
     assert "beside the point" in render_page(engine.store, trace)
     message = next(message for message in messages if message.kind == "focus")
-    assert "Dropped: " in render_message(engine.store, engine.librarian, message)
+    assert "Dropped: " in render_message(engine.store, engine.blobs, message)
     assert "Rhoda Tennant" in answer["answer"]
 
 
@@ -188,7 +188,7 @@ def test_forgetting_takes_the_reasons_too(engine: Engine, scripted_server: Scrip
     dropped = next(d for s in trace.steps for d in s.decisions if not d.kept and d.sentence)
     row = engine.store.select("retrieval/sentence-texts", sentences=[NamedNode(dropped.sentence or "")])[0]
     forget_documents(engine, [NamedNode(text_of(row["document"]))])
-    after = read_trace(engine.store, trace.iri, engine.librarian)
+    after = read_trace(engine.store, trace.iri, engine.blobs)
     assert after.forgotten
     decisions = [decision for step in after.steps for decision in step.decisions]
     assert decisions

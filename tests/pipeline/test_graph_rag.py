@@ -313,7 +313,7 @@ def _text_of(engine: Engine, document: str) -> str:
         "<https://w3id.org/graphrag-rdf/ns#extractedText> ?text } }"
     ).rows
     assert rows
-    text = engine.librarian.text(rows[0]["text"])  # type: ignore[arg-type]
+    text = engine.blobs.text(rows[0]["text"])  # type: ignore[arg-type]
     assert text is not None
     return text
 

@@ -207,7 +207,7 @@ def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
     assert "Rhoda Tennant" in last.answer["answer"]
     node = NamedNode(last.answer["question_iri"])
     session = text_of(engine.store.select("trace/session-of", node=node)[0]["session"])
-    trace = read_trace(engine.store, session, engine.librarian)
+    trace = read_trace(engine.store, session, engine.blobs)
     exploration = next(step for step in trace.steps if step.kind == "exploration")
     assert exploration.mode == "hybrid"
     relations = [relation for passage in exploration.passages for relation in passage.relations]
@@ -239,5 +239,5 @@ def test_a_trace_is_exported_whole_and_goes_whole(engine: Engine, way: str) -> N
     stored = {(q.subject, q.predicate, q.object) for q in engine.store.quads() if run in str(q)}
     exported = trace_quads(engine.store, session, with_sources=False)
     assert {(q.subject, q.predicate, q.object) for q in exported} == stored
-    delete_trace(engine.store, engine.librarian, session)
+    delete_trace(engine.store, engine.blobs, session)
     assert not [quad for quad in engine.store.quads() if run in str(quad)]

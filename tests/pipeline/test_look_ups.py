@@ -132,8 +132,8 @@ def test_the_trace_tells_what_was_looked_up_and_what_was_found(
     assert "Egon Falk wife married" in Page(render_page(engine.store, trace)).text
     forms: tuple[TraceFormat, ...] = ("prov-json", "turtle")
     for form in forms:
-        assert "Egon Falk wife married" in export_trace(engine.store, engine.librarian, trace.iri, form)
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert "Egon Falk wife married" in export_trace(engine.store, engine.blobs, trace.iri, form)
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(plain_quads(engine.store)) == []
 
 
@@ -147,7 +147,7 @@ def test_a_question_with_look_ups_is_asked_again_alike_and_deleted_whole(
     again = replay(engine, trace.iri)
     assert looked_up(again.after) == looked_up(trace)
     assert again.same
-    delete_trace(engine.store, engine.librarian, trace.iri)
+    delete_trace(engine.store, engine.blobs, trace.iri)
     assert trace.iri.rpartition(":")[2] not in "\n".join(str(quad) for quad in engine.store.quads())
 
 

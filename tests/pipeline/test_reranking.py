@@ -138,7 +138,7 @@ def test_facts_and_sentences_are_reranked_too(open_samples: Open) -> None:
     assert [call.kind for call in focus.calls if call.kind == "rerank"] == ["rerank"]
     edges = [s.score.total for s in focus.selections if s.chunk is None]
     assert edges == sorted(edges, key=lambda score: -(score or 0))
-    shown = read_trace(engine.store, session, engine.librarian)
+    shown = read_trace(engine.store, session, engine.blobs)
     assert "(was " in render_trace(shown)
     assert "reranker gave" in render_page(engine.store, shown)
 

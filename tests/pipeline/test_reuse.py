@@ -70,7 +70,7 @@ def test_its_trace_leads_to_the_first(engine: Engine) -> None:
     first = said[RAG.reusesAnswer]
     assert engine.store.select("trace/session-of", node=first)
     assert RAG.usedChunk in said
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     pytest.importorskip("pyshacl")
     assert run_shapes(plain_quads(engine.store)) == []
 
@@ -81,7 +81,7 @@ def test_its_trace_can_be_verified(engine: Engine) -> None:
     for row in engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=2, offset=0):
         session = row["session"]
         assert isinstance(session, NamedNode)
-        assert all(check.ok for check in verify_trace(engine.store, engine.librarian, session))
+        assert all(check.ok for check in verify_trace(engine.store, engine.blobs, session))
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_an_answer_goes_with_its_trace(engine: Engine) -> None:
     first = ask(engine)
     again = ask(engine)
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(first["question_iri"]))
-    delete_trace(engine.store, engine.librarian, text_of(owner["session"]))
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    delete_trace(engine.store, engine.blobs, text_of(owner["session"]))
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert not ask(engine)["cached"]
     (left,) = engine.store.select("trace/session-of", node=NamedNode(again["question_iri"]))
     assert left
@@ -170,10 +170,10 @@ def test_clearing(engine: Engine) -> None:
     ask(engine)
     ask(engine)
     assert reuse.stats(engine.store) == reuse.KeptStats(1, 1)
-    assert reuse.clear(engine.store, engine.librarian) == 1
-    assert reuse.clear(engine.store, engine.librarian) == 0
+    assert reuse.clear(engine.store, engine.blobs) == 1
+    assert reuse.clear(engine.store, engine.blobs) == 0
     assert not ask(engine)["cached"]
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_forgetting_reaches_answers_given_again(engine: Engine) -> None:
@@ -181,14 +181,14 @@ def test_forgetting_reaches_answers_given_again(engine: Engine) -> None:
     first = ask(engine)
     again = ask(engine)
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(first["question_iri"]))
-    delete_trace(engine.store, engine.librarian, text_of(owner["session"]))
+    delete_trace(engine.store, engine.blobs, text_of(owner["session"]))
     documents = sorted({source["document"] for source in again["sources"]})
     forget_documents(engine, find_documents(engine.store, documents))
     text = "invented the reversing gear. [1]"
     assert not any(text in str(quad) for quad in plain_quads(engine.store))
-    objects = [engine.librarian.get(iri) or b"" for iri in engine.librarian.objects()]
+    objects = [engine.blobs.get(iri) or b"" for iri in engine.blobs.objects()]
     assert not any(text.encode() in data for data in objects)
-    found = run_checks(engine.store, engine.librarian, engine.text_index)
+    found = run_checks(engine.store, engine.blobs, engine.text_index)
     assert [violation for violation in found if violation.severity == "error"] == []
     (left,) = engine.store.select("trace/session-of", node=NamedNode(again["question_iri"]))
     assert not any(left["session"].value.rsplit(":", 1)[-1] in violation.focus for violation in found)  # type: ignore[union-attr]
@@ -224,7 +224,7 @@ def test_shown_with_what_it_leads_to(engine: Engine) -> None:
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(again["question_iri"]))
     session = owner["session"]
     assert isinstance(session, NamedNode)
-    trace = read_trace(engine.store, session, engine.librarian)
+    trace = read_trace(engine.store, session, engine.blobs)
     assert [step.kind for step in trace.steps] == ["question", "synthesis"]
     shown = render_trace(trace)
     assert "by cached" in shown

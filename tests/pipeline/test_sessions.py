@@ -43,7 +43,7 @@ def session_of(answer: dict[str, Any]) -> NamedNode:
 
 
 def concepts(engine: Engine, answer: dict[str, Any]) -> tuple[str, ...]:
-    trace = read_trace(engine.store, session_of(answer), engine.librarian)
+    trace = read_trace(engine.store, session_of(answer), engine.blobs)
     return next(step.concepts for step in trace.steps if step.kind == "grounding")
 
 
@@ -55,7 +55,7 @@ def test_a_follow_up_takes_up_the_names_of_the_session(engine: Engine) -> None:
     assert not {"Andrew Orr", "Drumlaw Head Lighthouse"} & set(concepts(engine, ask(engine, FOLLOW)))
     third = ask(engine, "When was it lit for the first time?", session=follow["question_iri"])
     assert third["citations"]
-    assert all(check.ok for check in verify_trace(engine.store, engine.librarian, session_of(follow)))
+    assert all(check.ok for check in verify_trace(engine.store, engine.blobs, session_of(follow)))
 
 
 def test_a_question_that_names_something_is_about_that(engine: Engine) -> None:
@@ -76,19 +76,19 @@ def test_the_trace_tells_what_it_goes_on_with(engine: Engine) -> None:
     asked = (PROV.wasDerivedFrom, NamedNode(first["question_iri"]))
     nodes = {str(quad.subject) for quad in quads if (quad.predicate, quad.object) == asked}
     assert any(":concept:" in node and session.value.rpartition(":")[2] in node for node in nodes)
-    assert read_trace(engine.store, session, engine.librarian).continues == before.value
-    turns = read_turns(engine.store, engine.librarian, session, 10)
+    assert read_trace(engine.store, session, engine.blobs).continues == before.value
+    turns = read_turns(engine.store, engine.blobs, session, 10)
     assert [turn.question for turn in turns] == [FIRST, FOLLOW]
     assert "Andrew Orr" in turns[0].answer
     assert "[1]" not in turns[0].answer
-    assert len(read_turns(engine.store, engine.librarian, session, 1)) == 1
+    assert len(read_turns(engine.store, engine.blobs, session, 1)) == 1
 
 
 def test_deleting_the_first_leaves_the_second(engine: Engine) -> None:
     first = ask(engine, FIRST)
     follow = ask(engine, FOLLOW, session=first["question_iri"])
-    delete_trace(engine.store, engine.librarian, session_of(first).value)
-    assert read_trace(engine.store, session_of(follow), engine.librarian).answer
+    delete_trace(engine.store, engine.blobs, session_of(first).value)
+    assert read_trace(engine.store, session_of(follow), engine.blobs).answer
     with pytest.raises(UsageError):
         ask(engine, FOLLOW, session=first["question_iri"])
 

@@ -135,7 +135,7 @@ def test_the_exact_prompt_and_the_raw_completion_are_kept(
     scripted_server.answer_with(model())
     synthesis = next(m for m in run(engine) if m.kind == "synthesis")
     kept = {
-        t.predicate: engine.librarian.text(t.object)  # type: ignore[arg-type]
+        t.predicate: engine.blobs.text(t.object)  # type: ignore[arg-type]
         for t in synthesis.explain_triples
         if t.predicate in (RAG.prompt, RAG.completion)
     }
@@ -170,7 +170,7 @@ def test_no_key_reaches_the_store(engine: Engine, scripted_server: ScriptedServe
     scripted_server.answer_with(model())
     run(engine)
     everything = "\n".join(str(quad) for quad in engine.store.quads())
-    everything += "".join(engine.librarian.text(iri) or "" for iri in engine.librarian.objects())
+    everything += "".join(engine.blobs.text(iri) or "" for iri in engine.blobs.objects())
     assert "secret-key-1234567890" not in everything
 
 

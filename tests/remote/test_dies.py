@@ -72,7 +72,7 @@ def test_an_ingest_goes_on_where_the_endpoint_died(lasting: Server, tmp_path: Pa
         between.judge = lambda request: None
         with opened(between.url, tmp_path / "beside", batch=batch) as engine:
             engine.ingest(FILES)
-            violations = run_checks(engine.store, engine.librarian, engine.text_index)
+            violations = run_checks(engine.store, engine.blobs, engine.text_index)
             assert {violation.check for violation in violations} <= {"runs-finished"}
             with Engine.open(":memory:", config=Settings()) as whole:
                 whole.ingest(FILES)

@@ -55,7 +55,7 @@ def test_a_fact_has_it_as_a_plain_text_and_says_so(server: Server, documents: Pa
             engine.store.query(f'SELECT ?o {{ ?s ?p ?o FILTER(CONTAINS(STR(?o), "{NUMBER}")) }}').rows or []
         )
         assert {row["o"] for row in rows} == {Literal(NUMBER)}
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
         assert engine.ingest([documents]).quads == 0
 
 

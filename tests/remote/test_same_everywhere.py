@@ -17,7 +17,7 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.dump import export_graph
-from graphrag_rdf.exchange.take import import_file
+from graphrag_rdf.exchange.import_ import import_file
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
 from graphrag_rdf.store.plain import plain_quads
@@ -126,7 +126,7 @@ def test_their_traces_say_the_same(here: Seen, embedded: Seen) -> None:
 
 
 def test_nothing_is_wrong_with_it(engine: Engine, here: Seen) -> None:
-    assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     assert run_shapes(plain_quads(engine.store)) == []
 
 
@@ -134,7 +134,7 @@ def test_traces_hold_what_they_claim(engine: Engine, here: Seen) -> None:
     traces = list_traces(engine.store, 10)
     assert len(traces) == len(QUESTIONS)
     for trace in traces:
-        assert [c for c in verify_trace(engine.store, engine.librarian, trace.iri) if not c.ok] == []
+        assert [c for c in verify_trace(engine.store, engine.blobs, trace.iri) if not c.ok] == []
 
 
 def test_traces_are_read_back_the_same(here: Seen, embedded: Seen) -> None:
@@ -179,7 +179,7 @@ def test_what_is_forgotten_is_gone(engine: Engine, here: Seen, store_kind: str) 
     gone = forget_documents(engine, find_documents(engine.store, [str(SAMPLES[0])]))
     assert gone.chunks
     assert [warning["type"] for warning in gone.warnings] == ["not_purged"] * (store_kind != "embedded")
-    found = run_checks(engine.store, engine.librarian, engine.text_index)
+    found = run_checks(engine.store, engine.blobs, engine.text_index)
     assert {violation.check for violation in found} <= {"object-missing"}  # of the traces that were erased
     left = list(engine.store.quads())
     assert "Walter Pennock owned the Petrel" not in " ".join(map(str, left))

@@ -255,7 +255,7 @@ def test_a_document_is_forgotten_whole_while_it_is_read(
         assert sent.result(60).json()["chunks"]["added"] > 3
         assert gone.result(60).json()["removed"]["chunks"] > 3
     with Engine.open(config=Settings(store=str(_stopped(slow)))) as engine:
-        assert run_checks(engine.store, engine.librarian) == []
+        assert run_checks(engine.store, engine.blobs) == []
         assert engine.store.select("ingest/documents") == []
 
 
@@ -279,7 +279,7 @@ def test_what_others_take_out_meanwhile_leaves_nothing_behind(
         again = sender.post("/documents", files=files(**texts(6)), timeout=60).json()
         assert again["failures"] == []
     with Engine.open(config=Settings(store=str(_stopped(slow)))) as engine:
-        assert run_checks(engine.store, engine.librarian) == []
+        assert run_checks(engine.store, engine.blobs) == []
         assert len(engine.store.select("ingest/documents")) == 6
 
 
@@ -328,9 +328,7 @@ def test_a_stop_of_the_server_keeps_what_was_done(slow: Endpoint, scripted_serve
     report = json.loads(next(line for line in reversed(found) if line.startswith("data:"))[5:])
     assert report["stopped"] is not None
     with Engine.open(config=Settings(store=str(slow.store))) as engine:
-        assert {problem.check for problem in run_checks(engine.store, engine.librarian)} <= {
-            "document-finished"
-        }
+        assert {problem.check for problem in run_checks(engine.store, engine.blobs)} <= {"document-finished"}
         assert len(engine.store.select("ingest/documents")) >= 1
 
 

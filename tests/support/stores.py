@@ -19,10 +19,10 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.beside import open_remote
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.endpoint import Addresses, Endpoint, RemoteSettings
 from graphrag_rdf.store.folder import StoreFolder
+from graphrag_rdf.store.local_files import open_remote
 from graphrag_rdf.store.remote import RemoteStore
 from tests.support.endpoints import Pool, Server, save, saved
 
@@ -76,7 +76,7 @@ def open_engine(
     server = pool.take(saved(place.root / _DATASET))
     try:
         user = [settings.queries] if settings.queries else []
-        store, librarian = open_remote(
+        store, blobs = open_remote(
             place,
             endpoint_of(server),
             TemplateLibrary(folder("queries"), *user),
@@ -86,7 +86,7 @@ def open_engine(
     except BaseException:
         pool.give_back(server)
         raise
-    engine = Engine(store, librarian, settings, place, read_only=read_only)
+    engine = Engine(store, blobs, settings, place, read_only=read_only)
 
     def leave() -> None:
         if passing:

@@ -16,8 +16,8 @@ from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, ModelCall, TraceRecorder
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -44,7 +44,7 @@ class Sample:
     """A store with a letter (no pages) and a report (two pages), and where things in it are."""
 
     store: EmbeddedStore
-    librarian: Librarian
+    blobs: BlobStore
     letter: NamedNode
     report: NamedNode
     letter_chunk: NamedNode
@@ -66,9 +66,9 @@ class Sample:
 
 
 def _document(
-    librarian: Librarian, identity: str, title: str, text: str, pages: int, chunks: int
+    blobs: BlobStore, identity: str, title: str, text: str, pages: int, chunks: int
 ) -> Iterator[Quad]:
-    stored = librarian.put(text)
+    stored = blobs.put(text)
     described = prov.DocumentFacts(
         iri=iris.document(identity),
         identity=identity,
@@ -98,11 +98,11 @@ def _chunk(chunk: NamedNode, document: NamedNode, text: str, sentences: Sequence
 
 def make_sample(dialect: Dialect) -> Sample:
     """The library, as ingest would have written it."""
-    librarian = Librarian()
+    blobs = BlobStore()
     letter, report = iris.document("ada.txt"), iris.document("report.pdf")
     sample = Sample(
         EmbeddedStore(TEMPLATES, dialect=dialect),
-        librarian,
+        blobs,
         letter,
         report,
         iris.chunk(letter, iris.digest(LETTER), 0),
@@ -110,8 +110,8 @@ def make_sample(dialect: Dialect) -> Sample:
         iris.chunk(report, iris.digest(SECOND), 0),
     )
     quads: list[Quad] = list(prov.agent("rules", "1"))
-    quads += _document(librarian, "ada.txt", "A letter", LETTER, 0, 1)
-    quads += _document(librarian, "report.pdf", "Report on the mill", REPORT, 2, 2)
+    quads += _document(blobs, "ada.txt", "A letter", LETTER, 0, 1)
+    quads += _document(blobs, "report.pdf", "Report on the mill", REPORT, 2, 2)
     offset = 0
     for number, page in enumerate(PAGES, start=1):
         quads += prov.page(report, number, offset, len(page), None)
@@ -167,7 +167,7 @@ def record(
     closed: bool = True,
 ) -> TraceRecorder:
     """A run over the sample: three facts and a sentence selected, two of the facts cited."""
-    recorder = TraceRecorder(sample.store, sample.librarian)
+    recorder = TraceRecorder(sample.store, sample.blobs)
     list(
         recorder.begin(
             question,

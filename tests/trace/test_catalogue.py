@@ -96,7 +96,7 @@ def test_no_trace_at_all_says_how_to_make_one(sample: Sample) -> None:
 def test_an_ambiguous_beginning_lists_the_candidates(sample: Sample) -> None:
     runs = []
     for last in "ab":
-        recorder = TraceRecorder(sample.store, sample.librarian)
+        recorder = TraceRecorder(sample.store, sample.blobs)
         recorder.run = f"12345678-0000-4000-8000-00000000000{last}"
         recorder.session, recorder.question = iris.session(recorder.run), iris.question(recorder.run)
         begin = recorder.begin("?", pipeline="p", question_types=[], label="P", parameters={}, model=None)

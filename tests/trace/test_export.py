@@ -24,7 +24,7 @@ RDF_FORMATS = {"trig": RdfFormat.TRIG, "turtle": RdfFormat.TURTLE, "nquads": Rdf
 
 @pytest.mark.parametrize("name", RDF_FORMATS)
 def test_rdf_is_read_again(sample: Sample, run: TraceRecorder, name: str) -> None:
-    text = export_trace(sample.store, sample.librarian, run.session, name)  # type: ignore[arg-type]
+    text = export_trace(sample.store, sample.blobs, run.session, name)  # type: ignore[arg-type]
     found = set(parse(text, format=RDF_FORMATS[name]))
     quads = trace_quads(sample.store, run.session)
     if name == "turtle":
@@ -50,7 +50,7 @@ def test_a_trace_is_all_that_was_recorded() -> None:
 
 
 def test_from_the_answer_to_the_characters_in_the_file_alone(sample: Sample, run: TraceRecorder) -> None:
-    text = export_trace(sample.store, sample.librarian, run.session, "trig")
+    text = export_trace(sample.store, sample.blobs, run.session, "trig")
     store = Store()
     store.load(text.encode(), format=RdfFormat.TRIG)
     prefixes = "".join(f"PREFIX {name}: <{iri}>\n" for name, iri in PREFIXES.items())
@@ -77,7 +77,7 @@ def test_from_the_answer_to_the_characters_in_the_file_alone(sample: Sample, run
 
 
 def test_turtle_for_people(sample: Sample, run: TraceRecorder) -> None:
-    text = export_trace(sample.store, sample.librarian, run.session, "turtle")
+    text = export_trace(sample.store, sample.blobs, run.session, "turtle")
     assert "@prefix tg: <https://trustgraph.ai/ns/> ." in text
     assert "tg:edge <<( <http://trustgraph.ai/e/ada>" in text
     assert "schema:" not in text, "only prefixes in use are declared"
@@ -85,13 +85,13 @@ def test_turtle_for_people(sample: Sample, run: TraceRecorder) -> None:
 
 def test_other_formats_are_refused(sample: Sample, run: TraceRecorder) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
-        export_trace(sample.store, sample.librarian, run.session, "docx")  # type: ignore[arg-type]
+        export_trace(sample.store, sample.blobs, run.session, "docx")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_an_unknown_trace_is_an_error(sample: Sample, name: str) -> None:
     with pytest.raises(UsageError):
-        export_trace(sample.store, sample.librarian, "urn:trustgraph:session:0", name)  # type: ignore[arg-type]
+        export_trace(sample.store, sample.blobs, "urn:trustgraph:session:0", name)  # type: ignore[arg-type]
 
 
 # --- PROV ------------------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def check_grammar(text: str) -> None:
 
 
 def test_prov_n(sample: Sample, run: TraceRecorder) -> None:
-    text = export_trace(sample.store, sample.librarian, run.session, "prov-n")
+    text = export_trace(sample.store, sample.blobs, run.session, "prov-n")
     check_grammar(text)
     run_name = run.run
     for line in (
@@ -150,7 +150,7 @@ def test_prov_n_escapes_whatever_it_is_given(value: str, local: str) -> None:
 
 
 def test_prov_json(sample: Sample, run: TraceRecorder) -> None:
-    found = json.loads(export_trace(sample.store, sample.librarian, run.session, "prov-json"))
+    found = json.loads(export_trace(sample.store, sample.blobs, run.session, "prov-json"))
     session = f"run:session:{run.run}"
     assert found["activity"][session]["prov:startTime"].endswith("Z")
     assert {"$": "rag:Session", "type": "prov:QUALIFIED_NAME"} in found["activity"][session]["prov:type"]
@@ -214,7 +214,7 @@ class Page(HTMLParser):
 
 
 def test_the_page(sample: Sample, run: TraceRecorder) -> None:
-    page = Page(export_trace(sample.store, sample.librarian, run.session, "html"))
+    page = Page(export_trace(sample.store, sample.blobs, run.session, "html"))
     assert set(page.marked) == {
         "Ada founded the mill in 1903.",
         "The mill stands in Corvane.",
@@ -233,7 +233,7 @@ def test_the_page(sample: Sample, run: TraceRecorder) -> None:
 def test_everything_on_the_page_is_escaped(sample: Sample) -> None:
     hostile = "<script>alert(1)</script>\"'&\u202e\x1b[2J{{ 7*7 }}"
     run = record(sample, hostile, reasoning=hostile, answer=f"{hostile} [1] {hostile} [2]")
-    page = export_trace(sample.store, sample.librarian, run.session, "html")
+    page = export_trace(sample.store, sample.blobs, run.session, "html")
     assert "<script" not in page
     assert "\x1b" not in page
     assert "\u202e" not in page
@@ -250,7 +250,7 @@ def test_only_web_addresses_are_links(sample: Sample, run: TraceRecorder) -> Non
         sample.edit(
             remove=old, add=[Quad(old[0].subject, old[0].predicate, Literal(location), Graphs.SOURCE)]
         )
-        page = Page(export_trace(sample.store, sample.librarian, run.session, "html"))
+        page = Page(export_trace(sample.store, sample.blobs, run.session, "html"))
         assert (location in [attributes.get("href") for _, attributes in page.tags]) == linked
         assert location in page.text
 
@@ -281,7 +281,7 @@ def test_citations_are_cut_out_and_nothing_is_lost(answer: str, markers: set[int
 
 
 def test_a_citation_leads_to_its_evidence(sample: Sample, run: TraceRecorder) -> None:
-    page = Page(export_trace(sample.store, sample.librarian, run.session, "html"))
+    page = Page(export_trace(sample.store, sample.blobs, run.session, "html"))
     hrefs = [attributes.get("href") for _, attributes in page.tags]
     ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
     assert "#cite-1" in hrefs

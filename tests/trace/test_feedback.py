@@ -92,7 +92,7 @@ def test_what_is_not_there_cannot_be_marked(
 
 def test_shown_with_the_trace(engine: Engine, session: NamedNode) -> None:
     mark(engine, session, citation=1, note="another ship")
-    trace = read_trace(engine.store, session, engine.librarian)
+    trace = read_trace(engine.store, session, engine.blobs)
     assert "Marked wrong: what is cited as [1]: another ship" in render_trace(trace)
     assert trace.as_json()["feedback"][0]["citation"] == 1
     assert "another ship" in render_page(engine.store, trace)
@@ -115,7 +115,7 @@ def test_listed_by_a_template(engine: Engine, session: NamedNode) -> None:
 def test_gone_with_the_trace(engine: Engine, session: NamedNode) -> None:
     mark(engine, session, note="a note")
     mark(engine, session, citation=1)
-    delete_trace(engine.store, engine.librarian, session)
+    delete_trace(engine.store, engine.blobs, session)
     assert not any(q.predicate == OA.hasTarget or "a note" in str(q) for q in quads(engine))
 
 
@@ -134,6 +134,6 @@ def test_a_marked_store_is_sound(engine: Engine, session: NamedNode) -> None:
     mark(engine, session)
     mark(engine, session, citation=1)
     assert engine.store.content_commit() == content, "no answer is made invalid by a mark"
-    assert run_checks(engine.store, engine.librarian) == []
+    assert run_checks(engine.store, engine.blobs) == []
     pytest.importorskip("pyshacl")
     assert run_shapes(plain_quads(engine.store)) == []

@@ -45,7 +45,7 @@ def test_shares_make_the_score(engine: Engine, session: NamedNode) -> None:
 
 
 def test_they_are_on_the_page(engine: Engine, session: NamedNode) -> None:
-    page = export_trace(engine.store, engine.librarian, session, "html")
+    page = export_trace(engine.store, engine.blobs, session, "html")
     assert "<h3>Passages</h3>" in page
     assert "path" in page
 

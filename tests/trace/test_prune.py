@@ -21,18 +21,18 @@ from tests.trace.conftest import ANSWER, Sample, nest, record
 
 
 def everything(sample: Sample) -> tuple[set[Quad], set[str]]:
-    """The quads of traces, and the objects of the librarian."""
-    return set(sample.store.quads(Graphs.RETRIEVAL)), {iri.value for iri in sample.librarian.objects()}
+    """The quads of traces, and the objects of the blob store."""
+    return set(sample.store.quads(Graphs.RETRIEVAL)), {iri.value for iri in sample.blobs.objects()}
 
 
 def holds(sample: Sample, run: TraceRecorder) -> bool:
-    return all(check.ok for check in verify_trace(sample.store, sample.librarian, run.session))
+    return all(check.ok for check in verify_trace(sample.store, sample.blobs, run.session))
 
 
 def test_nothing_is_left(sample: Sample) -> None:
     before = everything(sample)
     run = record(sample)
-    taken = delete_trace(sample.store, sample.librarian, run.session)
+    taken = delete_trace(sample.store, sample.blobs, run.session)
     assert everything(sample) == before
     assert taken.traces == 1
     assert taken.objects == 4  # query, prompt, completion, answer
@@ -40,7 +40,7 @@ def test_nothing_is_left(sample: Sample) -> None:
 
 def test_what_others_name_stays(sample: Sample, run: TraceRecorder) -> None:
     other = record(sample)
-    taken = delete_trace(sample.store, sample.librarian, run.session)
+    taken = delete_trace(sample.store, sample.blobs, run.session)
     assert taken.objects == 0
     assert holds(sample, other)
 
@@ -50,21 +50,21 @@ def test_sub_traces_go_with_their_parent(sample: Sample) -> None:
     parent, child, grandchild, other = (record(sample, name) for name in ("A?", "B?", "C?", "D?"))
     nest(sample, child, parent)
     nest(sample, grandchild, child, "focus")
-    assert delete_trace(sample.store, sample.librarian, parent.session).traces == 3
+    assert delete_trace(sample.store, sample.blobs, parent.session).traces == 3
     assert [summary.iri for summary in list_traces(sample.store, 9)] == [other.session.value]
-    delete_trace(sample.store, sample.librarian, other.session)
+    delete_trace(sample.store, sample.blobs, other.session)
     assert everything(sample) == before
 
 
 def test_an_unknown_trace_is_an_error(sample: Sample) -> None:
     with pytest.raises(UsageError):
-        delete_trace(sample.store, sample.librarian, "urn:trustgraph:session:0")
+        delete_trace(sample.store, sample.blobs, "urn:trustgraph:session:0")
 
 
 def test_keep_the_newest(sample: Sample) -> None:
     runs = [record(sample, f"{number}?") for number in range(5)]
     nest(sample, runs[4], runs[3])
-    taken = prune(sample.store, sample.librarian, keep=2)
+    taken = prune(sample.store, sample.blobs, keep=2)
     assert taken.as_json() == {"traces": 2, "objects": 0, "chunks": 0}
     assert {s.iri for s in list_traces(sample.store, 9)} == {run.session.value for run in runs[2:]}
 
@@ -75,8 +75,8 @@ def test_older_than(sample: Sample) -> None:
     while now() <= moment:
         pass
     newer = record(sample)
-    assert prune(sample.store, sample.librarian, older_than=timedelta(days=1)).traces == 0
-    assert prune(sample.store, sample.librarian, older_than=moment).traces == 1
+    assert prune(sample.store, sample.blobs, older_than=timedelta(days=1)).traces == 0
+    assert prune(sample.store, sample.blobs, older_than=moment).traces == 1
     assert [s.iri for s in list_traces(sample.store, 9)] == [newer.session.value]
 
 
@@ -84,16 +84,16 @@ def test_everything(sample: Sample) -> None:
     before = everything(sample)
     for _ in range(3):
         record(sample)
-    assert prune(sample.store, sample.librarian, keep=0).traces == 3
+    assert prune(sample.store, sample.blobs, keep=0).traces == 3
     assert everything(sample) == before
-    assert prune(sample.store, sample.librarian, keep=0).traces == 0
+    assert prune(sample.store, sample.blobs, keep=0).traces == 0
 
 
 def test_something_must_say_what(sample: Sample) -> None:
     with pytest.raises(UsageError):
-        prune(sample.store, sample.librarian)
+        prune(sample.store, sample.blobs)
     with pytest.raises(UsageError):
-        prune(sample.store, sample.librarian, keep=-1)
+        prune(sample.store, sample.blobs, keep=-1)
 
 
 def test_retired_chunks_go_with_the_last_trace_that_used_them(sample: Sample, run: TraceRecorder) -> None:
@@ -101,10 +101,10 @@ def test_retired_chunks_go_with_the_last_trace_that_used_them(sample: Sample, ru
     changes = Changes()
     retract_chunks(sample.store, [sample.letter_chunk], changes)
     sample.store.commit(changes)
-    assert delete_trace(sample.store, sample.librarian, run.session).chunks == 0
+    assert delete_trace(sample.store, sample.blobs, run.session).chunks == 0
     tombstone = Quad(sample.letter_chunk, RDF.type, RAG.Tombstone, Graphs.SOURCE)
     assert tombstone in set(sample.store.quads(Graphs.SOURCE))
-    assert delete_trace(sample.store, sample.librarian, other.session).chunks == 1
+    assert delete_trace(sample.store, sample.blobs, other.session).chunks == 1
     left = {quad.subject for quad in sample.store.quads(Graphs.SOURCE)}
     assert sample.letter_chunk not in left
     assert sample.subgraph(sample.letter_chunk) not in left
@@ -116,7 +116,7 @@ def test_pruning_leaves_what_a_running_question_has_put(
 ) -> None:
     """Its text is the same as that of a trace that goes; the store does not name it yet."""
     old = record(sample)
-    running = TraceRecorder(sample.store, sample.librarian)
+    running = TraceRecorder(sample.store, sample.blobs)
     begin = running.begin(
         "Q?", pipeline="graph_rag", question_types=[], label="GraphRAG", parameters={}, model=None
     )
@@ -129,13 +129,13 @@ def test_pruning_leaves_what_a_running_question_has_put(
     def late(changes: Changes) -> int:
         """Between the text and the triples that name it."""
         monkeypatch.undo()
-        delete_trace(sample.store, sample.librarian, old.session)
+        delete_trace(sample.store, sample.blobs, old.session)
         return commit(changes)
 
     monkeypatch.setattr(sample.store, "commit", late)
     running.written(running.finish(step))
-    assert sample.librarian.text(kept) == ANSWER
+    assert sample.blobs.text(kept) == ANSWER
     running.end()
     assert [summary.iri for summary in list_traces(sample.store, 9)] == [running.session.value]
-    delete_trace(sample.store, sample.librarian, running.session)
-    assert sample.librarian.text(kept) is None
+    delete_trace(sample.store, sample.blobs, running.session)
+    assert sample.blobs.text(kept) is None

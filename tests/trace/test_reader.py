@@ -30,7 +30,7 @@ from tests.trace.conftest import (
 
 @pytest.fixture
 def trace(sample: Sample, run: TraceRecorder) -> Trace:
-    return read_trace(sample.store, run.session, sample.librarian)
+    return read_trace(sample.store, run.session, sample.blobs)
 
 
 def step(trace: Trace, kind: str) -> TraceStep:
@@ -68,8 +68,8 @@ def test_grounding(trace: Trace) -> None:
 
 def test_a_prompt_can_be_fetched(trace: Trace, sample: Sample) -> None:
     (call,) = step(trace, "grounding").calls
-    assert sample.librarian.text(str(call.prompt)) == "Which?"
-    assert sample.librarian.text(str(call.completion)) == "mill\nfounder"
+    assert sample.blobs.text(str(call.prompt)) == "Which?"
+    assert sample.blobs.text(str(call.completion)) == "mill\nfounder"
 
 
 def test_exploration(trace: Trace) -> None:
@@ -138,15 +138,15 @@ def test_the_answer(trace: Trace) -> None:
     assert trace.warnings == ({"type": "unused_sources", "detail": "one is not cited"},)
 
 
-def test_a_long_answer_is_read_from_the_librarian(sample: Sample) -> None:
+def test_a_long_answer_is_read_from_the_blob_store(sample: Sample) -> None:
     answer = ANSWER + " and so on" * 1000
     run = record(sample, answer=answer)
     assert read_trace(sample.store, run.session).answer is None
-    assert read_trace(sample.store, run.session, sample.librarian).answer == answer
+    assert read_trace(sample.store, run.session, sample.blobs).answer == answer
 
 
 def test_a_failed_run(sample: Sample) -> None:
-    recorder = TraceRecorder(sample.store, sample.librarian)
+    recorder = TraceRecorder(sample.store, sample.blobs)
     begin = recorder.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
     list(begin)
     list(recorder.fail(UsageError("the model is gone"), "LlmError"))
@@ -176,7 +176,7 @@ def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder)
         ("ingest/retract-chunks", {"chunks": [sample.letter_chunk]}),
     ]
     sample.store.commit(Changes(updates=updates))
-    trace = read_trace(sample.store, run.session, sample.librarian)
+    trace = read_trace(sample.store, run.session, sample.blobs)
     assert trace.forgotten
     gone = [s for selection in trace.selections for s in selection.sources if s.state == "forgotten"]
     assert {source.chunk for source in gone} == {sample.letter_chunk.value}

@@ -75,7 +75,7 @@ def test_one_line_is_one_line(text: str) -> None:
 
 
 def test_all_of_a_trace(sample: Sample, run: TraceRecorder) -> None:
-    shown = render_trace(read_trace(sample.store, run.session, sample.librarian))
+    shown = render_trace(read_trace(sample.store, run.session, sample.blobs))
     for name, iri in (
         ("session", run.session),
         ("question", run.question),
@@ -104,7 +104,7 @@ def test_all_of_a_trace(sample: Sample, run: TraceRecorder) -> None:
 
 
 def test_more_when_asked(sample: Sample, run: TraceRecorder) -> None:
-    trace = read_trace(sample.store, run.session, sample.librarian)
+    trace = read_trace(sample.store, run.session, sample.blobs)
     brief, full = render_trace(trace), render_trace(trace, full=True)
     for text in (
         "Considered: * 1. (Ada, founded, mill)",
@@ -119,7 +119,7 @@ def test_more_when_asked(sample: Sample, run: TraceRecorder) -> None:
 @pytest.mark.parametrize("width", [20, 40, 80, 200])
 def test_lines_are_wrapped(sample: Sample, width: int) -> None:
     run = record(sample, reasoning="It says so " * 60, answer="word " * 300 + "[1] and 名前" + "字" * 300)
-    shown = render_trace(read_trace(sample.store, run.session, sample.librarian), width=width)
+    shown = render_trace(read_trace(sample.store, run.session, sample.blobs), width=width)
     for line in shown.splitlines():
         if not re.search(r"\[\w+\] urn:|\d+ (edge|sentence|concept|seed)", line):
             cells = sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
@@ -129,7 +129,7 @@ def test_lines_are_wrapped(sample: Sample, width: int) -> None:
 def test_nothing_hostile_reaches_the_terminal(sample: Sample) -> None:
     hostile = HOSTILE.replace("\udcff", "")
     run = record(sample, f"Who {hostile}?", reasoning=hostile, answer=f"{hostile} [1] {hostile} [2]")
-    trace = read_trace(sample.store, run.session, sample.librarian)
+    trace = read_trace(sample.store, run.session, sample.blobs)
     title = next(
         q
         for q in sample.store.quads(Graphs.SOURCE)
@@ -148,7 +148,7 @@ def test_nothing_hostile_reaches_the_terminal(sample: Sample) -> None:
 
 
 def test_colour_only_when_asked(sample: Sample, run: TraceRecorder) -> None:
-    trace = read_trace(sample.store, run.session, sample.librarian)
+    trace = read_trace(sample.store, run.session, sample.blobs)
     plain, coloured = render_trace(trace), render_trace(trace, colour=True)
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[\d*m", "", coloured) == plain
@@ -156,31 +156,31 @@ def test_colour_only_when_asked(sample: Sample, run: TraceRecorder) -> None:
 
 
 def test_messages_are_shown_as_they_come(sample: Sample, run: TraceRecorder) -> None:
-    trace = read_trace(sample.store, run.session, sample.librarian)
+    trace = read_trace(sample.store, run.session, sample.blobs)
     for kind, iri in (("session", run.session), ("focus", iris.trace_step("focus", run.run))):
         message = GraphRagResponse("explain", kind, "0", explain_id=iri.value)
         found = trace.step(iri.value)
         expected = render_step(found) if found else render_session(trace)
-        assert render_message(sample.store, sample.librarian, message) == expected
+        assert render_message(sample.store, sample.blobs, message) == expected
 
 
 def test_the_answer_is_not_shown_twice_while_it_streams(sample: Sample, run: TraceRecorder) -> None:
     message = GraphRagResponse(
         "explain", "synthesis", "0", explain_id=iris.trace_step("synthesis", run.run).value
     )
-    shown = render_message(sample.store, sample.librarian, message)
+    shown = render_message(sample.store, sample.blobs, message)
     assert shown.startswith("[synthesis] ")
     assert "Ada founded" not in shown
 
 
 def test_a_message_of_a_trace_that_is_not_stored_is_a_heading(sample: Sample) -> None:
-    recorder = TraceRecorder(sample.store, sample.librarian, stored=False)
+    recorder = TraceRecorder(sample.store, sample.blobs, stored=False)
     messages = list(
         recorder.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
     )
-    shown = render_message(sample.store, sample.librarian, messages[1])
+    shown = render_message(sample.store, sample.blobs, messages[1])
     assert shown == f"[question] {recorder.question.value}\n"
-    assert render_message(sample.store, sample.librarian, recorder.text_chunk("x")) == ""
+    assert render_message(sample.store, sample.blobs, recorder.text_chunk("x")) == ""
 
 
 def test_erased_words_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:

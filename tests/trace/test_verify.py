@@ -24,7 +24,7 @@ NAMES = [
 
 def failed(sample: Sample, run: TraceRecorder) -> dict[str, Check]:
     """The checks that do not hold."""
-    checks = verify_trace(sample.store, sample.librarian, run.session)
+    checks = verify_trace(sample.store, sample.blobs, run.session)
     assert [check.check for check in checks] == NAMES
     return {check.check: check for check in checks if not check.ok}
 
@@ -40,14 +40,14 @@ def replace(
 
 def test_a_whole_trace_holds(sample: Sample, run: TraceRecorder) -> None:
     assert failed(sample, run) == {}
-    details = {c.check: c.detail for c in verify_trace(sample.store, sample.librarian, run.session)}
+    details = {c.check: c.detail for c in verify_trace(sample.store, sample.blobs, run.session)}
     assert details["edges"] == "3 of 3 selected facts are asserted and contained"
     assert details["quotes"] == "3 of 3 quotes stand at their offsets; 1 were never located and say so"
 
 
 def test_an_unknown_trace_is_an_error(sample: Sample) -> None:
     with pytest.raises(UsageError):
-        verify_trace(sample.store, sample.librarian, "urn:trustgraph:session:0")
+        verify_trace(sample.store, sample.blobs, "urn:trustgraph:session:0")
 
 
 def test_a_fact_that_is_no_longer_asserted() -> None:
@@ -118,12 +118,12 @@ def test_a_chunk_at_another_offset(sample: Sample, run: TraceRecorder) -> None:
 
 
 def test_a_document_without_its_text(sample: Sample, run: TraceRecorder) -> None:
-    sample.librarian.delete(iris.stored_object(iris.digest(LETTER)))
+    sample.blobs.delete(iris.stored_object(iris.digest(LETTER)))
     assert "missing or damaged" in failed(sample, run)["offsets"].detail
 
 
 def test_a_prompt_that_is_gone(sample: Sample, run: TraceRecorder) -> None:
-    sample.librarian.delete(iris.stored_object(iris.digest("Which?")))
+    sample.blobs.delete(iris.stored_object(iris.digest("Which?")))
     assert failed(sample, run).keys() == {"objects"}
 
 
@@ -154,14 +154,14 @@ def test_a_run_that_was_killed(sample: Sample) -> None:
 
 
 def test_an_outcome_without_its_step(sample: Sample) -> None:
-    run = TraceRecorder(sample.store, sample.librarian)
+    run = TraceRecorder(sample.store, sample.blobs)
     list(run.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None))
     run.end()
     assert "no such step" in failed(sample, run)["session"].detail
 
 
 def test_a_cancelled_run_is_whole(sample: Sample) -> None:
-    run = TraceRecorder(sample.store, sample.librarian)
+    run = TraceRecorder(sample.store, sample.blobs)
     list(run.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None))
     run.end("cancelled")
     assert failed(sample, run) == {}
@@ -186,7 +186,7 @@ def test_an_edited_document(sample: Sample, run: TraceRecorder) -> None:
     changes = Changes()
     retract_chunks(sample.store, [sample.letter_chunk], changes)
     sample.store.commit(changes)
-    found = {check.check: check for check in verify_trace(sample.store, sample.librarian, run.session)}
+    found = {check.check: check for check in verify_trace(sample.store, sample.blobs, run.session)}
     assert [name for name, check in found.items() if not check.ok] == ["edges"]
     assert "(mill, stands in, Corvane)" in found["edges"].detail
     assert "was retired by an edit" in found["sources"].detail

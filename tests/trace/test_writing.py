@@ -20,7 +20,7 @@ WAIT = 20  # seconds; nothing here takes one
 
 
 def begun(sample: Sample) -> TraceRecorder:
-    recorder = TraceRecorder(sample.store, sample.librarian)
+    recorder = TraceRecorder(sample.store, sample.blobs)
     begin = recorder.begin("Q?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
     assert [recorder.written(message).kind for message in begin] == ["session", "question"]
     return recorder
@@ -135,7 +135,7 @@ def test_all_runs_over_a_store_are_written_in_one_thread(
 
 def test_what_is_not_to_be_stored_counts_as_written(sample: Sample) -> None:
     before = set(sample.store.quads())
-    recorder = TraceRecorder(sample.store, sample.librarian, stored=False)
+    recorder = TraceRecorder(sample.store, sample.blobs, stored=False)
     message = step(recorder, "grounding")
     assert recorder.is_written(message)
     assert recorder.written(message) is message

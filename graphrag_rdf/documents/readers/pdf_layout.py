@@ -35,7 +35,7 @@ Interval = tuple[float, float]
 
 
 def columns(rows: Sequence[Row]) -> Iterator[list[Row]]:
-    """Parts of a page in reading order; each is one column of rows."""
+    """Components of a page in reading order; each is one column of rows."""
     plain: list[Row] = []
     start = 0
     while start < len(rows):

@@ -20,9 +20,9 @@ from typing import cast
 
 from graphrag_rdf.server.execution import wire
 from graphrag_rdf.server.execution.answers import Answer, Gone, retry, unless_gone
-from graphrag_rdf.server.execution.aside import aside
 from graphrag_rdf.server.execution.evaluate import Job, QueryFailed
 from graphrag_rdf.server.execution.process import spawn
+from graphrag_rdf.server.execution.run_in_thread import aside
 from graphrag_rdf.server.execution.snapshots import Snapshot, SnapshotSource
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem
 
@@ -157,7 +157,7 @@ class Reader(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
 
     def data_received(self, data: bytes) -> None:
-        """Parts of an answer."""
+        """Components of an answer."""
         for kind, payload in self._frames.feed(data):
             answer = self._answer
             if kind == wire.READY and not self.ready.done():

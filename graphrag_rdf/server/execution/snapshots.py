@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from graphrag_rdf.server.execution.aside import aside
+from graphrag_rdf.server.execution.run_in_thread import aside
 from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25

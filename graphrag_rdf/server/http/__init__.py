@@ -1,4 +1,4 @@
-"""Parts of HTTP, and what every request passes.
+"""Components of HTTP, and what every request passes.
 
 | module | holds |
 |---|---|

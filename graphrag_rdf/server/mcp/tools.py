@@ -182,7 +182,7 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
             listed = list_traces(engine.store, asked.limit)
             return Outcome({"traces": [trace.as_json() for trace in listed]}, texts.of_traces(listed))
         session = find_trace(engine.store, asked.trace)
-        found = read_trace(engine.store, session, engine.librarian)
+        found = read_trace(engine.store, session, engine.blobs)
         return Outcome(found.as_json(), texts.of_trace(found))
 
     return await asyncio.to_thread(look)

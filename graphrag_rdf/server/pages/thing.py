@@ -56,7 +56,7 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
 
 def _stored(service: Service, iri: NamedNode) -> str | None:
     """The text that an IRI is the hash of - a query, a prompt, what a model said - where it is kept."""
-    data = service.engine.librarian.get(iri) if iri.value.startswith("urn:sha256:") else None
+    data = service.engine.blobs.get(iri) if iri.value.startswith("urn:sha256:") else None
     try:
         text = None if data is None else data.decode("utf-8")
     except UnicodeDecodeError:  # an original that is no text

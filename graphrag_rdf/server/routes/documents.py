@@ -56,7 +56,7 @@ async def document_list(request: Request) -> Response:
 
 
 def _duplicates(service: Service) -> Forms:
-    found = find_duplicates(service.engine.store, service.engine.librarian)
+    found = find_duplicates(service.engine.store, service.engine.blobs)
     return Forms(
         json=lambda: listed([pair.as_json() for pair in found]),
         html=lambda: duplicates_page(service, found),

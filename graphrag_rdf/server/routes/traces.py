@@ -55,11 +55,11 @@ async def trace(request: Request) -> Response:
         except UsageError as error:
             raise Problem(404, error.message) from None
         return Forms(
-            json=lambda: read_trace(engine.store, session, engine.librarian).as_json(),
+            json=lambda: read_trace(engine.store, session, engine.blobs).as_json(),
             rdf=lambda: trace_quads(engine.store, session),
             html=lambda: trace_page(service, session, request),
             text=lambda: render_trace(
-                read_trace(engine.store, session, engine.librarian), width=_COLUMNS, colour=False
+                read_trace(engine.store, session, engine.blobs), width=_COLUMNS, colour=False
             ),
         )
 

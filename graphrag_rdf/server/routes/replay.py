@@ -109,7 +109,7 @@ def _trace(service: Service, name: str) -> str:
         session = find_trace(engine.store, name).value
     except UsageError as error:
         raise Problem(404, error.message) from None
-    model = read_trace(engine.store, session, engine.librarian).model
+    model = read_trace(engine.store, session, engine.blobs).model
     if model not in (None, engine.settings.llm.model):
         raise Problem(
             409,

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 from graphrag_rdf.errors import StoreError, StoreLockedError
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.endpoint import Endpoint
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.store.librarian import Librarian
 from graphrag_rdf.store.lock import FolderLock
 from graphrag_rdf.store.migrations import migrate, require_known_version
 from graphrag_rdf.store.remote import RemoteStore
@@ -28,7 +28,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9._]+")
 _ORIGIN = "origin.json"
 
 
-def folder_beside(root: Path, endpoint: Endpoint) -> StoreFolder:
+def local_folder(root: Path, endpoint: Endpoint) -> StoreFolder:
     """The folder of an endpoint, readable and its own."""
     query = endpoint.addresses.query
     parts = urlsplit(query)
@@ -38,11 +38,11 @@ def folder_beside(root: Path, endpoint: Endpoint) -> StoreFolder:
 
 def open_remote(
     place: StoreFolder, endpoint: Endpoint, templates: TemplateLibrary, *, create: bool, read_only: bool
-) -> tuple[RemoteStore, Librarian]:
-    """Open the store behind an endpoint, brought to this program's version, and the librarian beside it.
+) -> tuple[RemoteStore, BlobStore]:
+    """Open the store behind an endpoint, brought to this program's version, and the blob store beside it.
 
     Args:
-        place: see `folder_beside`.
+        place: see `local_folder`.
         create: make the store where there is none.
         read_only: write nothing at all, here or there, and take no lock.
 
@@ -54,7 +54,7 @@ def open_remote(
     if read_only:
         store = RemoteStore(templates, endpoint, create=False, read_only=True)
         require_known_version(store)
-        return store, Librarian(place.librarian)
+        return store, BlobStore(place.blobs)
     try:
         lock = FolderLock(place.root / "lock")
     except StoreLockedError as error:
@@ -67,7 +67,7 @@ def open_remote(
         lock.release()
         raise
     place.note_holder()
-    return store, Librarian(place.librarian)
+    return store, BlobStore(place.blobs)
 
 
 def _belongs(place: StoreFolder, store: RemoteStore) -> None:

@@ -93,15 +93,15 @@ def test_a_dump_is_restored_into_an_empty_store(
     report = import_file(empty, path)
     assert report.kind == "restored"
     assert numbers_aside(empty) == numbers_aside(sample)
-    assert run_checks(empty.store, sample.librarian, empty.text_index) == []
+    assert run_checks(empty.store, sample.blobs, empty.text_index) == []
     assert answer(empty) == answer(sample)
 
 
-def test_without_the_librarian_a_restored_store_has_warnings_only(
+def test_without_the_blob_store_a_restored_store_has_warnings_only(
     sample: Engine, empty: Engine, tmp_path: Path
 ) -> None:
     import_file(empty, exported(sample, tmp_path / "a.nq"))
-    found = run_checks(empty.store, empty.librarian, empty.text_index)
+    found = run_checks(empty.store, empty.blobs, empty.text_index)
     assert {(v.check, v.severity) for v in found} == {("object-missing", "warning")}
 
 
@@ -140,10 +140,10 @@ def test_a_dump_is_not_restored_over_other_data(sample: Engine, empty: Engine, t
 def test_two_stores_become_one(sample: Engine, empty: Engine, tmp_path: Path) -> None:
     path = exported(sample, tmp_path / "a.nq")
     empty.ingest([DOCUMENTS / "elspeth-marwick.md"])
-    for iri in sample.librarian.objects():
-        empty.librarian.put(sample.librarian.get(iri) or b"")
+    for iri in sample.blobs.objects():
+        empty.blobs.put(sample.blobs.get(iri) or b"")
     import_file(empty, path, merge=True)
-    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+    assert run_checks(empty.store, empty.blobs, empty.text_index) == []
     assert len(empty.store.select("ingest/documents")) == len(SAMPLES) + 1
     assert answer(empty)[0] == answer(sample)[0]
     quads = set(plain_quads(empty.store))
@@ -271,9 +271,9 @@ def test_facts_are_asserted_and_contained(empty: Engine, foreign: Path) -> None:
     (origin,) = [q.object for q in quads if q.subject == container and q.predicate == PROV.wasDerivedFrom]
     (activity,) = [q.object for q in quads if q.subject == container and q.predicate == PROV.wasGeneratedBy]
     assert origin == iris.stored_object(iris.digest(foreign.read_bytes()))
-    assert empty.librarian.get(origin) == foreign.read_bytes()
+    assert empty.blobs.get(origin) == foreign.read_bytes()
     assert Quad(activity, RDF.type, RAG.Import, Graphs.SOURCE) in quads
-    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+    assert run_checks(empty.store, empty.blobs, empty.text_index) == []
 
 
 def test_entities_are_what_is_spoken_of(empty: Engine, foreign: Path) -> None:
@@ -329,10 +329,10 @@ def test_an_import_beside_documents_leaves_a_healthy_store(foreign: Path) -> Non
         more.write_text(f'<{entity}> <{RDFS}label> "Another name" .\n<{entity}> <urn:p> "x" .\n', "utf-8")
         import_file(engine, foreign)
         import_file(engine, more)
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
         report = engine.ingest([DOCUMENTS / "chaodong-note-1986.txt"])
         assert report.documents.added == 1
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_what_documents_say_too_is_kept_when_they_are_forgotten(tmp_path: Path) 
         import_file(engine, kept)
         forget_documents(engine, find_documents(engine.store, [str(note)]))
         assert set(facts) <= set(plain_quads(engine.store))
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 @pytest.fixture
@@ -448,7 +448,7 @@ def test_a_malformed_file_is_named_with_its_line_and_leaves_nothing(
     with pytest.raises(UsageError, match=rf"{name.replace('.', '[.]')}, line \d"):
         import_file(empty, path)
     assert set(plain_quads(empty.store)) == before
-    assert list(empty.librarian.objects()) == []
+    assert list(empty.blobs.objects()) == []
 
 
 def test_bytes_that_are_no_text_are_refused(empty: Engine, tmp_path: Path) -> None:
@@ -479,7 +479,7 @@ def test_an_empty_file_brings_nothing(empty: Engine, tmp_path: Path) -> None:
     path.write_text("", "utf-8")
     report = import_file(empty, path)
     assert (report.quads, report.facts, report.entities) == (0, 0, 0)
-    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+    assert run_checks(empty.store, empty.blobs, empty.text_index) == []
 
 
 # --- as the file has them ------------------------------------------------------------------------
@@ -520,7 +520,7 @@ def test_what_goes_in_comes_out(tmp_path_factory: pytest.TempPathFactory, triple
         import_file(engine, path)
         with out.open("wb") as file:
             export_graph(engine.store, file, "ntriples")
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
     found = [quad.triple for quad in parse(path=str(out), format=RdfFormat.N_TRIPLES)]
     assert canonical(found) == canonical(triples)
 
@@ -542,10 +542,10 @@ def test_languages_outlive_documents_that_name_the_thing(tmp_path: Path) -> None
         assert len(named) == 4
         engine.ingest([note])
         assert named <= set(plain_quads(engine.store))
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
         forget_documents(engine, find_documents(engine.store, [str(note)]))
         assert {quad for quad in plain_quads(engine.store) if quad.subject == ada} == stated
-        assert run_checks(engine.store, engine.librarian, engine.text_index) == []
+        assert run_checks(engine.store, engine.blobs, engine.text_index) == []
 
 
 @pytest.mark.parametrize(
@@ -575,7 +575,7 @@ def test_a_file_goes_into_a_graph_as_it_is(empty: Engine, foreign: Path) -> None
     assert report.kind == "loaded"
     assert len(list(empty.store.quads(graph))) == report.quads
     assert entities(empty) == set()
-    assert run_checks(empty.store, empty.librarian, empty.text_index) == []
+    assert run_checks(empty.store, empty.blobs, empty.text_index) == []
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from graphrag_rdf.config.trust import place_of
 from graphrag_rdf.errors import SearchIndexError, StoreError
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.store.librarian import Librarian
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +49,7 @@ _MADE_WITH: Mapping[str, tuple[str, ...]] = {
 _IMPATIENT = 20.0  # seconds
 
 
-class Parts:
+class Components:
     """A store, and what works on it.
 
     Args:
@@ -61,14 +61,14 @@ class Parts:
     def __init__(
         self,
         store: Store,
-        librarian: Librarian,
+        blobs: BlobStore,
         settings: Settings,
         place: StoreFolder | None,
         *,
         read_only: bool = False,
     ) -> None:
         self.store = store
-        self.librarian = librarian
+        self.blobs = blobs
         self.settings = settings
         self.place = place
         self.read_only = read_only

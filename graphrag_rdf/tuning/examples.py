@@ -8,7 +8,7 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.normalise import fold, match_key
 from graphrag_rdf.extract.prompt_data import ExampleEntity, ExampleRelation, WorkedExample
-from graphrag_rdf.ingest.sieve import Sieve
+from graphrag_rdf.ingest.candidate_filter import CandidateFilter
 from graphrag_rdf.tuning.sample import Passage
 
 LEAST_RELATIONS = 2
@@ -17,14 +17,16 @@ LEAST_RELATIONS = 2
 _DATATYPES = {"gYear": "year", "integer": "integer", "decimal": "decimal", "boolean": "boolean"}
 
 
-def worked_example(excerpt: Passage, found: Extraction, sieve: Sieve) -> WorkedExample | str:
+def worked_example(
+    excerpt: Passage, found: Extraction, candidate_filter: CandidateFilter
+) -> WorkedExample | str:
     """An example, of what holds in an answer; or a reason why it gives none.
 
     Only entities that the excerpt names, and statements between them whose quote stands in it, are taken, and
     of these what the ingest would take. A quote that differs in blanks or marks is replaced by the excerpt's
     own characters.
     """
-    named, fit = fold(excerpt.text), sieve.fit(found)
+    named, fit = fold(excerpt.text), candidate_filter.fit(found)
     entities = {match_key(one.name): one for one in fit.entities if fold(one.name) in named}
     relations: dict[tuple[str, ...], ExampleRelation] = {}
     for relation in fit.relations:
@@ -40,15 +42,17 @@ def worked_example(excerpt: Passage, found: Extraction, sieve: Sieve) -> WorkedE
         return WorkedExample(
             text=excerpt.text,
             source=excerpt.chunk.value,
-            entities=tuple(_entity(one, excerpt.text, named, sieve) for one in entities.values()),
+            entities=tuple(_entity(one, excerpt.text, named, candidate_filter) for one in entities.values()),
             relations=tuple(relations.values()),
         )
     except ValidationError:
         return "not_valid"
 
 
-def _entity(one: EntityCandidate, text: str, named: str, sieve: Sieve) -> ExampleEntity:
-    aliases = tuple(alias for alias in one.aliases if fold(alias) in named and not sieve.unfit(alias))
+def _entity(one: EntityCandidate, text: str, named: str, candidate_filter: CandidateFilter) -> ExampleEntity:
+    aliases = tuple(
+        alias for alias in one.aliases if fold(alias) in named and not candidate_filter.unfit(alias)
+    )
     place = locate(one.quote, text) if one.definition and one.quote else None
     return ExampleEntity(
         name=one.name,

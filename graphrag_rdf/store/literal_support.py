@@ -27,7 +27,7 @@ _BATCH = 100
 _PLAIN = Literal("plain")
 
 
-class Keeping:
+class LiteralSupport:
     """Remembers which literals an endpoint was seen to give back.
 
     Args:

@@ -6,9 +6,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.prompt_data import WorkedExample
-from graphrag_rdf.ingest.sieve import Sieve
+from graphrag_rdf.ingest.candidate_filter import CandidateFilter
+from graphrag_rdf.tuning.examples import shown, worked_example
 from graphrag_rdf.tuning.sample import Passage
-from graphrag_rdf.tuning.worked import shown, worked_example
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 EXCERPT = Passage(
@@ -35,7 +35,7 @@ def relation(
 def made(*candidates: EntityCandidate | RelationCandidate) -> WorkedExample | str:
     entities = tuple(one for one in candidates if isinstance(one, EntityCandidate))
     relations = tuple(one for one in candidates if isinstance(one, RelationCandidate))
-    return worked_example(EXCERPT, Extraction(entities, relations, (), (), None), Sieve(2, 120))
+    return worked_example(EXCERPT, Extraction(entities, relations, (), (), None), CandidateFilter(2, 120))
 
 
 def test_only_what_holds() -> None:

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.cache import ResponseCache
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.store.base import Store
+    from graphrag_rdf.store.blobs import BlobStore
     from graphrag_rdf.store.folder import StoreFolder
-    from graphrag_rdf.store.librarian import Librarian
 
 
-class NeededParts(Protocol):
-    """An `Engine`, as far as an ingest needs one. See `parts.Parts` for what each is."""
+class NeededComponents(Protocol):
+    """An `Engine`, as far as an ingest needs one. See `parts.Components` for what each is."""
 
     store: Store
-    librarian: Librarian
+    blobs: BlobStore
     settings: Settings
     place: StoreFolder | None
 

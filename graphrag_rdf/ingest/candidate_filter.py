@@ -23,7 +23,7 @@ class Fit:
     rejected: list[tuple[str, str]] = field(default_factory=list)
 
 
-class Sieve:
+class CandidateFilter:
     """Holds names and statements to what makes a fact.
 
     Args:
@@ -69,6 +69,6 @@ class Sieve:
                 fit.relations.append(candidate)
 
 
-def sieve_of(settings: Settings) -> Sieve:
+def candidate_filter(settings: Settings) -> CandidateFilter:
     """As the settings want it."""
-    return Sieve(settings.extract.entity_min_length, settings.extract.entity_max_length)
+    return CandidateFilter(settings.extract.entity_min_length, settings.extract.entity_max_length)

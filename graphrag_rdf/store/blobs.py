@@ -1,4 +1,4 @@
-"""The librarian: what is too large for a literal, kept by its SHA-256.
+"""The blob store: what is too large for a literal, kept by its SHA-256.
 
 Original bytes, page texts, prompts, raw completions, rendered queries. RDF points at an object by
 `urn:sha256:…`. Equal content is stored once; writing is atomic (temporary file, then rename).
@@ -23,7 +23,7 @@ from graphrag_rdf.rdf import iris
 _PREFIX = "urn:sha256:"
 
 
-class Librarian:
+class BlobStore:
     """Content-addressed storage.
 
     Args:
@@ -131,7 +131,7 @@ class Librarian:
             yield iris.stored_object(key)
 
     def _temporary(self) -> str:
-        """A name that no other librarian or thread takes, without asking the folder."""
+        """A name that no other blob store or thread takes, without asking the folder."""
         return f".new-{self._own}-{next(self._numbers)}"
 
     def _file(self, key: str) -> Path:

@@ -43,7 +43,7 @@ GOOD = """
 :run a rag:Session ; tg:query "Who met Bob?" ; rag:pipeline "graph_rag" ; rag:durationMs 12 ;
   prov:startedAtTime "2026-01-02T03:04:05Z"^^xsd:dateTime .
 :q a tg:Question , tg:GraphRagQuestion ; tg:query "Who met Bob?" ; prov:wasGeneratedBy :run .
-:x a tg:Exploration ; prov:wasDerivedFrom :q ; tg:entity :bob ; tg:edgeCount 1 ; rag:consideredCount 4 .
+:x a tg:Exploration ; prov:wasDerivedFrom :q ; tg:entity :bob ; tg:edgeCount 1 ; rag:candidateCount 4 .
 :f a tg:Focus ; prov:wasDerivedFrom :x ; tg:selectedEdge :e ; tg:selectedChunk :k .
 :e a tg:EdgeSelection ; tg:score 0.5e0 ; rag:rank 1 ; rag:hop 1 ; rag:supportedBy :ev ; rag:usedChunk :c .
 :k a tg:ChunkSelection ; tg:document :c ; tg:score 1.0e0 ; rag:rank 1 .
@@ -99,7 +99,7 @@ def test_good_data_conform(shapes: Graph) -> None:
         ("tg:document :c ;", "", "one chunk"),
         ('tg:content "Ann. [1]" ;', "", "has its text"),
         ("rag:rowCount 3", "rag:rowCount -3", "rowCount"),
-        ("rag:Tombstone ; prov:invalidatedAtTime", "rag:Tombstone ; rag:erasedAt", "tombstone"),
+        ("rag:Tombstone ; prov:invalidatedAtTime", "rag:Tombstone ; prov:generatedAtTime", "tombstone"),
     ],
 )
 def test_bad_data_do_not_conform(shapes: Graph, right: str, wrong: str, says: str) -> None:

@@ -1,4 +1,7 @@
-"""Every term of tg: and rag: that the project uses is described in the ontology."""
+"""Every term of tg: and rag: that is used is described in the ontology, and our ontology has no others.
+
+All terms of TrustGraph stay, used or not: `ontology/trustgraph.ttl` describes its vocabulary, not ours.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rdflib import Graph, URIRef
+from rdflib import RDF, RDFS, Graph, URIRef
 
 from graphrag_rdf.rdf.namespaces import RAG, TG
 
@@ -26,6 +29,10 @@ def _files() -> Iterator[Path]:
         ("ontology", "shapes.ttl"),
     ):
         yield from (p for p in sorted((ROOT / folder).rglob(pattern)) if p.is_file())
+
+
+KEPT_UNUSED: dict[str, str] = {}
+"""Terms of ours that nothing uses, and why each stays."""
 
 
 def used_terms(text: str) -> set[str]:
@@ -50,6 +57,21 @@ def test_every_term_in_use_is_described(described: set[str]) -> None:
         for iri in used_terms(path.read_text("utf-8")) - described
     }
     assert not missing
+
+
+def test_every_term_of_ours_is_in_use(rag: Graph) -> None:
+    """Code, a query or a pipeline names it, or the description of a used term builds on it."""
+    ours = {str(s) for s in rag.subjects(RDF.type) if isinstance(s, URIRef) and str(s).startswith(str(RAG))}
+    named = (used_terms(path.read_text("utf-8")) for path in _files() if path.name != "shapes.ttl")
+    live = ours & set().union(*named)
+    waiting = list(live)
+    while waiting:
+        term = URIRef(waiting.pop())
+        for link in (RDFS.subClassOf, RDFS.subPropertyOf, RDFS.domain, RDFS.range):
+            base = {str(o) for o in rag.objects(term, link)} & ours - live
+            live |= base
+            waiting += base
+    assert ours - live == {str(RAG) + name for name in KEPT_UNUSED}
 
 
 @pytest.mark.parametrize(

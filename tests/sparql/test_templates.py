@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,42 @@ PHYSICAL = {
 }
 """These tell of a store as it is kept, not of what it holds."""
 OTHERS = [name for name, template in TEMPLATES.items() if template.header.kind != "select"]
+
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPUTED = r"""["'](%s/[\w-]*)\{[^{}"']+\}([\w-]*)["']"""
+"""A template's name that code puts together from a folder, a name from a table, and perhaps an ending."""
+
+
+def _unused() -> set[str]:
+    """Templates that neither code, nor a pipeline, nor a page of the docs names."""
+    rooms: dict[str, str] = {}
+    for path in [*(ROOT / "graphrag_rdf").rglob("*.py"), *(ROOT / "pipelines").rglob("*.yaml")]:
+        room = path.relative_to(ROOT).parts[1]
+        rooms[room] = rooms.get(room, "") + path.read_text("utf-8")
+    pages = [p for p in (ROOT / "docs").rglob("*.md") if "reference" not in p.parts]
+    docs = "".join(page.read_text("utf-8") for page in pages)
+
+    def used(name: str) -> bool:
+        if re.search(rf"(?<![\w/-]){name}(?![\w/-])", docs):
+            return True
+        return any(_named(name, text) for text in rooms.values())
+
+    return {name for name in TEMPLATES if not used(name)}
+
+
+def _named(name: str, text: str) -> bool:
+    if re.search(rf"""["' ]{name}(?![\w/-])""", text):
+        return True
+    for start, end in re.findall(COMPUTED % name.partition("/")[0], text):
+        part = name.removeprefix(start).removesuffix(end)
+        if start + part + end == name and re.search(rf"""["']{part}["']""", text):
+            return True
+    return False
+
+
+def test_every_template_is_used_by_code_or_shown_in_the_docs() -> None:
+    assert _unused() == set()
 
 
 @pytest.fixture(params=sorted(TEMPLATES))

@@ -72,7 +72,7 @@ def _work(work: Callable[[], object], limit_mb: int, output: int) -> None:
 
 
 def _reason(code: int, limit_mb: int) -> str:
-    from graphrag_rdf.server.execution.wire import MEMORY_EXIT
+    from graphrag_rdf.server.execution.memory import MEMORY_EXIT
 
     if code == MEMORY_EXIT:
         return f"it needed more than {limit_mb:,} MB of memory"

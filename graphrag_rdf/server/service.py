@@ -18,10 +18,11 @@ from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.execution.answers import Queries
-from graphrag_rdf.server.execution.inprocess import InProcessQueries
-from graphrag_rdf.server.execution.pool import Limits, ReaderPool
-from graphrag_rdf.server.execution.remote import RemoteQueries
+from graphrag_rdf.server.execution.pool import ReaderPool
+from graphrag_rdf.server.execution.process import Limits
+from graphrag_rdf.server.execution.remote import at_endpoint
 from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
+from graphrag_rdf.server.execution.threads import ThreadQueries, on_store
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.throttle import Concurrency
 from graphrag_rdf.server.routes.statistics import Counter
@@ -99,13 +100,16 @@ class Service:
         return self.remote or self.store
 
     def _queries(self) -> tuple[How, Queries]:
-        store = self.engine.store
-        if isinstance(store, RemoteStore):
-            most = self.settings.readers or _AT_ENDPOINT
-            return "remote", RemoteQueries(store, most, self.settings.query_timeout)
-        if os.name == "posix" and self.engine.place is not None:
+        store, settings = self.engine.store, self.settings
+        if os.name == "posix" and self.engine.place is not None and self.remote is None:
             return "isolated", self._isolated()
-        return "in-process", self._in_process()
+        how: How
+        if isinstance(store, RemoteStore):
+            how, most = "remote", settings.readers or _AT_ENDPOINT
+            evaluate = at_endpoint(store, settings.query_timeout)
+        else:
+            how, most, evaluate = "in-process", _processes(settings.readers), on_store(self.store)
+        return how, ThreadQueries(evaluate, store.commit_number, most, settings.query_timeout)
 
     def _isolated(self) -> ReaderPool:
         place, settings = self.engine.place, self.settings
@@ -118,14 +122,6 @@ class Service:
         )
         limits = Limits(settings.query_timeout, settings.query_memory_mb)
         return ReaderPool(source, _processes(settings.readers), limits)
-
-    def _in_process(self) -> InProcessQueries:
-        store = self.store
-        return InProcessQueries(
-            store,
-            _processes(self.settings.readers),
-            self.settings.query_timeout,
-        )
 
     async def start(self) -> None:
         """Make ready."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.execution.inspect import inspect_query, inspect_update
+from graphrag_rdf.server.execution.sparql_text import inspect_query, inspect_update
 from graphrag_rdf.server.http.problems import Problem
 
 ALLOWED = ("https://example.org/sparql",)

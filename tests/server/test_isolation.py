@@ -23,7 +23,8 @@ import pytest
 
 from graphrag_rdf.resources import folder
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
-from graphrag_rdf.server.execution.pool import Limits, ReaderPool
+from graphrag_rdf.server.execution.pool import ReaderPool
+from graphrag_rdf.server.execution.process import Limits
 from graphrag_rdf.server.execution.snapshots import Snapshot, Snapshots, Unchanging
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.execution.inspect import inspect_update
-from graphrag_rdf.server.execution.operations import nothing_missed
+from graphrag_rdf.server.execution.sparql_text import inspect_update, nothing_missed
 from graphrag_rdf.server.http.problems import Problem
 
 NOTHING = "INSERT DATA {}"

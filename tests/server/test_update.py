@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.execution.using import outside_bookkeeping, with_dataset
+from graphrag_rdf.server.execution.sparql_text import outside_bookkeeping, with_dataset
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.writer import WriteQueue
 

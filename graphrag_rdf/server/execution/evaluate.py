@@ -5,7 +5,6 @@ A result is asked for, written and let go of in one function and one thread, as 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, Protocol
@@ -15,7 +14,7 @@ from pyoxigraph import DefaultGraph, NamedNode, Quad, Triple
 
 from graphrag_rdf.rdf.csv_results import line_end, write_csv
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
-from graphrag_rdf.server.execution.inspect import NO_CALLS
+from graphrag_rdf.server.execution.sparql_text import NO_CALLS
 from graphrag_rdf.server.http.formats import GRAPHS_BY_TYPE, RESULTS_BY_TYPE
 from graphrag_rdf.sparql.complaints import complaint
 
@@ -120,34 +119,6 @@ def evaluate(store: ox.Store, job: Job, output: Output) -> None:
         raise QueryFailed(400, complaint(job.text, error)) from error.with_traceback(None)
     except (ValueError, RuntimeError) as error:
         raise QueryFailed(400, f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
-
-
-class Whole:
-    """An output that keeps all of an answer."""
-
-    def __init__(self) -> None:
-        self.content_type = ""
-        self._buffer = io.BytesIO()
-        self.write = self._buffer.write
-
-    def begin(self, content_type: str) -> None:
-        """See `Output`."""
-        self.content_type = content_type
-
-    def data(self) -> bytes:
-        """What was written."""
-        return self._buffer.getvalue()
-
-
-def evaluate_whole(store: ox.Store, job: Job) -> tuple[str, bytes]:
-    """Run a job here and now: (content type, the answer).
-
-    Raises:
-        QueryFailed: see `evaluate`.
-    """
-    output = Whole()
-    evaluate(store, job, output)
-    return output.content_type, output.data()
 
 
 def _query(store: ox.Store, job: Job, output: Output) -> None:

@@ -1,4 +1,4 @@
-"""The memory of a reader process: what it holds, and its end when that is too much."""
+"""The memory of a process that works for this one: how much it holds, and its end when that is too much."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 import sys
 import time
 
-from graphrag_rdf.server.execution import wire
+MEMORY_EXIT = 77
+"""Exit code of a process that grew over its memory limit."""
 
 _WATCH = 0.05
 
 
 class Memory:
-    """What the process holds, looked up by a thread: by the time that an answer ends it is near enough."""
+    """Memory of the process, updated by the thread that runs `watch`."""
 
     megabytes = 0.0
 
@@ -25,15 +26,21 @@ def watch(limit_mb: int, parent: int, memory: Memory) -> None:
             os._exit(1)
         memory.megabytes = resident_mb()
         if memory.megabytes > limit_mb:
-            os._exit(wire.MEMORY_EXIT)
+            os._exit(MEMORY_EXIT)
 
 
-def resident_mb() -> float:
-    """Resident memory in 2^20 bytes: now where the system tells it, else the most that it ever was."""
+def resident_mb(pid: int | str = "self") -> float:
+    """Resident memory in 2^20 bytes: now, where the system has /proc, else the peak of this process.
+
+    Raises:
+        OSError: the system has no figures of another process.
+    """
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123 - twenty times a second
+        with open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123 - twenty times a second
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
     except OSError:
+        if pid != "self":
+            raise
         import resource
 
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -41,7 +48,7 @@ def resident_mb() -> float:
 
 
 def limit_address_space(limit_mb: int) -> None:
-    """A hard stop on Linux, for what grows faster than `_watch` looks. A lower limit that is set stays."""
+    """A hard stop on Linux, for what grows faster than `watch` looks. A lower limit that is set stays."""
     if not sys.platform.startswith("linux"):
         return
     import resource

@@ -1,7 +1,7 @@
 """A reader: a process that answers queries on a snapshot, and may be killed at any time.
 
 Started as `python -m graphrag_rdf.server.execution.reader FD MEGABYTES`; FD is its end of a socket pair. It
-imports the engine and nothing else of weight, holds no secret (its environment is made for it), and leaves
+imports the engine and nothing else of weight, holds no secret (its environment is made for it), and exits
 when the server does.
 """
 
@@ -19,13 +19,13 @@ import pyoxigraph as ox
 
 from graphrag_rdf.server.execution import wire
 from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, evaluate
-from graphrag_rdf.server.execution.memory import Memory, limit_address_space, watch
+from graphrag_rdf.server.execution.memory import MEMORY_EXIT, Memory, limit_address_space, watch
 
 _BUFFER = 1 << 16
-"""Bytes that an answer gathers before the first of it leaves: small answers fail or succeed as a whole."""
+"""Bytes that are gathered before the first of an answer is sent: small answers fail or succeed as a whole."""
 
 _RESTED_MB = 160
-"""A reader that is larger than this after a query leaves, and a fresh one takes its place."""
+"""A reader that is larger than this after a query exits, and a new one replaces it."""
 
 
 class _Frames:
@@ -34,7 +34,6 @@ class _Frames:
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
         self._waiting = bytearray()
-        self._held = 0
 
     def begin(self, content_type: str) -> None:
         self._waiting += wire.json_frame(wire.HEAD, {"content_type": content_type})
@@ -79,7 +78,7 @@ def serve(connection: socket.socket, memory: Memory) -> None:
                 output.fail(failure.status, failure.detail)
                 continue
             except MemoryError:
-                os._exit(wire.MEMORY_EXIT)
+                os._exit(MEMORY_EXIT)
             except (OSError, RecursionError) as error:
                 output.fail(500, f"the engine failed: {type(error).__name__}: {error}")
                 continue

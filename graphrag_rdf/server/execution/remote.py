@@ -1,210 +1,243 @@
-"""Queries at the endpoint of a remote store: a thread here waits for each, and gives up at its limits.
+"""A client's query at the endpoint of a remote store, with its answer in our own formats.
 
-Nothing can be killed there. A query that is given up has its connection closed; whether the engine then stops
-working on it is the engine's to say. Every query sees the endpoint as it is: there are no snapshots.
+Answers are parsed and serialised again. So rows and bytes are counted, truncated answers are noticed, and
+clients get the formats that they ask for, whatever the endpoint has. The text is passed on as it is, with
+three exceptions: `GRAPH ?g` leaves out the store's bookkeeping, relative IRIs get the address that the client
+called as their base, and a text that does not begin with SPARQL (an engine's pragmas) is refused.
 """
 
 from __future__ import annotations
 
-import asyncio
 import http.client
-import logging
-import socket
-import threading
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+import io
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
-from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.execution.answers import Answer, Gone, retry, unless_gone
-from graphrag_rdf.server.execution.evaluate import Job, QueryFailed
-from graphrag_rdf.server.execution.nesting import deep_stacks
-from graphrag_rdf.server.execution.remote_query import evaluate_remote, in_our_words
-from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
+import pyoxigraph as ox
+from pyoxigraph import NamedNode, Quad, Triple
+
+from graphrag_rdf.errors import MalformedError
+from graphrag_rdf.server.execution.evaluate import Job, Output, QueryFailed, write_graph, write_results
+from graphrag_rdf.server.execution.sparql_text import NO_CALLS, outermost, query_outside_bookkeeping
+from graphrag_rdf.server.execution.threads import Call
+from graphrag_rdf.sparql.base import with_base
+from graphrag_rdf.sparql.complaints import complaint
+from graphrag_rdf.sparql.tokens import tokens
+from graphrag_rdf.store.answers import graph_lines, read_graph, stream_results
+from graphrag_rdf.store.endpoint import GRAPH, RESULTS
 from graphrag_rdf.store.remote import RemoteStore
-from graphrag_rdf.store.wrapper import Stream
+from graphrag_rdf.store.remote_graphs import RemoteGraphs
+from graphrag_rdf.store.wrapper import Reply, Stream
 
-log = logging.getLogger(__name__)
+_RESULTS = frozenset({"SELECT", "ASK"})
+_FORMS = _RESULTS | {"CONSTRUCT", "DESCRIBE"}
+_PROLOGUE = {"BASE": 1, "PREFIX": 2, "VERSION": 1}
+"""Words of a prologue → tokens that follow."""
 
-_PATIENCE = 10.0
-"""Seconds that a query waits for a place."""
-_PART = 1 << 16
-"""Bytes of an answer that are gathered; a failure before them is told in full."""
-
-
-class RemoteQueries:
-    """See the module.
-
-    Args:
-        most: queries at once.
-        timeout: seconds from when a query is sent to the last byte of its answer.
-    """
-
-    def __init__(self, store: RemoteStore, most: int, timeout: float) -> None:
-        self._store = store
-        self._timeout = timeout
-        self._places = asyncio.Semaphore(most)
-        self._pool = ThreadPoolExecutor(most, "query")
-        self._open: set[_Call] = set()
-
-    async def start(self) -> None:
-        """Nothing to do."""
-
-    async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
-        """See `Queries.run`."""
-        del min_commit
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                await self._places.acquire()
-        except TimeoutError:
-            raise Problem(503, "too many queries are under way for too long", headers=retry(503)) from None
-        call = _Call(self._store, job, self._timeout, self._ended)
-        self._open.add(call)
-        with deep_stacks():
-            self._pool.submit(call.work)
-        try:
-            await unless_gone(call.answer, gone)
-        except BaseException:
-            call.answer.drop()
-            raise
-        return call.answer
-
-    async def without_former(self) -> bool:
-        """See `Queries.without_former`: there are no copies."""
-        return True
-
-    async def stop(self) -> None:
-        """See `Queries.stop`."""
-        for call in list(self._open):
-            call.give_up(QueryFailed(503, "the server is stopping"))
-        self._pool.shutdown(wait=False, cancel_futures=True)
-
-    def _ended(self, call: _Call) -> None:
-        self._open.discard(call)
-        self._places.release()
+_PIECE = 1 << 16
 
 
-class _GivenUp(Exception):  # noqa: N818 - it says what was done
-    pass
+class Asking(Protocol):
+    """Sends a query to the endpoint."""
+
+    def __call__(self, text: str, accept: str, parameters: Iterable[tuple[str, str]] = ()) -> Stream:
+        """The answer as a stream."""
 
 
-class _Call:
-    """One query: the thread that asks the endpoint, and the loop that hands on what comes.
+def at_endpoint(store: RemoteStore, timeout: float) -> Callable[[Job, Call], None]:
+    """Evaluation at a store's endpoint.
 
     Args:
-        ended: called in the loop when the thread is through.
+        timeout: seconds of each request.
     """
 
-    def __init__(self, store: RemoteStore, job: Job, timeout: float, ended: Callable[[_Call], None]) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._store = store
-        self._job = job
-        self._timeout = timeout
-        self._ended = ended
-        self._why: QueryFailed | None = None
-        self._more = threading.Event()
-        self._paused = False
-        self._connections: list[socket.socket] = []
-        self._streams: list[Stream] = []
-        self._lock = threading.Lock()
-        self._content_type = ""
-        self._part = bytearray()
-        late = QueryFailed(504, f"the query took longer than {timeout:g} s")
-        self._timer = self._loop.call_later(timeout, self.give_up, late)
-        left = QueryFailed(CLIENT_LEFT, "the client left")
-        self.answer = Answer(store.commit_number(), lambda: self.give_up(left), self._room)
+    def work(job: Job, call: Call) -> None:
+        streams: list[Stream] = []
 
-    # --- in the loop -----------------------------------------------------------------------------------
-
-    def give_up(self, why: QueryFailed) -> None:
-        """End it; the connections to the endpoint are cut."""
-        with self._lock:
-            self._why = self._why or why
-            for connection in self._connections:
-                with suppress(OSError, ValueError):
-                    connection.shutdown(socket.SHUT_RDWR)
-        self._more.set()
-        self.answer.fail(self._why)
-
-    def _room(self, more: bool) -> None:
-        self._paused = not more
-        if more:
-            self._more.set()
-
-    def _put(self, data: bytes) -> None:
-        self.answer.begin(self._content_type)
-        self.answer.put(data)
-        if not self._paused:
-            self._more.set()
-
-    def _finish(self, failure: QueryFailed | None, rest: bytes) -> None:
-        self._timer.cancel()
-        if failure is None:
-            self.answer.begin(self._content_type)
-            self.answer.put(rest)
-            self.answer.end()
-        else:
-            self.answer.fail(failure)
-        self._ended(self)
-
-    # --- in the thread ---------------------------------------------------------------------------------
-
-    def work(self) -> None:
-        """Ask, and pass on what is answered."""
-        failure: QueryFailed | None = None
-        try:
-            evaluate_remote(self._store, self._job, self._ask, self)
-        except QueryFailed as failed:
-            # anew: a traceback holds results, which must be let go of in this thread
-            failure = QueryFailed(failed.status, failed.detail)
-        except GraphRagError as error:
-            failure = self._why or self._refused(error)
-        except (OSError, http.client.HTTPException, _GivenUp):
-            failure = QueryFailed(502, "the endpoint broke its answer off")
-        except Exception:
-            log.exception("a query failed")
-            failure = QueryFailed(500, "the server failed; its log tells more")
-        for stream in self._streams:
-            stream.close()
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self._finish, self._why or failure, bytes(self._part))
-
-    def _refused(self, error: GraphRagError) -> QueryFailed:
-        problem = problem_of(error)
-        ours = in_our_words(self._job.text) if problem.status == 400 else None
-        return QueryFailed(problem.status, ours or problem.detail)
-
-    def _ask(self, text: str, accept: str, parameters: Iterable[tuple[str, str]] = ()) -> Stream:
-        self._streams.append(
-            self._store.endpoint.open(
-                text, accept, connected=self._connected, timeout=self._timeout, parameters=parameters
+        def ask(text: str, accept: str, parameters: Iterable[tuple[str, str]] = ()) -> Stream:
+            streams.append(
+                store.endpoint.open(
+                    text, accept, connected=call.connected, timeout=timeout, parameters=parameters
+                )
             )
+            return streams[-1]
+
+        try:
+            _RUN[job.kind](store, job, ask, call)
+        except MalformedError as error:
+            if (ours := _in_our_words(job.text)) is None:
+                raise
+            raise QueryFailed(400, ours) from error
+        finally:
+            for stream in streams:
+                stream.close()
+
+    return work
+
+
+def _query(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None:
+    if job.union:
+        raise QueryFailed(
+            501, "union-default-graph is not available in front of a remote store: ask GRAPH ?g"
         )
-        return self._streams[-1]
+    form = _form_of(job.text)
+    if job.masked is not None:
+        _judge(job.masked, job.text)
+    text = with_base(query_outside_bookkeeping(job.text) if job.roams else job.text, job.base)
+    if form not in _RESULTS:
+        found = asking(text, GRAPH, _dataset(job))
+        write_graph(_triples(found, store, job), job, output)
+        return
+    answer = asking(text, RESULTS, _dataset(job))
+    _require_end(answer)
+    with _Reading("SPARQL results in JSON"):
+        write_results(stream_results(answer), job, output)
 
-    def _connected(self, connection: socket.socket) -> None:
-        with self._lock:
-            self._connections.append(connection)
-            if self._why is not None:
-                raise _GivenUp
 
-    def begin(self, content_type: str) -> None:
-        """See `evaluate.Output`."""
-        self._content_type = content_type
+def _form_of(text: str) -> str:
+    """The word after the prologue: SELECT, ASK, CONSTRUCT or DESCRIBE."""
+    passed = 0
+    for token in tokens(text):
+        word = token.text.upper()
+        if passed:
+            passed -= 1
+        elif token.kind == "word" and word in _PROLOGUE:
+            passed = _PROLOGUE[word]
+        elif token.kind == "word" and word in _FORMS:
+            return word
+        else:
+            raise QueryFailed(400, f"a query does not begin with {token.text[:80]!r}")
+    raise QueryFailed(400, "there is no query")
 
-    def write(self, data: bytes) -> int:
-        """See `evaluate.Output`."""
-        self._part += data
-        if len(self._part) >= _PART:
-            self._pass_on()
-        return len(data)
 
-    def _pass_on(self) -> None:
-        """Hand a part to the loop, and wait until there is room for another."""
-        data = bytes(self._part)
-        self._part.clear()
-        self._more.clear()
-        if self._why is not None:
-            raise _GivenUp
-        self._loop.call_soon_threadsafe(self._put, data)
-        self._more.wait()
+def _judge(masked: str, text: str) -> None:
+    """See `sparql_text`: a text with misspelt calls parses only if there are none."""
+    data = _data(masked)
+    if masked[data:] != text[data:]:
+        raise QueryFailed(400, NO_CALLS)
+    if (said := _malformed(masked[:data], text)) is not None:
+        raise QueryFailed(400, f"{said}\n{NO_CALLS}")
+
+
+def _in_our_words(text: str) -> str | None:
+    """Our own parser's complaint about a query that an endpoint refused; None without one."""
+    if _malformed(text[: _data(text)], text) is None:
+        return None
+    try:
+        ox.Store().query(text)  # it does not parse, so nothing is evaluated; now for the place
+    except SyntaxError as error:
+        return complaint(text, error)
+    return None
+
+
+def _malformed(query: str, text: str) -> str | None:
+    """The complaint of our own parser, at its place in a text.
+
+    An empty VALUES is joined to the query, so that nothing is evaluated here.
+
+    Args:
+        query: without the VALUES after its pattern.
+    """
+    try:
+        ox.Store().query(f"{query}\nVALUES () {{}}")
+    except SyntaxError as error:
+        return complaint(text, error)
+    return None
+
+
+def _data(text: str) -> int:
+    """Offset of the VALUES after the pattern; the length of the text without any."""
+    found = list(tokens(text))
+    return next((found[index].offset for index in outermost(found, "VALUES")), len(text))
+
+
+def _dataset(job: Job) -> list[tuple[str, str]]:
+    named = [("default-graph-uri", job.default_graphs), ("named-graph-uri", job.named_graphs)]
+    pairs = [(name, iri) for name, iris in named for iri in iris or ()]
+    try:
+        return [(name, NamedNode(iri).value) for name, iri in pairs]
+    except ValueError as error:
+        raise QueryFailed(400, f"a graph of the dataset has no valid IRI: {error}") from None
+
+
+# --- answers ------------------------------------------------------------------------------------------
+
+
+class _Reading:
+    """Turns errors of reading an answer into failures of the query."""
+
+    def __init__(self, wanted: str) -> None:
+        self._wanted = wanted
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, OSError | http.client.HTTPException):
+            raise QueryFailed(502, "the endpoint broke its answer off") from error
+        if isinstance(error, SyntaxError | ValueError):
+            raise QueryFailed(
+                502, f"the endpoint's answer is not {self._wanted}, or was cut off: {error}"
+            ) from error
+
+
+def _require_end(answer: Stream) -> None:
+    if not answer.tells_end:
+        raise QueryFailed(502, "the endpoint does not mark the end of its answers")
+
+
+def _triples(answer: Stream, store: RemoteStore, job: Job) -> Iterator[Triple]:
+    """The triples of a CONSTRUCT or DESCRIBE; formats other than N-Triples are held in memory first."""
+    _require_end(answer)
+    with _Reading("RDF"):
+        if answer.media_type == "application/n-triples":
+            yield from graph_lines(answer, store.renderer.dialect)
+            return
+        body = bytearray()
+        while piece := answer.read(_PIECE):
+            body += piece
+            if len(body) > job.max_bytes:
+                raise QueryFailed(503, f"the answer is larger than {job.max_bytes:,} bytes")
+        reply = Reply(answer.url, answer.status, answer.headers, io.BytesIO(body))
+        yield from read_graph(reply, store.renderer.dialect)
+
+
+# --- whole graphs -------------------------------------------------------------------------------------
+
+
+def _dump(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None:
+    def of(graph: NamedNode | None) -> Iterator[Triple]:
+        return store.triples_of(graph, lambda text: _triples(asking(text, GRAPH), store, job))
+
+    if job.target is not None:
+        _require_graph(store, job)
+        write_graph(of(NamedNode(job.target) if job.target else None), job, output)
+        return
+    own = [] if store.renderer.facts_graph is not None else [None]
+    write_graph(_quads([*own, *RemoteGraphs(store).names()], of), job, output)
+
+
+def _quads(
+    graphs: Iterable[NamedNode | None], of: Callable[[NamedNode | None], Iterator[Triple]]
+) -> Iterator[Quad]:
+    for graph in graphs:
+        for t in of(graph):
+            yield Quad(t.subject, t.predicate, t.object, graph)
+
+
+def _exists(store: RemoteStore, job: Job, asking: Asking, output: Output) -> None:
+    del asking
+    _require_graph(store, job)
+    write_graph((), job, output)
+
+
+def _require_graph(store: RemoteStore, job: Job) -> None:
+    if job.target and not RemoteGraphs(store).has_graph(NamedNode(job.target)):
+        raise QueryFailed(404, f"there is no graph <{job.target}>")
+
+
+_RUN: dict[str, Callable[[RemoteStore, Job, Asking, Output], None]] = {
+    "query": _query,
+    "dump": _dump,
+    "exists": _exists,
+}

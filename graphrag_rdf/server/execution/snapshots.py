@@ -1,4 +1,4 @@
-"""Snapshots of the store for readers: made when one is needed, dropped when the last reader has moved on.
+"""Snapshots of the store for readers: made on demand, dropped when no reader uses them any more.
 
 A snapshot is a folder of hard links (`EmbeddedStore.snapshot`, milliseconds), inside the store's own folder.
 """
@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from graphrag_rdf.server.execution.run_in_thread import aside
 from graphrag_rdf.store.embedded import EmbeddedStore
 
 MAX_AGE = 0.25
@@ -80,7 +80,7 @@ class Snapshots:
         self._newest: Snapshot | None = None
         self._all: set[Snapshot] = set()
         self._lock = asyncio.Lock()
-        # always the same: what the engine takes in one thread and leaves in another is not given back
+        # always the same one: memory that the engine takes in one thread and frees in another is not returned
         self._thread = ThreadPoolExecutor(1, "snapshot")
         self._number = 0
         self.made = 0
@@ -111,12 +111,14 @@ class Snapshots:
             return self._newest
 
     async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
-        """See `SnapshotSource.tidy`. The newest stays as long as the store is as it was."""
+        """See `SnapshotSource.tidy`. The newest stays until the store changes."""
+        loop = asyncio.get_running_loop()
         async with self._lock:
             self._newest = self.current
             dropped = self._all - set(in_use()) - {self._newest}
         for snapshot in dropped:
-            await aside(shutil.rmtree, snapshot.path, ignore_errors=True)
+            drop = partial(shutil.rmtree, snapshot.path, ignore_errors=True)
+            await loop.run_in_executor(self._thread, drop)
             self._all.discard(snapshot)
 
     def close(self) -> None:
@@ -141,12 +143,12 @@ class Snapshots:
         self.made += 1
         self.seconds += time.monotonic() - start
         taken = Snapshot(path, commit, start, generation)
-        self._all.add(taken)  # also if who asked for it is not there any more
+        self._all.add(taken)  # also if the query that needed it was cancelled
         return taken
 
 
 class Unchanging:
-    """A store that nobody writes to is its own snapshot."""
+    """A read-only store is its own snapshot."""
 
     def __init__(self, path: Path, commit: int) -> None:
         self._snapshot = Snapshot(path, commit, 0.0)

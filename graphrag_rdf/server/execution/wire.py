@@ -1,4 +1,4 @@
-"""The talk between the server and its readers: frames of a kind, a length and bytes.
+"""The protocol between the server and its readers: frames of a kind, a length and bytes.
 
 To a reader: JOB (JSON) or CLOSE. From it: READY, once; then, for each job, HEAD (JSON), DATA …, and END or
 FAIL (JSON).
@@ -13,13 +13,10 @@ from typing import Any
 JOB, CLOSE = b"J", b"C"
 READY, HEAD, DATA, END, FAIL = b"R", b"H", b"D", b"E", b"F"
 LAST = b"last"
-"""Payload of an END after which the reader leaves of its own."""
+"""Payload of an END after which the reader exits."""
 
 _FRAME = struct.Struct("!cI")
 _HEADER = _FRAME.size
-
-MEMORY_EXIT = 77
-"""Exit code of a reader that grew over its memory limit."""
 
 
 def frame(kind: bytes, payload: bytes = b"") -> bytes:
@@ -33,13 +30,13 @@ def json_frame(kind: bytes, data: Any) -> bytes:
 
 
 class Frames:
-    """Takes bytes as they come and gives whole frames."""
+    """Takes bytes as they come and returns whole frames."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[tuple[bytes, bytes]]:
-        """(kind, payload) of each frame that is whole now."""
+        """(kind, payload) of each frame that is complete now."""
         self._buffer += data
         found, place = [], 0
         while len(self._buffer) - place >= _HEADER:

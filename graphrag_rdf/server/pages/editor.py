@@ -19,7 +19,7 @@ from starlette.responses import Response
 from graphrag_rdf.errors import TemplateError
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
-from graphrag_rdf.server.execution.inspect import inspect_query
+from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.formats import GRAPHS, RESULTS, Format

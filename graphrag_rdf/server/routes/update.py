@@ -10,9 +10,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.server.execution.inspect import NO_CALLS, inspect_update
-from graphrag_rdf.server.execution.operations import nothing_missed
-from graphrag_rdf.server.execution.using import outside_bookkeeping, with_dataset
+from graphrag_rdf.server.execution.sparql_text import (
+    NO_CALLS,
+    inspect_update,
+    nothing_missed,
+    outside_bookkeeping,
+    with_dataset,
+)
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem

@@ -1,0 +1,315 @@
+"""The text of a client's query or update: what it may call, what it ranges over, and how it is rewritten.
+
+Calls to other servers are a matter of safety, and lexers can differ on `<`: what one takes for a string, the
+other may take for code. So every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is
+misspelt in a second text (`masked`). The engine's own parser must accept that text too, or it was a keyword.
+
+Rewriting:
+
+- The engine takes no dataset for updates. So `using-graph-uri` and `using-named-graph-uri` (SPARQL 1.1
+  Protocol §2.2.3) become USING clauses of each operation.
+- `GRAPH ?g` does not range over the store's bookkeeping where the request names no dataset.
+- `CLEAR GRAPH` of a missing graph succeeds (the protocol's test suite expects it; the engine, which knows
+  empty graphs, fails), and a refused `LOAD SILENT` loads nothing (SPARQL 1.1 Update §3.1.4, §3.1.5).
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from graphrag_rdf.rdf.namespaces import Graphs
+from graphrag_rdf.server.execution.nesting import check_nesting
+from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.sparql.tokens import Token, tokens
+
+NO_CALLS = "if this calls another server: that is refused"
+"""Added to a syntax error of a text that may call another server."""
+
+_CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
+_VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
+_GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
+_SHORT = 2048
+"""Characters of a query whose analysis is cached."""
+_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
+"""SPARQL 1.1 §19.2: allowed anywhere in a query and read first. The embedded engine reads it in IRIs and
+strings only; other engines follow the specification."""
+
+_NOTHING = "INSERT DATA {}"
+_SILENT_LOADS = (("LOAD", "SILENT", ""), ("LOAD", "SILENT", "", "INTO", "GRAPH", ""))
+"""The words of a LOAD; empty in place of an IRI."""
+
+Change = tuple[int, int, str]
+"""From, to, and the text that replaces what stands between."""
+
+
+# --- analysis -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """What is known of a query.
+
+    Attributes:
+        volatile: two runs on the same data may differ.
+        masked: the text with possible calls misspelt; None without any.
+        roams: it has GRAPH with a variable, and no dataset of its own that limits the variable.
+    """
+
+    volatile: bool
+    roams: bool
+    masked: str | None
+
+
+def inspect_query(text: str, allowed: tuple[str, ...] = ()) -> Inspected:
+    """Analyse a query.
+
+    Args:
+        allowed: IRIs that SERVICE may call.
+
+    Raises:
+        Problem: 403 when it calls another server, 400 when it is nested too deeply.
+    """
+    return (_remembered if len(text) <= _SHORT else _inspected)(text, allowed)
+
+
+def _inspected(text: str, allowed: tuple[str, ...]) -> Inspected:
+    check_nesting(text)
+    return Inspected(
+        volatile=_VOLATILE.search(text) is not None,
+        roams=_GRAPH.search(text) is not None and _roams(list(tokens(text))),
+        masked=_masked(text, frozenset(allowed)),
+    )
+
+
+_remembered = lru_cache(maxsize=2048)(_inspected)
+
+
+def inspect_update(text: str, allowed: Collection[str] = ()) -> str | None:
+    """The masked text of an update (see the module); None if there is nothing to check.
+
+    Raises:
+        Problem: 403 when it calls another server, 400 when it is nested too deeply.
+    """
+    check_nesting(text)
+    return _masked(text, frozenset(allowed))
+
+
+def _roams(found: Sequence[Token]) -> bool:
+    if next(outermost(found, "FROM"), None) is not None:
+        return False
+    return any(_is_word(word, "GRAPH") and name.kind == "variable" for word, name in pairwise(found))
+
+
+def _masked(text: str, allowed: frozenset[str]) -> str | None:
+    if "\\" in text and (hidden := _hidden(text)) is not None:
+        raise _refusal(hidden)
+    places = [match.start() for match in _CALLS.finditer(text)]
+    if not places:
+        return None
+    found, free = list(tokens(text)), set()
+    for index, token in enumerate(found):
+        if not (_is_word(token, "SERVICE") or _is_word(token, "LOAD")):
+            continue
+        called = next((t for t in found[index + 1 : index + 3] if t.text.upper() != "SILENT"), None)
+        if called is None or called.kind != "iri" or called.text[1:-1] not in allowed:
+            raise _refusal(token.text.upper())
+        free.add(token.offset)
+    judged = [place for place in places if place not in free]
+    if not judged:
+        return None
+    masked = list(text)
+    for place in judged:  # SERVICE -> SERVICX, load -> loax: different names stay different
+        end = place + (7 if text[place].upper() == "S" else 4) - 1
+        masked[end] = "X" if text[end].isupper() else "x"
+    return "".join(masked)
+
+
+def _hidden(text: str) -> str | None:
+    """A call that escapes may spell or free from a string. Legitimate escapes stand for non-ASCII."""
+    if all(ord(_character(escape)) > 127 for escape in _ESCAPE.finditer(text)):
+        return None
+    found = _CALLS.search(_ESCAPE.sub(_character, text))
+    return found and found[0].upper()
+
+
+def _character(escape: re.Match[str]) -> str:
+    code = int(escape[1] or escape[2], 16)
+    return chr(min(code, sys.maxunicode))
+
+
+def _refusal(keyword: str) -> Problem:
+    return Problem(
+        403,
+        f"{keyword} is refused: this server calls no other",
+        hint="the setting server.allow_service names the addresses that may be called",
+    )
+
+
+# --- rewriting ----------------------------------------------------------------------------------------
+
+
+def with_dataset(update: str, default: Sequence[str], named: Sequence[str]) -> str:
+    """The update with USING clauses in each operation that has a WHERE.
+
+    Args:
+        default, named: IRIs of `using-graph-uri` and `using-named-graph-uri`.
+
+    Raises:
+        Problem: 400 when the update names a dataset itself.
+    """
+    if not default and not named:
+        return update
+    found = list(tokens(update))
+    clauses = "".join([f"USING <{iri}> " for iri in default] + [f"USING NAMED <{iri}> " for iri in named])
+    for word in ("USING", "WITH"):
+        if next(outermost(found, word), None) is not None:
+            raise Problem(400, f"the update has {word}, so the request cannot name a dataset too")
+    return _changed(update, [_clauses_before(update, found, at, clauses) for at in outermost(found, "WHERE")])
+
+
+def outside_bookkeeping(update: str) -> str:
+    """The update with `FILTER(?g != <urn:graph:system>)` after each `GRAPH ?g { … }` of its patterns.
+
+    Operations with USING, and graphs that are named by an IRI, stay as they are.
+    """
+    found = list(tokens(update))
+    changes: list[Change] = []
+    for start, end in _operations(found):
+        operation = found[start:end]
+        where = next((i for i in outermost(operation, "WHERE")), None)
+        if where is None or next(outermost(operation, "USING"), None) is not None:
+            continue
+        filters = list(_filters(operation, where))
+        if filters and where and operation[where - 1].text.upper() == "DELETE":
+            changes.append(_inserted(operation[where].offset, f"{_pattern(update, operation, where)} "))
+        changes += filters
+    return _changed(update, changes)
+
+
+def query_outside_bookkeeping(query: str) -> str:
+    """The same for a query that names no dataset."""
+    return _changed(query, list(_filters(list(tokens(query)), -1)))
+
+
+def nothing_missed(update: str, allowed: Collection[str] = ()) -> str:
+    """The update with `CLEAR SILENT GRAPH` for `CLEAR GRAPH`, and nothing for a refused `LOAD SILENT`.
+
+    Args:
+        allowed: IRIs that LOAD may call.
+    """
+    found = list(tokens(update))
+    changes: list[Change] = []
+    for start, end in _operations(found):
+        operation = found[start:end]
+        changes += [
+            _inserted(operation[index].offset + len("CLEAR"), " SILENT")
+            for index in outermost(operation, "CLEAR")
+            if [token.text.upper() for token in operation[index + 1 : index + 2]] == ["GRAPH"]
+        ]
+        for index in outermost(operation, "LOAD"):
+            load = operation[index:]
+            if _is_silent_load(load) and _called(found, start + index + 2) not in allowed:
+                changes.append((load[0].offset, load[-1].offset + len(load[-1].text), _NOTHING))
+    return _changed(update, changes)
+
+
+def outermost(found: Sequence[Token], word: str) -> Iterator[int]:
+    """Positions of a keyword outside of braces."""
+    depth = 0
+    for index, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0 and _is_word(token, word):
+            yield index
+
+
+def _operations(found: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Beginning and end of each operation: semicolons outside of braces separate them."""
+    start = depth = 0
+    for index, token in enumerate(found):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0 and token.text == ";":
+            yield start, index
+            start = index + 1
+    yield start, len(found)
+
+
+def _filters(found: Sequence[Token], where: int) -> Iterator[Change]:
+    """The filter after each `GRAPH ?g { … }` that follows a WHERE."""
+    for index in range(where + 1, len(found) - 2):
+        word, variable, opened = found[index : index + 3]
+        if _is_word(word, "GRAPH") and variable.kind == "variable" and opened.text == "{":
+            end = found[_closing(found, index + 2)]
+            yield _inserted(end.offset + 1, f" FILTER({variable.text} != <{Graphs.SYSTEM.value}>)")
+
+
+def _clauses_before(update: str, found: Sequence[Token], where: int, clauses: str) -> Change:
+    """Put the clauses before a WHERE. `DELETE WHERE { p }` is short for `DELETE { p } WHERE { p }`."""
+    is_short = where and found[where - 1].text.upper() == "DELETE" and where + 1 < len(found)
+    pattern = f"{_pattern(update, found, where)} " if is_short else ""
+    return _inserted(found[where].offset, pattern + clauses)
+
+
+def _pattern(update: str, found: Sequence[Token], where: int) -> str:
+    """The braces after a WHERE, with what they hold."""
+    return update[found[where + 1].offset : found[_closing(found, where + 1)].offset + 1]
+
+
+def _closing(found: Sequence[Token], opened: int) -> int:
+    """Position of the closing brace; the last token if there is none, which the engine will report."""
+    depth = 0
+    for index in range(opened, len(found)):
+        depth += {"{": 1, "}": -1}.get(found[index].text, 0)
+        if depth == 0:
+            return index
+    return len(found) - 1
+
+
+def _called(found: Sequence[Token], place: int) -> str | None:
+    """The IRI that a token stands for, in full or by the prefix that was declared last before it."""
+    token = found[place]
+    if token.kind == "iri":
+        return token.text[1:-1]
+    prefix, colon, local = token.text.partition(":")
+    if not colon:
+        return None
+    for index in range(place - 3, -1, -1):
+        word, name, iri = found[index : index + 3]
+        if word.text.upper() == "PREFIX" and name.text == f"{prefix}:" and iri.kind == "iri":
+            return iri.text[1:-1] + local.replace("\\", "")
+    return None
+
+
+def _is_silent_load(operation: Sequence[Token]) -> bool:
+    return any(
+        len(shape) == len(operation)
+        and all(
+            token.text.upper() == word if word else _is_iri(token)
+            for word, token in zip(shape, operation, strict=True)
+        )
+        for shape in _SILENT_LOADS
+    )
+
+
+def _is_iri(token: Token) -> bool:
+    return token.kind == "iri" or (token.kind == "word" and ":" in token.text)
+
+
+def _is_word(token: Token, word: str) -> bool:
+    return token.kind == "word" and token.text.upper() == word
+
+
+def _inserted(place: int, text: str) -> Change:
+    return place, place, text
+
+
+def _changed(text: str, changes: Sequence[Change]) -> str:
+    out, done = [], 0
+    for start, end, instead in sorted(changes):
+        out += [text[done:start], instead]
+        done = end
+    return "".join([*out, text[done:]])

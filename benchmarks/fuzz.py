@@ -35,11 +35,11 @@ from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import DocumentError, LlmError
 from graphrag_rdf.extract.answers import Found
-from graphrag_rdf.extract.columns import read_columns
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.rows import Row, find_names
+from graphrag_rdf.extract.name_details import topics_of
 from graphrag_rdf.extract.rules import RuleExtractor
-from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.extract.table_columns import read_columns
+from graphrag_rdf.extract.table_rows import Row, find_names
 from graphrag_rdf.ingest.files import Upload
 
 SLOW = 5.0

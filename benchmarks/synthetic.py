@@ -15,7 +15,7 @@ from functools import cache, cached_property, lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad, Triple
 
-from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.extract.names import slug
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, TG, Graphs
 

@@ -16,7 +16,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, without_credentials
-from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.choice import prompt_data
 from graphrag_rdf.ingest.relate import fallback, relation_names
 from graphrag_rdf.ingest.relations import relation_counts

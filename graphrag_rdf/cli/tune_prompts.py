@@ -21,7 +21,7 @@ from graphrag_rdf.errors import UsageError
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.extract.prompt_data import PromptData
+    from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.store.base import Store
     from graphrag_rdf.tuning.prompt_run import Outcome, Request
 
@@ -287,7 +287,7 @@ def _checked(called: Mapping[str, str], **values: Any) -> PromptData:
     """
     from pydantic import ValidationError
 
-    from graphrag_rdf.extract.prompt_data import PromptData, in_words
+    from graphrag_rdf.extract.prompts import PromptData, in_words
 
     try:
         return PromptData(**values)

@@ -15,7 +15,7 @@ from graphrag_rdf.documents.readers import (
     read_document,
 )
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 
 __all__ = [
     "MAX_BYTES",

@@ -11,7 +11,7 @@ from zlib import crc32
 from graphrag_rdf.documents.model import Chunk, Span, Table
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.tables import cell_ends, row_spans
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import ConfigError
 
 Unit = Literal["characters", "tokens"]

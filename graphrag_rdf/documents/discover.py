@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from graphrag_rdf.documents.file_errors import NOT_REGULAR, why_unreadable
-from graphrag_rdf.documents.readers import SUPPORTED, suffix_of
+from graphrag_rdf.documents.readers import NOT_REGULAR, SUPPORTED, suffix_of, why_unreadable
 from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
 from graphrag_rdf.documents.readers.gzipped import beginning, inner_name
 

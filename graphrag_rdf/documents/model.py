@@ -7,7 +7,7 @@ removed, line ends and everything else stay.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 PAGE_BREAK = "\f"
@@ -210,3 +210,9 @@ def pages_of(document: ParsedDocument, offset: int, length: int) -> tuple[Page, 
         if max(offset, page.offset) < page.offset + len(page.text):
             touched.append(page)
     return tuple(touched)
+
+
+def in_spans(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether a place is in one of the spans, which are in order."""
+    number = bisect_right(spans, offset, key=lambda span: span[0]) - 1
+    return number >= 0 and offset < spans[number][1]

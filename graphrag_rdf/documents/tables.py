@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise, zip_longest
 
-from graphrag_rdf.documents.inline_marks import unmarked
-from graphrag_rdf.documents.json_rows import items, members
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, Span, Table
 from graphrag_rdf.documents.sentences import split_sentences
+from graphrag_rdf.documents.table_json import items, members
+from graphrag_rdf.documents.text import unmarked
 
 BARRED = " | "
 """Separator of rows with bars around them."""

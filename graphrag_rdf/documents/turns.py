@@ -9,11 +9,12 @@ do, of "I" and "you": a list of fields (`Name: …`, `Born: …`) is none.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from graphrag_rdf.documents.model import Turn
+from graphrag_rdf.documents.model import Chunk, ParsedDocument, Turn
 
 _MOST_LINES = 5000  # that are looked at to tell whether a text is a chat
 _MOSTLY = 0.5
@@ -176,3 +177,32 @@ def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -
             place += 1
         words = text[turn.words : end]
         yield replace(turn, words=end - len(words.lstrip()), end=end)
+
+
+def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
+    """Who speaks in a passage, with places in its text; a turn that began before it begins with it."""
+    turns = document.turns
+    end = chunk.offset + len(chunk.text)
+    first = max(bisect_right(turns, chunk.offset, key=lambda turn: turn.start) - 1, 0)
+    found = []
+    for turn in turns[first:]:
+        if turn.start >= end:
+            break
+        if turn.end > chunk.offset:
+            name = turn.name if turn.name[0] >= chunk.offset and turn.name[1] <= end else (chunk.offset,) * 2
+            found.append(
+                replace(
+                    turn,
+                    start=max(turn.start - chunk.offset, 0),
+                    name=(name[0] - chunk.offset, name[1] - chunk.offset),
+                    words=max(turn.words - chunk.offset, 0),
+                    end=min(turn.end, end) - chunk.offset,
+                )
+            )
+    return tuple(found)
+
+
+def turn_at(turns: Sequence[Turn], offset: int) -> Turn | None:
+    """The turn that a place is in."""
+    number = bisect_right(turns, offset, key=lambda turn: turn.start) - 1
+    return turns[number] if number >= 0 and offset < turns[number].end else None

@@ -15,9 +15,15 @@ from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
-from graphrag_rdf.extract.marked import UNMARKED, Marked
-from graphrag_rdf.extract.model import EntityCandidate, Extraction, Rejected, RelationCandidate
-from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.extract.model import (
+    UNMARKED,
+    EntityCandidate,
+    Extraction,
+    Marked,
+    Rejected,
+    RelationCandidate,
+)
+from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, Planner

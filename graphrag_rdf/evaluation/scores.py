@@ -13,7 +13,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
-from graphrag_rdf.extract.words import CJK
+from graphrag_rdf.extract.names import CJK
 
 _ARTICLES = {
     "en": {"a", "an", "the"},

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphrag_rdf.han import simplified
 
 from .lexicon import base_language, read_table
-from .words import mostly_cjk
+from .names import mostly_cjk
 
 if TYPE_CHECKING:
     from rjieba import Jieba

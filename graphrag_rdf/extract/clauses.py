@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .doubt import doubt_of_object, doubt_of_verb
 from .lexicon import Lexicon
+from .modality import doubt_of_object, doubt_of_verb
 from .model import Qualifiers
 from .phrases import Item, NounPhrase, VerbGroup, surface
 from .statements import Clause, Description, Reading, Statements

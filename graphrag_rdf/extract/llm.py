@@ -1,6 +1,6 @@
 """Extraction by a language model: one prompt a chunk, one JSON object back, read by `extract.answers`.
 
-The prompt is a template with, where there are any, data about the documents (see `extract.prompt_data`).
+The prompt is a template with, where there are any, data about the documents (see `extract.prompts`).
 What a further round gives that cannot be read at all is `Rejected` as `gleaning_failed`. Small models are
 asked for names first, then for relations between them.
 """
@@ -20,10 +20,8 @@ from graphrag_rdf.documents.context import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
-from graphrag_rdf.extract.marked import UNMARKED, Marked
-from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.prompt_data import NO_DATA, PromptData
-from graphrag_rdf.extract.prompt_template import fill_prompt, read_prompt
+from graphrag_rdf.extract.model import UNMARKED, Extraction, Marked
+from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import Completion, Message
 

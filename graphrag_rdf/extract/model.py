@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphrag_rdf.documents.context import NO_CONTEXT, Context
+from graphrag_rdf.documents.model import Turn
+
+if TYPE_CHECKING:
+    from .table_rows import Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,7 @@ class Rejected:
     """A candidate that was left out.
 
     Args:
-        reason: a short code, such as `too_short`, `unresolved_pronoun` or one of `extract.doubt`.
+        reason: a short code, such as `too_short`, `unresolved_pronoun` or one of `extract.modality`.
         item: the candidate as text.
     """
 
@@ -131,3 +137,23 @@ def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
 
 NOTHING = Extraction((), (), (), (), None)
 """What a chunk gives of which nothing was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What is known of a passage.
+
+    Args:
+        rows: of tables, in text order.
+        columns: names of the columns of its first row, if the passage does not hold them itself.
+        turns: who speaks where, in text order.
+        context: what stands before it in its document.
+    """
+
+    rows: tuple[Row, ...] = ()
+    columns: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    context: Context = NO_CONTEXT
+
+
+UNMARKED = Marked()

@@ -26,7 +26,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, Validation
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import confidence_of
 from graphrag_rdf.extract.model import Rejected
-from graphrag_rdf.extract.prompt_template import fill_prompt, read_prompt
+from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.jsonl import Bad, Section, parse_sections
 from graphrag_rdf.llm.model import Completion, encodable

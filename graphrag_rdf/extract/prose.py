@@ -6,25 +6,29 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.model import Sentence, Turn
+from graphrag_rdf.documents.model import Sentence, Turn, in_spans
+from graphrag_rdf.documents.turns import turn_at
 
-from .arguments import Argument, Arguments
-from .asides import life_dates, other_names
 from .clauses import read_clauses
-from .doubt import doubt_of_extent, doubt_of_sentence, leaves_a_phrase, points_elsewhere
 from .lexicon import Lexicon, lexicon
+from .modality import (
+    doubt_of_claim,
+    doubt_of_extent,
+    doubt_of_sentence,
+    leaves_a_phrase,
+    points_elsewhere,
+    speech_in,
+)
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .noise import DEFAULT_SHORT_NAMES, reject_reason
-from .normalise import fold, match_key
+from .name_details import life_dates, other_names
+from .name_filter import SureNames, is_clause, known_words, sentence_starts
+from .names import DEFAULT_SHORT_NAMES, fold, match_key, reject_reason
 from .numbers import LiteralSpan, find_literals
-from .phrases import NounPhrase, read_items, surface
-from .reference import Known, References
-from .speakers import CERTAINTY, doubt_of_claim, in_speech, in_third_person, meant, speech_in, turn_at
-from .statements import CONFIDENCE, Description, Reading, Statement
-from .sure import SureNames, is_clause, known_words, sentence_starts
+from .phrases import NounPhrase, read_items, surface, verb_second_order
+from .reference import CERTAINTY, Known, References, in_third_person, meant
+from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, Statement
 from .tagging import Tagger
 from .units import Unit, build_units
-from .verbsecond import verb_second_order
 
 _VERB_SECOND = frozenset({"de", "nl"})
 _FILE_NAME = re.compile(r"\.\w{2,5}$")
@@ -130,7 +134,7 @@ class Prose:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
             turn = turn_at(self.turns, sentence.offset)
-            doubt = "reported" if in_speech(speech, sentence.offset) else ""
+            doubt = "reported" if in_spans(speech, sentence.offset) else ""
             if turn is not None:
                 span = (max(span[0], turn.words), max(span[1], turn.words))
                 doubt = doubt_of_claim(self.text[slice(*span)])

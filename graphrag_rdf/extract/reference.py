@@ -1,16 +1,23 @@
-"""Who is meant: pronouns, short names and "the company" within one chunk.
+"""Who is meant: pronouns, short names and "the company" within one chunk, "I" and "you" in a chat.
 
 Simple and shy: the nearest earlier subject of fitting gender and number, else the topic of the document; what
-stays open stays open, and the statement is rejected with the reason.
+stays open stays open, and the statement is rejected with the reason. Speakers are resolved for English only,
+whose verbs tell which form "I" takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
-from .lexicon import Lexicon
-from .normalise import fold
+from graphrag_rdf.documents.model import Turn
+from graphrag_rdf.documents.turns import turn_at
+
+from .lexicon import Lexicon, base_language
+from .model import Mention
+from .names import fold
+from .units import Unit
 
 _PLACE_PREFIXES = frozenset(
     {
@@ -233,3 +240,86 @@ def _fits(known: Known, gender: str, words: Lexicon) -> bool:
             len(word) < 4 or word[0].isupper() for word in known.name.split()
         )
     return known.type != "Person"
+
+
+# --- "I" and "you" -------------------------------------------------------------------------------------
+
+
+CERTAINTY = 0.85
+"""What a statement about a speaker is multiplied by: as of other references that were resolved."""
+
+_OF_SPEAKER = frozenset({"i", "me", "myself", "mine"})
+_OF_LISTENER = frozenset({"you", "yourself", "yours"})
+_PERSON = re.compile(r"\b(?:(?P<i>I|me|my|myself|mine)|(?P<you>you|your|yourself|yours))\b", re.IGNORECASE)
+_BE = {"am": "is", "'m": "is", "are": "is", "'re": "is", "were": "was", "was": "was"}
+_HAVE = {"have": "has", "'ve": "has"}
+_ES = re.compile(r"(?:[sxz]|ch|sh|[^aeiou]o)\Z")
+_Y = re.compile(r"[^aeiou]y\Z")
+
+
+def named_speakers(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:
+    """Mentions, of which those of speakers before their words are as they are called."""
+    labels = [turn for turn in turns if turn.name[0] < turn.name[1]]
+    kept = [m for m in mentions if (turn := turn_at(turns, m.offset)) is None or m.offset >= turn.words]
+    kept += [Mention(turn.name[0], turn.name[1] - turn.name[0], turn.speaker) for turn in labels]
+    return tuple(sorted(kept, key=lambda mention: mention.offset))
+
+
+def meant(text: str, turns: Sequence[Turn], mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """The places where "I" and "you" stand for somebody."""
+    taken = {place for m in mentions for place in range(m.offset, m.offset + m.length)}
+    for turn in turns:
+        for found in _PERSON.finditer(text, turn.words, turn.end):
+            who = turn.speaker if found["i"] else turn.listener
+            if who is not None and found.start() not in taken:
+                yield Mention(found.start(), found.end() - found.start(), who)
+
+
+def with_speakers(
+    mentions: Sequence[Mention], text: str, turns: Sequence[Turn], language: str | None
+) -> Sequence[Mention]:
+    """Mentions, with those of speakers: before their words and, in English, where they say "I"."""
+    if not turns:
+        return mentions
+    named = named_speakers(mentions, turns)
+    more = meant(text, turns, named) if base_language(language) == "en" else ()
+    return sorted([*named, *more], key=lambda mention: mention.offset)
+
+
+def in_third_person(units: Sequence[Unit], turn: Turn) -> list[Unit]:
+    """The units of a sentence with names in the place of "I" and "you", and verbs in the form for these."""
+    turned: list[Unit] = []
+    after = False  # the subject, perhaps with an adverb
+    for unit in units:
+        word = unit.lower
+        who = turn.speaker if word in _OF_SPEAKER else turn.listener if word in _OF_LISTENER else None
+        owner = turn.speaker if word == "my" else turn.listener if word == "your" else None
+        if who is not None and unit.kind in "OZP":
+            turned.append(replace(unit, kind="P", text=who, tag="NP0"))
+            after = word in {"i", "you"}
+        elif owner is not None and unit.kind == "S":
+            turned.append(replace(unit, kind="P", text=owner, tag="NP0"))
+            turned.append(Unit(unit.end, unit.end, "'", "'s", "POS"))
+        elif after and unit.kind in "BHVX":
+            turned.append(replace(unit, text=_form(unit)))
+            after = False
+        else:
+            turned.append(unit)
+            after = after and unit.kind == "R"
+    return turned
+
+
+def _form(unit: Unit) -> str:
+    """The verb that goes with a name in the place of "I"."""
+    word = unit.lower.replace("’", "'")
+    if unit.kind == "B":
+        return _BE.get(word, unit.text)
+    if unit.kind == "H":
+        return _HAVE.get(word, unit.text)
+    if word == "do":
+        return "does"
+    if unit.tag.startswith("VVB"):
+        if _Y.search(word):
+            return f"{word[:-1]}ies"
+        return f"{word}es" if _ES.search(word) else f"{word}s"
+    return unit.text

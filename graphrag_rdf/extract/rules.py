@@ -12,17 +12,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from graphrag_rdf.documents.model import Sentence, Turn
+from graphrag_rdf.documents.model import Sentence, Turn, in_spans
 
 from .chinese import is_chinese
 from .chinese_prose import ChineseProse
-from .gazetteer import Gazetteer
-from .mentions import find_mentions
+from .mentions import Gazetteer, find_mentions
 from .model import EntityCandidate, Extraction, Mention
-from .normalise import fold, match_key
+from .names import fold, match_key
 from .prose import Prose, RuleSettings
-from .rows import Row, RowRules, in_spans, parted, read_rows
-from .speakers import named_speakers
+from .reference import named_speakers
+from .table_rows import Row, RowRules, parted, read_rows
 from .tagging import tagger_for
 
 RULES_VERSION = "22"

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from .lexicon import Lexicon
 from .model import Mention
+from .names import OPENING
 from .numbers import LiteralSpan
 from .tagging import Tagger, tokenise
-from .words import OPENING
 
 _MARKS = {
     ",": "K",

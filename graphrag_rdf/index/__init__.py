@@ -2,7 +2,7 @@
 
 from .embedders import Embedder, embedder_for
 from .manifest import discard
-from .model import KINDS, Hit, Kind, Record, SyncReport
+from .records import KINDS, Hit, Kind, Record, SyncReport
 from .text import TextIndex
 from .vectors import VectorIndex
 

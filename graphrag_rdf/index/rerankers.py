@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.errors import SearchIndexError
-from graphrag_rdf.index.onnx import OnnxModel
+from graphrag_rdf.index.embedders import OnnxModel
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder

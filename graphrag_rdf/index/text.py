@@ -25,8 +25,8 @@ from typing import Any
 from ..errors import SearchIndexError
 from . import manifest
 from .analyse import analyse, has_base_forms, match_key, primary_language
-from .model import KINDS, Hit, Kind, Record, SyncReport
 from .postings import DEFAULT_BM25, Bm25, Entry, KindIndex, Weights, damaged_files, framed
+from .records import KINDS, Hit, Kind, Record, SyncReport
 
 _FORMAT = 5
 _BATCH = 1000

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import SearchIndexError
 from . import manifest
 from .embedders import unit_rows
-from .model import KINDS, Hit, Kind, Record
+from .records import KINDS, Hit, Kind, Record
 
 if TYPE_CHECKING:
     import numpy as np

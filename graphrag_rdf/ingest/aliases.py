@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.extract.normalise import match_key
+from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.decisions import Decision, read_decisions
 from graphrag_rdf.ingest.joins import Pair, called, names_of, of_one_type, undecided

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
-from graphrag_rdf.extract.noise import reject_reason
-from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.extract.names import fold, reject_reason
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.extract.passage_relations import RelationReader
-    from graphrag_rdf.extract.prompt_data import PromptData
+    from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.llm.gateway import LlmGateway
 
 
@@ -59,8 +59,7 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         ConfigError: when there are data, and the template does not read them.
     """
     from graphrag_rdf.extract.llm import PROMPTS, LlmExtractor
-    from graphrag_rdf.extract.prompt_data import FILE
-    from graphrag_rdf.extract.prompt_template import names_in, read_prompt
+    from graphrag_rdf.extract.prompts import FILE, names_in, read_prompt
 
     style, rounds = settings.llm.style, settings.extract.gleaning_rounds
     if style == "small" and rounds:
@@ -97,9 +96,9 @@ def prompt_data(settings: Settings) -> PromptData:
     """What the extraction prompt is told of the documents: of the user's own pipelines, else nothing.
 
     Raises:
-        ConfigError: see `extract.prompt_data.read_prompt_data`.
+        ConfigError: see `extract.prompts.read_prompt_data`.
     """
-    from graphrag_rdf.extract.prompt_data import FILE, NO_DATA, read_prompt_data
+    from graphrag_rdf.extract.prompts import FILE, NO_DATA, read_prompt_data
 
     path = settings.pipelines / "ingest" / FILE if settings.pipelines else None
     return read_prompt_data(path) if path is not None and path.is_file() else NO_DATA

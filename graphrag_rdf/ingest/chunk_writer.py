@@ -9,12 +9,12 @@ from functools import partial
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.extract.companions import with_companions
+from graphrag_rdf.documents.model import in_spans
 from graphrag_rdf.extract.model import Mention, other_names
-from graphrag_rdf.extract.rows import find_names, in_spans, parted
-from graphrag_rdf.extract.speakers import with_speakers
-from graphrag_rdf.extract.sure import sure_mentions
-from graphrag_rdf.extract.topic import topics_of
+from graphrag_rdf.extract.name_details import topics_of, with_companions
+from graphrag_rdf.extract.name_filter import sure_mentions
+from graphrag_rdf.extract.reference import with_speakers
+from graphrag_rdf.extract.table_rows import find_names, parted
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.candidate_filter import Fit
 from graphrag_rdf.ingest.decisions import read_groups

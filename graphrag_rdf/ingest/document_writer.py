@@ -9,7 +9,7 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
-from graphrag_rdf.extract.columns import read_columns
+from graphrag_rdf.extract.table_columns import read_columns
 from graphrag_rdf.ingest.failure_records import FailureRecords
 from graphrag_rdf.ingest.journal import Journal
 from graphrag_rdf.ingest.metadata import write_metadata

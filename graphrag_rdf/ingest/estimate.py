@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.marked import Marked
+from graphrag_rdf.extract.model import Marked
 from graphrag_rdf.ingest.choice import choose_extractor
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
 from graphrag_rdf.ingest.expected_tokens import ExpectedTokens

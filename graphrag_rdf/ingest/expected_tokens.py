@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.ingest.choice import choose_relation_reader
 from graphrag_rdf.ingest.report import LlmCounts
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
-    from graphrag_rdf.extract.marked import Marked
+    from graphrag_rdf.extract.model import Marked
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.protocols import NeededComponents
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.extract.marked import UNMARKED, Marked
-from graphrag_rdf.extract.model import Extraction
+from graphrag_rdf.extract.model import UNMARKED, Extraction, Marked
 
 if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor

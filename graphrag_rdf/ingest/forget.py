@@ -14,7 +14,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
-from graphrag_rdf.extract.normalise import fold
+from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.names import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
@@ -378,7 +378,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
 
 def _tell_of_prompt(engine: NeededComponents, found: _Found) -> None:
     """Warn of examples in the user's own prompt that hold what is forgotten: the file is not the store's."""
-    from graphrag_rdf.extract.prompt_data import FILE
+    from graphrag_rdf.extract.prompts import FILE
     from graphrag_rdf.ingest.choice import prompt_data
 
     try:

@@ -19,7 +19,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.readers.gzipped import inner_name
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.index.model import Record
+from graphrag_rdf.index.records import Record
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.links import link_names
 from graphrag_rdf.rdf import iris

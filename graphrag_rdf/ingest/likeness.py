@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from graphrag_rdf.extract.normalise import apart, fold
+from graphrag_rdf.extract.names import apart, fold
 from graphrag_rdf.ingest.name_words import ARTICLES, HEADS, LEGAL_FORMS, TITLES
 
 _APOSTROPHES = re.compile("['’ʼ`´]")

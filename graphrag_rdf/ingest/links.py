@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.extract.words import Word, words_of
+from graphrag_rdf.extract.names import Word, words_of
 from graphrag_rdf.index.stopwords import STOP_WORDS
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
-from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.extract.names import slug
 from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.decisions import read_groups, relink
 from graphrag_rdf.ingest.fact_decisions import withhold

@@ -22,11 +22,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.context import NO_CONTEXT
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
+from graphrag_rdf.documents.turns import turns_in
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.marked import Marked
-from graphrag_rdf.extract.model import NOTHING
-from graphrag_rdf.extract.rows import Row
-from graphrag_rdf.extract.speakers import turns_in
+from graphrag_rdf.extract.model import NOTHING, Marked
+from graphrag_rdf.extract.table_rows import Row
 from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.extract.names import reject_reason
 from graphrag_rdf.ingest.names import KnownNames, Minter, settle, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs

@@ -14,8 +14,8 @@ from graphrag_rdf.documents.context import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import ParsedDocument, Sentence
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.columns import TableReading
-from graphrag_rdf.extract.marked import UNMARKED, Marked
+from graphrag_rdf.extract.model import UNMARKED, Marked
+from graphrag_rdf.extract.table_columns import TableReading
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.plan import ChunkSettings, DocumentPlan, PlacedChunk
 from graphrag_rdf.rdf.terms import now

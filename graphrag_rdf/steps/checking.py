@@ -16,8 +16,7 @@ from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
-from graphrag_rdf.extract.normalise import apart
-from graphrag_rdf.extract.words import CJK
+from graphrag_rdf.extract.names import CJK, apart
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.citations import MARKER, cited_numbers
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.mentions import chunk_of

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.model import Turn
-from graphrag_rdf.documents.turns import find_turns
-from graphrag_rdf.extract.speakers import turn_at
-from graphrag_rdf.extract.words import CJK
+from graphrag_rdf.documents.turns import find_turns, turn_at
+from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.state import Context, SourceQuote
 from graphrag_rdf.trace.recorder import Step

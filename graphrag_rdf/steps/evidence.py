@@ -14,14 +14,14 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.dialogues import lines_of, said_in_chats
 from graphrag_rdf.steps.mentions import left_out, mentions_of
-from graphrag_rdf.steps.rows import rows_among, table_row
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Edge, Selection, SentenceHit, SourceQuote, State
+from graphrag_rdf.steps.table_rows import rows_among, table_row
 from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.recorder import Step
 

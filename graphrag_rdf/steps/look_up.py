@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from pyoxigraph import Literal
 
-from graphrag_rdf.documents.tokens import count_tokens
+from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS
 from graphrag_rdf.rdf.terms import integer
 from graphrag_rdf.steps.activate import Activation

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.normalise import apart, slug, together
+from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import QueryRun, Store
 

@@ -44,9 +44,9 @@ from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passages import rank_passages
-from graphrag_rdf.steps.rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
+from graphrag_rdf.steps.table_rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
 

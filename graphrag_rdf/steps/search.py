@@ -14,8 +14,8 @@ from pyoxigraph import NamedNode
 from rapidfuzz import fuzz
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.index.model import Kind
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
+from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
 from graphrag_rdf.steps.metadata import asked_words

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
-from graphrag_rdf.extract.normalise import fold, match_key
-from graphrag_rdf.extract.prompt_data import ExampleEntity, ExampleRelation, WorkedExample
+from graphrag_rdf.extract.names import fold, match_key
+from graphrag_rdf.extract.prompts import ExampleEntity, ExampleRelation, WorkedExample
 from graphrag_rdf.ingest.candidate_filter import CandidateFilter
 from graphrag_rdf.tuning.sample import Passage
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.prompt_data import FILE, as_yaml
+from graphrag_rdf.extract.prompts import FILE, as_yaml
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.prompts import TuningFacts, tuning
 from graphrag_rdf.store.base import Changes

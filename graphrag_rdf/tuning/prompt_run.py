@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.prompt_data import PromptData
+from graphrag_rdf.extract.prompts import PromptData
 from graphrag_rdf.ingest.candidate_filter import candidate_filter
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
 from graphrag_rdf.ingest.expected_tokens import written_tokens

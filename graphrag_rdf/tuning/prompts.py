@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import predicate_phrase
 from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.normalise import fold
-from graphrag_rdf.extract.prompt_data import Kind, PromptData, WorkedExample, one_line
+from graphrag_rdf.extract.names import fold
+from graphrag_rdf.extract.prompts import Kind, PromptData, WorkedExample, one_line
 from graphrag_rdf.ingest.candidate_filter import candidate_filter
 from graphrag_rdf.ingest.choice import llm_extractor, prompt_folder
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypeVar, get_args
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.extract.prompt_data import is_clean
+from graphrag_rdf.extract.prompts import is_clean
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
 

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.documents.function_words import FUNCTION_WORDS
-from graphrag_rdf.documents.language import _LATIN, detect_language, normalise_tag
+from graphrag_rdf.documents.language import _LATIN, FUNCTION_WORDS, detect_language, normalise_tag
 
 
 @pytest.mark.parametrize(

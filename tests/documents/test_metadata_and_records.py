@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents import read_bytes
-from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.chunk import chunk_text
-from graphrag_rdf.documents.json_rows import unescaped
+from graphrag_rdf.documents.table_json import unescaped
 from graphrag_rdf.documents.tables import read_row, sentences_in
+from graphrag_rdf.documents.text import carried
 from graphrag_rdf.errors import DocumentError
 
 FRONT = """---

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents import ParsedDocument, chunk_text, read_bytes
-from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.tables import RECORDS, read_row, row_spans, rows_in, sentences_in
+from graphrag_rdf.documents.text import carried
 from graphrag_rdf.errors import DocumentError
 from tests.documents.conftest import book, cells, opendocument
 

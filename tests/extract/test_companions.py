@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_rdf.extract.companions import with_companions
 from graphrag_rdf.extract.model import Mention
+from graphrag_rdf.extract.name_details import with_companions
 
 
 def named(*names: str, topic: str | None = None) -> list[tuple[int, str]]:

@@ -13,8 +13,7 @@ from graphrag_rdf.documents.context import Context
 from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.llm import LlmExtractor
-from graphrag_rdf.extract.marked import Marked
-from graphrag_rdf.extract.model import EntityCandidate, RelationCandidate
+from graphrag_rdf.extract.model import EntityCandidate, Marked, RelationCandidate
 from graphrag_rdf.llm.cache import ResponseCache
 from graphrag_rdf.llm.gateway import LlmGateway
 from graphrag_rdf.llm.model import LlmSettings

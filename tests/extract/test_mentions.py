@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.documents.sentences import split_sentences
-from graphrag_rdf.extract.gazetteer import Gazetteer
-from graphrag_rdf.extract.mentions import find_mentions
+from graphrag_rdf.extract.mentions import Gazetteer, find_mentions
 
 
 def names(

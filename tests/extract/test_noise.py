@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.extract.noise import reject_reason
+from graphrag_rdf.extract.names import reject_reason
 
 
 @pytest.mark.parametrize(

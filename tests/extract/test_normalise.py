@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.extract.normalise import fold, match_key, slug
+from graphrag_rdf.extract.names import fold, match_key, slug
 
 PAIRS = [
     ("Ada Venn", "ada-venn"),

@@ -6,9 +6,10 @@ import pytest
 
 from graphrag_rdf.documents import chunk_text, read_bytes
 from graphrag_rdf.documents.tables import sentences_in
+from graphrag_rdf.documents.turns import turns_in
+from graphrag_rdf.extract.modality import doubt_of_claim
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.rules import RuleExtractor
-from graphrag_rdf.extract.speakers import doubt_of_claim, turns_in
 
 CHAT = "Lena Moor: {}\nAda Venn: Do you like your new house?\nLena Moor: Yes, thanks.\n"
 

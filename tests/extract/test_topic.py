@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.topic import topic_of, topics_of
+from graphrag_rdf.extract.name_details import topic_of, topics_of
 
 NAMES = (Mention(0, 6, "Lilith"), Mention(10, 5, "Gallu"))
 LONG = "An inquiry into the many causes of the failure of Gallu and other demons of the plain"

@@ -15,7 +15,7 @@ from pyoxigraph import DefaultGraph, NamedNode
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.index.model import KINDS
+from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf.namespaces import Graphs

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.extract.normalise import apart, together
+from graphrag_rdf.extract.names import apart, together
 from graphrag_rdf.ingest.decisions import read_decisions
 from graphrag_rdf.ingest.resolution import undo
 from graphrag_rdf.ingest.written_together import RULE

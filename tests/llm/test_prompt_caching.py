@@ -8,7 +8,7 @@ import pytest
 
 from graphrag_rdf.documents.context import Context
 from graphrag_rdf.extract.llm import LlmExtractor
-from graphrag_rdf.extract.marked import Marked
+from graphrag_rdf.extract.model import Marked
 from graphrag_rdf.resources import folder
 from tests.support.scripted_server import Reply
 

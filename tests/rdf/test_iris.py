@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.extract.normalise import slug
+from graphrag_rdf.extract.names import slug
 from graphrag_rdf.rdf import iris
 
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[45][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"

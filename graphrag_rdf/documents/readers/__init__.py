@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -11,8 +12,6 @@ from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path, PurePath
 
-from graphrag_rdf.documents.characters import carried, one_line
-from graphrag_rdf.documents.file_errors import IS_FOLDER, NOT_REGULAR, why_unreadable
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
 from graphrag_rdf.documents.readers.code import LANGUAGES, read_code
@@ -44,6 +43,7 @@ from graphrag_rdf.documents.readers.table import read_table
 from graphrag_rdf.documents.readers.tex import read_tex
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
+from graphrag_rdf.documents.text import carried, one_line
 from graphrag_rdf.documents.titles import title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
@@ -86,6 +86,22 @@ MEDIA_TYPES: dict[str, str] = {
 SUPPORTED: frozenset[str] = frozenset(MEDIA_TYPES)
 READABLE = f"readable are text and {' '.join(sorted(SUPPORTED))}, also compressed ({SUFFIX})"
 """For hints."""
+
+IS_FOLDER = "a folder, not a file"
+
+
+NOT_REGULAR = "not a regular file"
+
+
+_REASONS = {
+    errno.ENOENT: "no such file or folder",
+    errno.EACCES: "permission denied",
+    errno.EPERM: "permission denied",
+    errno.EISDIR: IS_FOLDER,
+    errno.ELOOP: "a symbolic link that leads in a circle",
+    errno.ENXIO: NOT_REGULAR,
+}
+
 
 _NO_CHATS = frozenset({"text/csv", "text/tab-separated-values", "application/json", "application/jsonl"})
 _MOST_SPEAKERS = 100
@@ -278,3 +294,17 @@ def _readable(name: str) -> str:
     inner = PurePath(inner_name(name))
     stem = one_line(re.sub("[_-]+", " ", inner.stem)) or one_line(inner.name) or "Untitled"
     return stem[0].upper() + stem[1:]
+
+
+def why_unreadable(error: OSError | ValueError, path: Path) -> str:
+    """The reason of what the system refused.
+
+    Args:
+        error: a ValueError is of a name that cannot be one, such as with a NUL.
+        path: what was asked for.
+    """
+    if not isinstance(error, OSError):
+        return str(error)
+    if error.errno == errno.ENOENT and os.path.islink(path):  # noqa: PTH114 - Path.is_symlink may raise
+        return "a symbolic link that leads nowhere"
+    return _REASONS.get(error.errno or 0) or error.strerror or str(error)

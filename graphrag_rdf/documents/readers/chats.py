@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from graphrag_rdf.documents.characters import one_line
 from graphrag_rdf.documents.model import Span, Turn, join_pages
 from graphrag_rdf.documents.readers.content import Content
+from graphrag_rdf.documents.text import one_line
 from graphrag_rdf.documents.turns import with_listeners
 
 _LONGEST_NAME = 100

@@ -13,11 +13,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from graphrag_rdf.documents.json_rows import members, record_lists
 from graphrag_rdf.documents.model import Span, Table
 from graphrag_rdf.documents.readers.chats import read_chats
 from graphrag_rdf.documents.readers.content import Content, UnreadableError
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.table_json import members, record_lists
 from graphrag_rdf.documents.tables import MOST_COLUMNS, RECORDS
 
 _TITLE_KEYS = ("title", "name", "headline")

@@ -8,11 +8,11 @@ from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.documents.inline_marks import unmarked
 from graphrag_rdf.documents.model import Heading
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers.barred import FENCE, barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.text import unmarked
 
 if TYPE_CHECKING:
     from yaml import SafeLoader

@@ -2,7 +2,7 @@
 
 import pytest
 
-from graphrag_rdf.extract.negation import doubt_of_quote
+from graphrag_rdf.extract.modality import doubt_of_quote
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,8 @@ from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_
 from graphrag_rdf.documents.tables import read_row
 
 from .lexicon import base_language
-from .literals import typed_literal
-from .noise import is_placeholder
-from .normalise import fold
-from .numbers import DECIMAL_COMMA, XSD, find_literals
+from .names import fold, is_placeholder
+from .numbers import DECIMAL_COMMA, XSD, find_literals, typed_literal
 
 Role = Literal["key", "alias", "type", "entity", "value", "text", "none"]
 Kind = Literal["nothing", "number", "year", "value", "prose", "name", "code", "text"]

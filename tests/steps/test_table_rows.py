@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.documents.tables import BARRED, LABELLED
-from graphrag_rdf.steps.rows import TableColumns, TableRow, table_row, tell
+from graphrag_rdf.steps.table_rows import TableColumns, TableRow, table_row, tell
 from graphrag_rdf.steps.words import QuestionWords
 
 COLUMNS = "name,born,occupation,born_in,works_in"

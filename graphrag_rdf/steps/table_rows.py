@@ -13,7 +13,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.table_heads import stated_unit
 from graphrag_rdf.documents.tables import read_row
-from graphrag_rdf.extract.columns import kind_of, predicate_of
+from graphrag_rdf.extract.table_columns import kind_of, predicate_of
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked

@@ -11,17 +11,16 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
-from graphrag_rdf.documents.model import Sentence, Turn
+from graphrag_rdf.documents.model import Sentence, Turn, in_spans
+from graphrag_rdf.documents.turns import turn_at
 
-from .asides import is_short_form
 from .lexicon import lexicon
 from .model import Mention
-from .normalise import fold
+from .name_details import is_short_form
+from .names import OPENING, WORD, Word, fold, words_of
 from .numbers import find_literals, month_words
-from .speakers import in_speech, turn_at
 from .tagging import Tagger, tagger_for
 from .units import Unit, build_units
-from .words import OPENING, WORD, Word, words_of
 
 _VERBS = frozenset("BHXV")
 _NUMBER = re.compile(r"\d+[A-Z]?")
@@ -151,9 +150,9 @@ class SureNames:
             words = mention.name.lower().split()
             if mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words):
                 sure.append(mention)
-            elif in_speech(self._lines, mention.offset) or self._heads(mention):
+            elif in_spans(self._lines, mention.offset) or self._heads(mention):
                 lines.append(mention)
-            elif (mention.offset in self._names or not in_speech(self._judged, mention.offset)) and (
+            elif (mention.offset in self._names or not in_spans(self._judged, mention.offset)) and (
                 self._whole or self._is_sure(mention, inside)
             ):
                 sure.append(mention)

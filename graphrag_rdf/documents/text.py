@@ -1,4 +1,4 @@
-"""How many tokens a text has, nearly, without any tokeniser's vocabulary."""
+"""Characters that RDF cannot hold, Markdown within a line, and how many tokens a text has."""
 
 from __future__ import annotations
 
@@ -32,3 +32,30 @@ def _cost(piece: re.Match[str]) -> int:
             return (length + 1) // 2
         case _:  # quotation marks stick to full stops, dashes to dashes
             return 1 + length // 4
+
+
+# what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
+_UNCARRIED = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def carried(text: str) -> str:
+    """A text with U+FFFD in the place of each character that cannot be carried."""
+    return _UNCARRIED.sub("\ufffd", text)
+
+
+def one_line(text: str | None) -> str:
+    """A text without characters that cannot be carried, its white space collapsed."""
+    return " ".join(_UNCARRIED.sub("", text or "").split())
+
+
+_LINK = re.compile(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])")
+_MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
+
+
+def unmarked(text: str) -> str:
+    """A line, or part of one, without its marks; of a link its text.
+
+    Args:
+        text: some thousand characters at most, as each bracket may be looked at from all before it.
+    """
+    return _MARKS.sub("", _LINK.sub(r"\1", text))

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from graphrag_rdf.documents.characters import carried
 from graphrag_rdf.documents.model import Span
+from graphrag_rdf.documents.text import carried
 
 _DEEPEST = 8
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)

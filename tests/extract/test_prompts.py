@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.llm import LlmExtractor
-from graphrag_rdf.extract.prompt_data import (
+from graphrag_rdf.extract.prompts import (
     NO_DATA,
     ExampleEntity,
     ExampleRelation,

@@ -6,21 +6,20 @@ The evidence of a fact is its row. A row tells the same whatever stands beside i
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.json_rows import unescaped, without_marks
-from graphrag_rdf.documents.model import Sentence
+from graphrag_rdf.documents.model import Sentence, in_spans
 from graphrag_rdf.documents.table_heads import is_period, tells_money
+from graphrag_rdf.documents.table_json import unescaped, without_marks
 from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
 
-from .columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
-from .gazetteer import Gazetteer
-from .mentions import find_mentions
+from .mentions import Gazetteer, find_mentions
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .normalise import fold
-from .sure import is_plain, lower_words
+from .name_filter import is_plain, lower_words
+from .names import fold
+from .table_columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
 from .tagging import tagger_for
 
 CONFIDENCE = 0.9
@@ -140,12 +139,6 @@ def parted(
     inside = [in_spans(spans, mention.offset) for mention in mentions]
     both = list(zip(mentions, inside, strict=True))
     return tuple(m for m, within in both if within), tuple(m for m, within in both if not within)
-
-
-def in_spans(spans: Sequence[tuple[int, int]], offset: int) -> bool:
-    """Whether a place is in one of the spans, which are in order."""
-    number = bisect_right(spans, offset, key=lambda span: span[0]) - 1
-    return number >= 0 and offset < spans[number][1]
 
 
 @dataclass(frozen=True, slots=True)

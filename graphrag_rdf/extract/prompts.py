@@ -1,15 +1,15 @@
-"""What the extraction prompt is told of the documents: `extract.yaml`, beside the template `extract.j2`.
+"""The prompts of extraction: templates, and `extract.yaml`, which says what they are told of the documents.
 
-`tune prompts` writes it, and people may. The template reads it as `tuned`; its texts are values there, so
-that nothing in them is taken for a template. Worked examples are held to what is asked of a model: one whose
-quote is not in its passage would teach to make quotes up.
+`tune prompts` writes that file, and people may. The template `extract.j2` beside it reads it as `tuned`; its
+texts are values there, so that nothing in them is taken for a template. Worked examples are held to what is
+asked of a model: one whose quote is not in its passage would teach to make quotes up.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -24,14 +24,16 @@ from pydantic import (
     model_validator,
 )
 
-from graphrag_rdf.errors import ConfigError, LlmError
+from graphrag_rdf.errors import ConfigError, LlmError, TemplateError
 from graphrag_rdf.extract.answers import Found
-from graphrag_rdf.extract.normalise import match_key
+from graphrag_rdf.extract.names import match_key
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import encodable
 
 if TYPE_CHECKING:
+    import jinja2
     from pydantic_core import ErrorDetails
+
 
 FILE = "extract.yaml"
 """Its name, beside the template."""
@@ -284,3 +286,63 @@ def read_prompt_data(path: Path) -> PromptData:
             for fault in error.errors()[:3]
         )
         raise ConfigError(f"{path}: {faults}", hint=_WAY_OUT) from error
+
+
+# --- templates -----------------------------------------------------------------------------------------
+
+
+def read_prompt(path: Path) -> tuple[jinja2.Template, str]:
+    """A prompt template and its source.
+
+    Raises:
+        TemplateError: it is missing or malformed.
+    """
+    import jinja2
+    import jinja2.sandbox
+
+    # a user's own prompts are not trusted with more than text; and prompts are no markup to escape
+    environment = jinja2.sandbox.ImmutableSandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, trim_blocks=False, autoescape=False
+    )
+    try:
+        source = path.read_text("utf-8")
+        return environment.from_string(source), source
+    except (OSError, UnicodeDecodeError) as error:
+        raise TemplateError(
+            f"the prompt {path} cannot be read: {error}", "install again, or copy it anew"
+        ) from error
+    except jinja2.TemplateSyntaxError as error:
+        raise TemplateError(
+            f"the prompt {path} is malformed in line {error.lineno}: {error.message}"
+        ) from error
+
+
+def names_in(source: str) -> set[str]:
+    """The values that a prompt template reads.
+
+    Args:
+        source: of a template that `read_prompt` took.
+    """
+    import jinja2
+    import jinja2.meta
+
+    return jinja2.meta.find_undeclared_variables(jinja2.Environment(autoescape=False).parse(source))  # noqa: S701
+
+
+def fill_prompt(template: jinja2.Template, path: Path, values: Mapping[str, Any], names: str) -> str:
+    """A prompt for these values.
+
+    Args:
+        names: what a prompt may use, for people.
+
+    Raises:
+        TemplateError: it uses something else.
+    """
+    import jinja2
+
+    try:
+        return template.render(values)
+    except jinja2.TemplateError as error:
+        raise TemplateError(
+            f"the prompt {path} cannot be filled in: {error.message}", f"it may use {names}"
+        ) from error

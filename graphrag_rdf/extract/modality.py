@@ -1,0 +1,287 @@
+"""Why a statement is not asserted: it is denied, guessed, supposed, reported, asked or demanded, or cut.
+
+Such statements become rejected candidates with one of these reasons: `negated`, `hedged` (also wishes, plans
+and what is possible), `conditional`, `reported`, `question`, `request`, `cut` (its subject or object goes on
+where the grammar stopped reading: "three" of "three- and five-year agreements").
+
+Sentences that the rules read are judged by their grammar; statements of a model by the words of their quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import takewhile
+
+from graphrag_rdf.documents.sentences import without_emoji
+
+from .lexicon import Lexicon, all_stopwords, read_table
+from .phrases import NounPhrase, VerbGroup
+from .units import Unit
+
+_GOES_ON = re.compile(r"[\w‐‑/%-]")
+_DASHES = frozenset("-–—")
+_MODIFIERS = frozenset("EG")
+_NAMES = frozenset("FNPMY")
+_PHRASE = frozenset("DSOJNP")
+
+
+def doubt_of_sentence(units: Sequence[Unit], words: Lexicon) -> str:
+    """Why a sentence as a whole asserts nothing, or "".
+
+    Args:
+        units: of the sentence.
+        words: lexicon of its language.
+    """
+    if not units:
+        return ""
+    spoken = [unit for unit in units if unit.kind not in "Q()"]
+    if spoken and spoken[-1].text == "?":
+        return "question"
+    if spoken and spoken[0].tag.startswith(words.imperative) and spoken[0].kind in "VI":
+        return "request"
+    for unit in units:
+        if unit.kind not in "PN" and (reason := words.sentence_doubts.get(unit.lower.replace(" ", "_"))):
+            return reason
+    return ""
+
+
+def doubt_of_verb(verb: VerbGroup, words: Lexicon) -> str:
+    """Why a verb asserts nothing, or "".
+
+    Args:
+        verb: with its auxiliaries and the adverbs between them.
+        words: lexicon of its language.
+    """
+    for unit in verb.units:
+        if unit.kind == "n":
+            return "negated"
+        if reason := words.verb_doubts.get(unit.lower):
+            return reason
+    plain = [unit for unit in verb.units if unit.kind not in "Rn"]
+    modal = any(unit.kind == "X" and unit.lower not in words.auxiliaries for unit in plain)
+    return "hedged" if modal or any(unit.kind == "T" for unit in plain) else ""
+
+
+def doubt_of_object(noun: NounPhrase, words: Lexicon) -> str:
+    """`negated` for an object that is none: "had no children"."""
+    return "negated" if noun.determiner in words.negative else ""
+
+
+def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
+    """Whether a clause has another noun after an object: in German the verb may belong to that one, "erhielt
+    1030 in Kelm das Gut".
+
+    Args:
+        object_: its units.
+        units: of the sentence, in text order.
+    """
+    if object_[-1] not in units:
+        return False
+    rest = units[units.index(object_[-1]) + 1 :]
+    clause = takewhile(lambda unit: unit.kind not in "K.CUW(", rest)
+    return any(unit.kind in "NP" for unit in clause)
+
+
+def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:
+    """Whether an object speaks of something that was named before: "a painting of this event"."""
+    articles = words.definite | words.indefinite | words.quantifiers | words.oblique
+    return any(unit.kind == "D" and unit.lower not in articles for unit in object_[1:])
+
+
+def doubt_of_extent(
+    subject: Sequence[Unit], object_: Sequence[Unit], units: Sequence[Unit], text: str, words: Lexicon
+) -> str:
+    """`cut` if a subject or an object is but a part of what the sentence has there, or "".
+
+    Args:
+        subject: its units.
+        object_: its units.
+        units: of the sentence, in text order.
+        text: the chunk's.
+        words: lexicon of its language.
+    """
+    before = units[units.index(subject[0]) - 1] if subject[0] in units[1:] else None
+    if before is not None and (before.kind == "'" or _GOES_ON.match(text[subject[0].start - 1])):
+        return "cut"
+    end = object_[-1].end
+    if object_[-1] not in units[:-1] or object_[-1].kind in "DS":  # a pronoun, perhaps one that is not said
+        return ""
+    after = units[units.index(object_[-1]) + 1]
+    if after.start == subject[0].start:  # "the prince Guaimar"
+        return ""
+    literal = object_[-1].literal is not None or object_[-1].kind in "MY"
+    then = units[units.index(after) + 1].kind if after is not units[-1] else "."
+    return (
+        "cut"
+        if _GOES_ON.match(text[end : end + 1])
+        or after.lower in words.going_on
+        or (literal and (after.lower in words.ranges | _DASHES or after.kind in _PHRASE))
+        or (object_[-1].kind == "Y" and after.kind in "KC" and then == "Y" and len(object_) == 1)
+        or (not words.keeps_case and after.kind in _NAMES)
+        or (not words.keeps_case and after.kind in _MODIFIERS and object_[0].lower in words.definite)
+        else ""
+    )
+
+
+# --- statements of a model -----------------------------------------------------------------------------
+
+
+_WORDS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*(?:-[^\W\d_]+)*\.?")
+_WORD = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_CLAUSE = re.compile(r"[,;:.!?，。；：！？、]+(?!\d)|\s[-–—]\s")
+_CLOSING = " \"'”’)»」』*_"
+_WINDOW = 3
+"""Words after a denying word that it may deny."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lists:
+    words: frozenset[str]
+    none: frozenset[str]
+    denying: frozenset[str]
+    guessing: frozenset[str]
+    parting: frozenset[str]
+    lifting: frozenset[str]
+    han_guessing: frozenset[str]
+    han: str
+
+
+@lru_cache(maxsize=1)
+def _lists() -> _Lists:
+    table = read_table("negation")
+    han = table.pop("han")
+    return _Lists(**{name: frozenset(words.split()) for name, words in table.items()}, han=han)
+
+
+def denies(predicate: str, value: str | None) -> bool:
+    """Whether a statement is negated.
+
+    Args:
+        predicate: in lower case.
+        value: the object, where it is a value; None for an entity.
+    """
+    lists = _lists()
+    said = _WORDS.findall(predicate.lower())
+    if any(word in lists.words or _is_contracted(word) or word.startswith(("n'", "n’")) for word in said):
+        return True
+    if (predicate[:1] in lists.han and predicate[:1]) or predicate.startswith("并非"):
+        return True
+    first = _WORDS.match((value or "").lower())
+    return first is not None and first[0] in lists.none
+
+
+def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
+    """Why a quote does not state what a model read in it, or "".
+
+    It asks (`question`), or it denies (`negated`) or only supposes (`hedged`) the predicate or the object:
+    "was never sold", read as "was sold".
+
+    Args:
+        predicate: in lower case.
+        target: the object.
+    """
+    if without_emoji(quote).rstrip(_CLOSING).endswith(("?", "？")):
+        return "question"
+    lists, clauses = _lists(), _clauses(quote)
+    verbs, things = _content(predicate), _content(target)
+    in_quote = not {*things}.isdisjoint(_content(quote))
+    for reason, marks, reach, han in (
+        ("negated", lists.denying, 1, f"[{lists.han}]有?"),  # "not exceed 40 mg" does not deny the 40 mg
+        ("hedged", lists.guessing, _WINDOW, f"(?:{'|'.join(sorted(lists.han_guessing))})"),
+    ):
+        if not marks.isdisjoint(_WORD.findall(predicate)):  # "may cause"
+            continue
+        for clause in clauses:
+            # where the object stands in another clause, the predicate may be meant there
+            elsewhere = in_quote and {*things}.isdisjoint(word.lower() for word in clause)
+            for near in _marked(clause, marks):
+                if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
+                    return reason
+                objects = _content(" ".join(near))[:reach]
+                if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
+                    return reason
+        if any(len(said) > 1 and re.search(han + re.escape(said), quote) for said in (predicate, target)):
+            return reason
+    return ""
+
+
+def _clauses(quote: str) -> list[list[str]]:
+    """The words of each clause; "not" for a word that is contracted with it."""
+    clauses: list[list[str]] = []
+    for part in _CLAUSE.split(quote):
+        clauses.append([])
+        for word in _WORD.findall(part):
+            if word in _lists().parting:
+                clauses.append([])
+            else:
+                clauses[-1].append("not" if _is_contracted(word) else word)
+    return clauses
+
+
+def _marked(clause: list[str], marks: frozenset[str]) -> Iterator[list[str]]:
+    """The words shortly after each marking word of a clause, in lower case; none where it is taken back."""
+    folded = [word.lower() for word in clause]
+    for place, word in enumerate(clause, 1):  # as it is spelt: "May" is a month
+        if word in marks and _lists().lifting.isdisjoint(folded[place:]):
+            yield folded[place : place + _WINDOW]
+
+
+def _content(text: str) -> list[str]:
+    """The words of a text that name or say something, in lower case."""
+    return [word for word in _WORD.findall(text.lower()) if word not in all_stopwords()]
+
+
+def _is_contracted(word: str) -> bool:
+    return word.lower().endswith(("n't", "n’t"))
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two words may be forms of one: "expect" and "expects"."""
+    short, long = sorted((one, other), key=len)
+    more = len(long) - len(short)
+    return long.startswith(short) and (more == 0 or (len(short) > 2 and more < 4))
+
+
+# --- chats and stories
+
+
+_NO_CLAIM = re.compile(
+    r"\?|\b(?:if|unless|whether|maybe|perhaps|probably|possibly|hopefully|imagine|pretend|kidding|joking|lol"
+    r"|hope|hoping|hoped|wish|wishing|wished|wonder|wondering|guess|think|thought|suppose|believe|doubt|bet"
+    r"|would|could|should|might|may|shall|must|will|can|cannot|won|'ll|’ll|'d|’d|gonna|wanna|gotta"
+    r"|want|wants|wanted|need|needs|needed|plan|planning|planned|try|trying|tried|consider|considering|let's|let’s"
+    r"|lets|looking\s+forward|thinking|feel\s+like|as\s+if|going\s+to|about\s+to|supposed|almost|nearly|seem"
+    r"|seems|seemed|sounds?|looks?\s+like|forget|remember|reckon|assume|dream|dreaming|joke)\b"
+    r"|(?:'ll|’ll|'d|’d)\b",
+    re.IGNORECASE,
+)
+
+
+# from an opening mark to the closing one after a comma or stop, or to the end of the paragraph
+_SPEECH = re.compile(
+    r"(?<![^\s(—–-])(?:“(?:[^”\n]|\n(?!\s*\n))*|\"(?:[^\"\n]|\n(?!\s*\n))*|„(?:[^“”\n]|\n(?!\s*\n))*"
+    r"|['‘](?:[^'’\n]|(?<![.,!?—-])['’]|\n(?!\s*\n))*[.,!?—-](?:['’]|(?=\n\s*\n)))"
+)
+
+
+_ASKS = re.compile(
+    r"\W*(?:(?:and|but|so|hey|oh|well|ok|okay)\b\W*)*"
+    r"(?:do|does|did|are|is|was|were|am|have|has|had|isn|aren|don|didn|doesn|haven|what|who|whom|whose|where|when|why"
+    r"|how|which|please|thanks|thank|just|never\s+mind)\b",
+    re.IGNORECASE,
+)
+
+
+def doubt_of_claim(words: str) -> str:
+    """Why a sentence of a chat states nothing (see `doubt`): it asks, wishes, offers or guesses; else ""."""
+    if "?" in words or _ASKS.match(words):
+        return "question"
+    return "hedged" if _NO_CLAIM.search(words) else ""
+
+
+def speech_in(text: str) -> tuple[tuple[int, int], ...]:
+    """The spans of what is said in a story, in text order."""
+    return tuple(match.span() for match in _SPEECH.finditer(text))

@@ -23,10 +23,10 @@ MODELS := $(if $(MODEL),--model "$(MODEL)") $(if $(EMBEDDING_MODEL),--embedding-
 # through the environment, so that quotes in a question are the question's
 export QUESTION = $(Q)
 
-.PHONY: help setup ingest ask serve test test-remote lint format bench ontology lock sbom clean
+.PHONY: help setup ingest ask serve test test-remote lint format bench docs ontology lock sbom clean
 
 help:
-	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | ontology | lock | sbom | clean'
+	@echo 'make setup | ingest DOCS=… | ask Q="…" | serve | test | test-remote | lint | bench | docs | ontology | lock | sbom | clean'
 
 setup: $(STAMPS)/setup
 
@@ -83,6 +83,19 @@ format: $(STAMPS)/dev
 bench: setup
 	$(BIN)/python -m benchmarks.run
 
+# the documentation as a site, in site/; a dead link is an error
+docs: $(STAMPS)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+	@echo 'site/index.html'
+
+$(STAMPS)/docs: pyproject.toml $(BIN)/python $(if $(LOCKED),$(STAMPS)/dev)
+	@mkdir -p $(STAMPS)
+ifndef LOCKED
+	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' > $(STAMPS)/docs.txt
+	$(PIP) --requirement $(STAMPS)/docs.txt
+endif
+	@touch $@
+
 ontology: setup
 	$(BIN)/python -m graphrag_rdf.rdf.vocabulary_page > $(STAMPS)/vocabulary.md
 	mv $(STAMPS)/vocabulary.md docs/vocabulary.md
@@ -92,7 +105,7 @@ COMPILE = $(TOOLS)/bin/uv pip compile --quiet --no-config --universal --python-v
 	--no-emit-index-url --no-annotate --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
 lock: $(TOOLS)/done
 	$(COMPILE) pyproject.toml --extra mcp -o $(LOCKS)/run.txt
-	$(COMPILE) pyproject.toml --extra mcp --group dev --constraint $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
+	$(COMPILE) pyproject.toml --extra mcp --extra docs --group dev --constraint $(LOCKS)/run.txt -o $(LOCKS)/dev.txt
 	$(COMPILE) --group build --constraint $(LOCKS)/dev.txt -o $(LOCKS)/build.txt
 
 # what a container is made of, as CycloneDX
@@ -106,6 +119,6 @@ $(TOOLS)/done:
 
 # the store holds your work: it is never cleaned away
 clean:
-	rm -rf $(STAMPS) $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(STAMPS) $(VENV) build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -name __pycache__ -type d -not -path './.git/*' -prune -exec rm -rf {} +
 	@echo 'The store $(STORE)/ is left alone; delete it yourself to begin anew.'

@@ -17,6 +17,7 @@ from pathlib import Path
 
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "startup": ([], []),
+    "modules": ([], []),
     "ingest_book": ([], ["--install"]),
     "add_document": (["--documents", "50", "1000"], []),
     "templates": (["--facts", "20000"], []),

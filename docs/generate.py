@@ -1,13 +1,15 @@
-"""Write the pages of the documentation that are made from code.
+"""Write the pages and pictures of the documentation that are made from code.
 
     python docs/generate.py
 
-`docs/vocabulary.md` is made by `make ontology`. A test fails when a page is not what this gives.
+`docs/vocabulary.md` is made by `make ontology`. Tests fail if a page or picture is out of date.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from pathlib import Path
 
 from graphrag_rdf.cli import reference_page as commands
@@ -16,19 +18,165 @@ from graphrag_rdf.sparql import reference_page as queries
 from graphrag_rdf.sparql.library import TemplateLibrary
 
 HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parent / "graphrag_rdf"
+ARCHITECTURE = HERE / "architecture.md"
+
+WALK = (
+    ("sentence of the answer", "“… sank … on 14 November 1911. [1]”", "rag:cites"),
+    ("selected fact", "<<( Petrel, sank on, 1911-11-14 )>>", "rag:supportedBy"),
+    ("evidence", "quote, offset, length", "prov:wasDerivedFrom"),
+    ("subgraph", "the facts found in one chunk", "prov:wasDerivedFrom"),
+    ("chunk", "its text, its offset", "dcterms:isPartOf"),
+    ("document", "its versions, by hash", ""),
+)
+"""The chain from an answer to its source: name, example, property that leads to the next."""
+
+STYLE = """<style>
+text { font: 14px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
+.small { font-size: 12px; fill: #59636e }
+rect { fill: #eef4fb; stroke: #3b6ea5; rx: 6 }
+path { fill: none; stroke: #8a949e }
+.head { fill: #8a949e; stroke: none }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6edf3 } .small { fill: #9da7b1 } rect { fill: #16202c; stroke: #5b8fc7 }
+}
+</style>"""
+_ROOM = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]*?) ?\|$", re.MULTILINE)
+_SIZES = re.compile(r"(?<=<!-- sizes -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 
 def pages() -> Iterator[tuple[Path, str]]:
-    """Every generated page: its path, and what it should hold."""
+    """Every generated page and picture: its path, and what it should hold."""
     library = TemplateLibrary(folder("queries"))
     yield HERE / "reference" / "queries.md", queries.page(library)
     yield HERE / "reference" / "cli.md", commands.page()
     yield HERE / "reference" / "settings.md", commands.settings_page()
     cookbook = HERE / "cookbook.md"
     yield cookbook, queries.fill(cookbook.read_text("utf-8"), library)
+    yield HERE / "pictures" / "rooms.svg", rooms_picture(rooms(ARCHITECTURE.read_text("utf-8")))
+    yield HERE / "pictures" / "walk.svg", walk_picture()
+
+
+def rooms(page: str) -> dict[str, tuple[str, frozenset[str]]]:
+    """Room → what it does, and the rooms that it may import, from the table of the architecture page."""
+    found: dict[str, tuple[str, frozenset[str]]] = {}
+    for room, does, known in _ROOM.findall(page.partition("### Rooms")[2].partition("\n##")[0]):
+        imported = found if known.strip() == "all above" else re.findall(r"`(\w+)`", known)
+        found[room] = (does, frozenset(imported))
+    return found
+
+
+def rooms_picture(table: Mapping[str, tuple[str, frozenset[str]]]) -> str:
+    """The rooms in rows, each above all that it imports. Imports that follow from others have no line."""
+    below: dict[str, set[str]] = {}
+    level: dict[str, int] = {}
+    for room, (_, known) in table.items():
+        below[room] = known.union(*(below[other] for other in known)) if known else set()
+        level[room] = 1 + max((level[other] for other in known), default=0)
+    lines = {
+        room: sorted(k for k in known if not any(k in below[other] for other in known))
+        for room, (_, known) in table.items()
+    }
+    width, row, box = 960, 64, 132
+    place: dict[str, tuple[float, int]] = {}
+    for number in range(1, max(level.values()) + 1):
+        here = [room for room in table if level[room] == number]
+        here.sort(key=lambda room: _mean([place[other][0] for other in lines[room]]))
+        for position, room in enumerate(here):
+            place[room] = (
+                width * (position + 0.5) / len(here),
+                row * (max(level.values()) - number) + 34,
+            )
+    parts = []
+    for room, others in lines.items():
+        x, y = place[room]
+        for other in others:
+            to_x, to_y = place[other]
+            bend = f"C{x:.0f} {y + 44} {to_x:.0f} {to_y - 44}"
+            parts.append(f'<path d="M{x:.0f} {y + 16} {bend} {to_x:.0f} {to_y - 16}"/>')
+    for room, (does, _) in table.items():
+        x, y = place[room]
+        parts.append(
+            f"<g><title>{escape(room)}: {escape(does)}</title>"
+            f'<rect x="{x - box / 2:.0f}" y="{y - 16}" width="{box}" height="32"/>'
+            f'<text x="{x:.0f}" y="{y + 5}">{escape(room)}</text></g>'
+        )
+    return _svg(
+        "The rooms of the program: each imports rooms below it", width, row * max(level.values()), parts
+    )
+
+
+def walk_picture() -> str:
+    """The chain from an answer to its source, in two rows."""
+    wide, high, gap, row = 250, 58, 144, 124
+    parts = []
+    for number, (name, example, way) in enumerate(WALK):
+        down = number // 3
+        column = number % 3 if not down else 2 - number % 3
+        x, y = 8 + column * (wide + gap), 8 + down * row
+        middle = x + wide / 2
+        parts.append(
+            f'<rect x="{x}" y="{y}" width="{wide}" height="{high}"/>'
+            f'<text x="{middle}" y="{y + 25}">{escape(name)}</text>'
+            f'<text class="small" x="{middle}" y="{y + 44}">{escape(example)}</text>'
+        )
+        if number == 2:
+            parts.append(
+                f'<path d="M{middle} {y + high} V{y + row - 8}"/>'
+                f'<path class="head" d="M{middle - 5} {y + row - 9} h10 l-5 9 z"/>'
+                f'<text class="small" x="{middle - 76}" y="{y + high + 38}">{way}</text>'
+            )
+        elif way:
+            start, end, sign = (x, x - gap, -1) if down else (x + wide, x + wide + gap, 1)
+            parts.append(
+                f'<path d="M{start} {y + high / 2} H{end - 8 * sign}"/>'
+                f'<path class="head" d="M{end - 9 * sign} {y + high / 2 - 5} v10 l{9 * sign} -5 z"/>'
+                f'<text class="small" x="{(start + end) / 2}" y="{y + high / 2 - 8}">'
+                f"{way}</text>"
+            )
+    return _svg(
+        "From a sentence of an answer to its document", 3 * wide + 2 * gap + 16, row + high + 16, parts
+    )
+
+
+def with_sizes(page: str) -> str:
+    """The architecture page with the modules and lines of each room counted anew.
+
+    No test compares the figures exactly: they change with every commit.
+    """
+    counts = {room: _count(room) for room in rooms(page)}
+    total = _count("")
+    rows = [
+        f"| `{room}` | {modules} | {lines:,} |"
+        for room, (modules, lines) in sorted(counts.items(), key=lambda item: -item[1][1])
+    ]
+    text = "\n".join(
+        ["| room | modules | lines |", "|---|---|---|", *rows, f"| all | {total[0]} | {total[1]:,} |"]
+    )
+    return _SIZES.sub(lambda _: text + "\n", page)
+
+
+def _count(room: str) -> tuple[int, int]:
+    """(modules, lines) of a room, or of the whole package."""
+    single = PACKAGE / f"{room}.py"
+    files = [single] if room and single.exists() else list((PACKAGE / room).rglob("*.py"))
+    return len(files), sum(len(path.read_text("utf-8").splitlines()) for path in files)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _svg(title: str, width: int, height: int, parts: Sequence[str]) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">\n'
+        f"<title>{title}</title>\n{STYLE}\n" + "\n".join(parts) + "\n</svg>\n"
+    )
 
 
 if __name__ == "__main__":
     for path, text in pages():
         path.write_text(text, "utf-8")
         print(path)
+    ARCHITECTURE.write_text(with_sizes(ARCHITECTURE.read_text("utf-8")), "utf-8")
+    print(ARCHITECTURE)

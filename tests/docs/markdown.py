@@ -10,6 +10,7 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 ANY = "…"
+PAGES_AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "THIRD_PARTY.md")
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 
@@ -29,7 +30,7 @@ class Command:
 
 def pages() -> list[Path]:
     """Every page of the documentation."""
-    top = [REPOSITORY / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "THIRD_PARTY.md")]
+    top = [REPOSITORY / name for name in PAGES_AT_THE_TOP]
     return [*top, REPOSITORY / "examples" / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 

@@ -24,7 +24,7 @@ _ROW = re.compile(r"^\| `(\w+)` \| [^|]+ \| ([^|]*) ?\|$", re.MULTILINE)
 def table() -> dict[str, set[str]]:
     """Room → the rooms it may know."""
     found: dict[str, set[str]] = {}
-    section = PAGE.partition("### Rooms")[2].partition("\n## ")[0]
+    section = PAGE.partition("### Rooms")[2].partition("\n##")[0]
     for room, known in _ROW.findall(section):
         above = set(found)
         found[room] = above if known.strip() == "all above" else set(re.findall(r"`(\w+)`", known))
@@ -60,6 +60,20 @@ def test_the_table_names_every_room() -> None:
         path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()
     }
     assert set(table()) == rooms - ENTRY
+
+
+def test_the_sizes_of_rooms_are_about_right() -> None:
+    """Within a fifth, since the figures change with every commit."""
+    sizes = dict(re.findall(r"^\| `(\w+)` \| \d+ \| ([\d,]+) \|$", PAGE, re.MULTILINE))
+    assert set(sizes) == set(table())
+    wrong = {}
+    for room, stated in sizes.items():
+        single = PACKAGE / f"{room}.py"
+        files = [single] if single.exists() else (PACKAGE / room).rglob("*.py")
+        lines = sum(len(path.read_text("utf-8").splitlines()) for path in files)
+        if abs(lines - int(stated.replace(",", ""))) > max(200, lines / 5):
+            wrong[room] = (stated, lines)
+    assert wrong == {}, "run: python docs/generate.py"
 
 
 def test_rooms_know_only_what_the_table_allows() -> None:

@@ -20,7 +20,8 @@ from pyoxigraph import Quad, Triple
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.resources import folder
-from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.batches import in_batches
 from graphrag_rdf.store.blobs import BlobStore
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
 
 def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     """Chunks that say something else than their document's text at their offset, as far as that is kept."""
-    for batch in _batches(store.select("checks/document-texts")):
+    for batch in in_batches(store.select("checks/document-texts"), _BATCH):
         objects = {text_of(row["document"]): row["object"] for row in batch}
         texts: dict[str, str | None] = {}
         documents = [row["document"] for row in batch]
@@ -172,12 +173,6 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
                 continue
             message = f"the text of {document} does not say this at {offset}"
             yield Violation("chunk-text", "error", text_of(row["chunk"]), message)
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    remaining = iter(rows)
-    while batch := list(islice(remaining, _BATCH)):
-        yield batch
 
 
 # --- SHACL ---------------------------------------------------------------------------------------

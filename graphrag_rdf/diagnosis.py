@@ -17,9 +17,8 @@ from graphrag_rdf import __version__
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, without_credentials
 from graphrag_rdf.index.records import KINDS
-from graphrag_rdf.ingest.choice import prompt_data
-from graphrag_rdf.ingest.relate import fallback, relation_names
-from graphrag_rdf.ingest.relations import relation_counts
+from graphrag_rdf.ingest.extractors import prompt_data
+from graphrag_rdf.ingest.relations import fallback, relation_counts, relation_names
 from graphrag_rdf.live_settings import describe
 from graphrag_rdf.rdf.namespaces import prefixed
 from graphrag_rdf.rdf.terms import text_of, to_python

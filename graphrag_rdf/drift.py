@@ -8,10 +8,9 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.ingest.choice import choose_extractor, choose_relation_reader
+from graphrag_rdf.ingest.extractors import choose_extractor, choose_relation_reader
 from graphrag_rdf.ingest.files import ingest_settings
-from graphrag_rdf.ingest.relate import relation_settings
-from graphrag_rdf.ingest.relations import built, relation_counts
+from graphrag_rdf.ingest.relations import built, relation_counts, relation_settings
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:

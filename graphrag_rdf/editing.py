@@ -9,8 +9,14 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.numbers import typed_literal
-from graphrag_rdf.ingest.fact_decisions import read_fact_decisions
-from graphrag_rdf.ingest.fact_edits import Edited, Person, correct_fact, remove_facts, undo_facts
+from graphrag_rdf.ingest.fact_decisions import (
+    Edited,
+    Person,
+    correct_fact,
+    read_fact_decisions,
+    remove_facts,
+    undo_facts,
+)
 from graphrag_rdf.ingest.names import Minter
 from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
 from graphrag_rdf.rdf.namespaces import RDF

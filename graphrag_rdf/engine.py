@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from graphrag_rdf.editing import Facts
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.files import Upload
-    from graphrag_rdf.ingest.relate import RelationReport
+    from graphrag_rdf.ingest.relations import RelationReport
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.ingest.schedule import Progress, Stop
     from graphrag_rdf.replay import Replay, Without
     from graphrag_rdf.trace.traces import Traces
 
@@ -247,7 +247,7 @@ class Engine(Components):
             documents: empty for all.
             mentions_only: only the names in sentences.
         """
-        from graphrag_rdf.ingest.stages import refresh_texts
+        from graphrag_rdf.ingest.files import refresh_texts
 
         return self._ingest(
             lambda: refresh_texts(self, documents, mentions_only=mentions_only, progress=progress, stop=stop)
@@ -291,7 +291,7 @@ class Engine(Components):
             ConfigError: when the store keeps settings that cannot be.
             LlmError: when the model cannot be used at all.
         """
-        from graphrag_rdf.ingest.relate import refresh_relations
+        from graphrag_rdf.ingest.relations import refresh_relations
 
         self._take_settings()
         self._require_trust()
@@ -299,7 +299,7 @@ class Engine(Components):
 
     def extractor(self) -> ChunkExtractor:
         """The extractor that the settings ask for."""
-        from graphrag_rdf.ingest.choice import choose_extractor
+        from graphrag_rdf.ingest.extractors import choose_extractor
 
         return choose_extractor(self.settings, lambda: self.gateway)
 

@@ -16,7 +16,7 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.decisions import Decision
+    from graphrag_rdf.ingest.entity_decisions import Decision
 
 _by_option = click.option("--by", metavar="NAME", help="Who decides; kept with the decision.")
 _reason_option = click.option("--reason", metavar="TEXT", help="Why; kept with the decision.")
@@ -73,7 +73,7 @@ def merge_(
 
     No fact is rewritten, and the decision can be taken back.
     """
-    from graphrag_rdf.ingest.resolution import PERSON, Merge, merge
+    from graphrag_rdf.ingest.entity_decisions import PERSON, Merge, merge
     from graphrag_rdf.rdf import iris
 
     with open_engine() as engine:
@@ -90,7 +90,7 @@ def merge_(
 @format_option()
 def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
     """Decide that an entity is none of those with which it was merged; it is not merged with them again."""
-    from graphrag_rdf.ingest.resolution import PERSON, split
+    from graphrag_rdf.ingest.entity_decisions import PERSON, split
     from graphrag_rdf.rdf import iris
 
     with open_engine() as engine:
@@ -124,7 +124,7 @@ def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
 def normalise(act: str | None, limit: int | None, min_score: float, form: str) -> None:
     """Find entities that are one but for the writing of their names; list, merge, or take merges back."""
     from graphrag_rdf.ingest import normalisation
-    from graphrag_rdf.ingest.resolution import undo
+    from graphrag_rdf.ingest.entity_decisions import undo
 
     with open_engine() as engine:
         if act == "undo":
@@ -174,22 +174,22 @@ def synonyms(act: str | None, accept: tuple[str, ...], min_score: float, form: s
     They are listed. Accepted, two are one by a decision that can be taken back; the others only count as far
     as the parameter exploration.synonym_weight says, which is not at all.
     """
-    from graphrag_rdf.ingest import candidates
+    from graphrag_rdf.ingest import normalisation
 
     if act and accept:
         raise UsageError("--accept goes without --build and --clear")
     with open_engine() as engine:
         if accept:
-            _print(candidates.accept_candidates(engine, accept), form, "they are one already")
+            _print(normalisation.accept_candidates(engine, accept), form, "they are one already")
             return
         if act == "clear":
-            number = candidates.clear_candidates(engine.store)
+            number = normalisation.clear_candidates(engine.store)
             output.write_json({"cleared": number}) if form == "json" else say(f"{number} candidates cleared")
             return
         if act == "build":
-            found = candidates.build_candidates(engine, min_score=min_score)
+            found = normalisation.build_candidates(engine, min_score=min_score)
         else:
-            found = candidates.read_candidates(engine.store)
+            found = normalisation.read_candidates(engine.store)
     items = [candidate.as_json() for candidate in found]
     if form == "json":
         output.write_json(items)
@@ -205,7 +205,7 @@ def synonyms(act: str | None, accept: tuple[str, ...], min_score: float, form: s
 @format_option("text", "json", "jsonl")
 def decisions(every: bool, form: str) -> None:
     """List what was decided about entities being one or not, in order."""
-    from graphrag_rdf.ingest.decisions import read_decisions
+    from graphrag_rdf.ingest.entity_decisions import read_decisions
 
     with open_engine() as engine:
         found = [d for d in read_decisions(engine.store) if every or d.undone is None]
@@ -217,7 +217,7 @@ def decisions(every: bool, form: str) -> None:
 @format_option()
 def undo_(iris: tuple[str, ...], form: str) -> None:
     """Take decisions back, named by IRI; all is as if they had not been made, and they stay on record."""
-    from graphrag_rdf.ingest.resolution import undo
+    from graphrag_rdf.ingest.entity_decisions import undo
 
     with open_engine() as engine:
         taken = _standing(engine, iris)
@@ -226,7 +226,7 @@ def undo_(iris: tuple[str, ...], form: str) -> None:
 
 
 def _standing(engine: Engine, iris: Sequence[str]) -> list[Decision]:
-    from graphrag_rdf.ingest.decisions import read_decisions
+    from graphrag_rdf.ingest.entity_decisions import read_decisions
 
     known = {d.iri.value: d for d in read_decisions(engine.store) if d.undone is None}
     for iri in iris:

@@ -143,7 +143,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     are wrong.
     """
     from graphrag_rdf.evaluation.facts import evaluate_facts, load_labelled
-    from graphrag_rdf.ingest.candidate_filter import candidate_filter
+    from graphrag_rdf.ingest.facts import candidate_filter
 
     texts = load_labelled(file)
     options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
@@ -186,7 +186,7 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
     DIR/pdf (see eval pages). A set that cannot be measured is reported, and the others go on.
     """
     from graphrag_rdf.evaluation.all_sets import find_sets
-    from graphrag_rdf.ingest.attempt import attempt
+    from graphrag_rdf.ingest.schedule import attempt
 
     sets, questions = find_sets(folder)
     measures = only or _MEASURES

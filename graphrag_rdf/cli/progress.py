@@ -18,7 +18,7 @@ _EVERY = 10.0
 
 
 class IngestProgress:
-    """See `ingest.work.Progress`; shows what is done, time left, tokens and cost on stderr.
+    """See `ingest.schedule.Progress`; shows what is done, time left, tokens and cost on stderr.
 
     Args:
         budget: knows what model calls took so far; None where they are another's.
@@ -46,7 +46,7 @@ class IngestProgress:
             self._bar.stop()
 
     def __call__(self, done: int, total: int, path: str) -> None:
-        """See `ingest.work.Progress`."""
+        """See `ingest.schedule.Progress`."""
         total = max(done, total)
         if self._bar is not None:
             name = one_line(path).rsplit("/", 1)[-1][:30]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pyoxigraph import NamedNode
 
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.relate import RelationReport
+    from graphrag_rdf.ingest.relations import RelationReport
 
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -150,7 +150,7 @@ def relations(
 
 
 def _estimate(overrides: dict[str, Any], sources: Sequence[str], *, again: bool, form: str) -> None:
-    from graphrag_rdf.ingest.relate import estimate_relations
+    from graphrag_rdf.ingest.relations import estimate_relations
 
     with open_engine(overrides, read_only=True) as engine:
         found = estimate_relations(engine, _documents(engine, sources), again=again)
@@ -167,7 +167,7 @@ def _estimate(overrides: dict[str, Any], sources: Sequence[str], *, again: bool,
 
 
 def _show(report: RelationReport) -> None:
-    from graphrag_rdf.ingest.relate import relation_names
+    from graphrag_rdf.ingest.relations import relation_names
 
     named = relation_names(report.relations)
     rows: list[tuple[str, object]] = [(name, f"{number:,}") for name, number in named.items()]
@@ -254,7 +254,7 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
     """Elect labels anew, and let entities point at what stands for them by the decisions about entities."""
     _check(sources, every)
     with open_engine() as engine:
-        from graphrag_rdf.ingest.stages import refresh_names
+        from graphrag_rdf.ingest.files import refresh_names
 
         number = refresh_names(engine, _documents(engine, sources))
     if form == "json":
@@ -274,7 +274,7 @@ def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, fo
 
     _check(sources, every)
     with open_engine({"embedding.model": embedding_model}) as engine:
-        from graphrag_rdf.ingest.stages import refresh_index
+        from graphrag_rdf.ingest.files import refresh_index
 
         refresh_index(engine, _documents(engine, sources))
         status = index_status(engine)

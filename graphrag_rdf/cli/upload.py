@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.client import Client
     from graphrag_rdf.documents.discover import Discovery, Source
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.work import Progress
+    from graphrag_rdf.ingest.schedule import Progress
 
 _AT_ONCE, _FILES = 16 << 20, 500
 """Bytes of one request, as a rule: a larger file goes by itself; and files, of which a server takes 1000."""

@@ -13,7 +13,7 @@ from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.work import Progress
+    from graphrag_rdf.ingest.schedule import Progress
 
 _SETS = ("", "evalsets")
 _PAGES = ("", "pdf")

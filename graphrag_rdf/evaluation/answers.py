@@ -22,9 +22,8 @@ from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.pages import evidence_chunks
 from graphrag_rdf.evaluation.plain import Ask, baseline
 from graphrag_rdf.evaluation.results_file import ResultsFile
-from graphrag_rdf.ingest.attempt import UnexpectedError
 from graphrag_rdf.ingest.forget import retire_documents
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.replay import copy_of
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.ingest.schedule import Progress, Stop
 
 RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
 SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"

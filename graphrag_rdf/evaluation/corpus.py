@@ -26,10 +26,10 @@ from graphrag_rdf.extract.model import (
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.extractors import AskedPrompt, ChunkExtractor, Extracted
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.plan import ChunkSettings, Planner
+from graphrag_rdf.ingest.plan import ChunkSettings, Incoming, IngestSettings, Planner
 from graphrag_rdf.ingest.report import IngestReport
 from graphrag_rdf.ingest.run import Ingest
-from graphrag_rdf.ingest.work import Incoming, IngestSettings, Progress, Stop
+from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DCTERMS
 
@@ -115,7 +115,7 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
 
 
 def _chosen(engine: Engine, use: str) -> ChunkExtractor:
-    from graphrag_rdf.ingest.choice import choose_extractor
+    from graphrag_rdf.ingest.extractors import choose_extractor
 
     extract = engine.settings.extract.model_copy(update={"use": use})
     settings = engine.settings.model_copy(update={"extract": extract})

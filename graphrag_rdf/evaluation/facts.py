@@ -18,8 +18,8 @@ from graphrag_rdf.extract.model import Marked
 from graphrag_rdf.index.analyse import analyse, fold, primary_language
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.candidate_filter import CandidateFilter
     from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.facts import CandidateFilter
 
 Fact = tuple[str, str, str]
 """Subject, predicate, object."""

@@ -17,12 +17,12 @@ from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.jsonlines import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
-from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.terms import Term, text_of
+from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.work import Progress
+    from graphrag_rdf.ingest.schedule import Progress
 
 Place = tuple[str, int]
 """Document, number of a page from 1."""
@@ -30,7 +30,6 @@ Place = tuple[str, int]
 CUT_OFFS = (1, 5, 10)
 _DEPTH = 200
 """Chunks that are ranked, so that enough of them are left of the document that holds the answer."""
-_BATCH = 500
 
 
 class PageQuestion(BaseModel):
@@ -221,10 +220,9 @@ def _chunks(engine: Engine) -> dict[str, _Text]:
 
 def _chunk_places(engine: Engine, chunks: Sequence[Term]) -> Iterator[tuple[str, str, int | None]]:
     """(chunk, document, page) of each page that a chunk touches; None in documents without pages."""
-    for batch in in_batches(chunks, _BATCH):
-        for row in engine.store.select("provenance/chunk-places", chunks=batch):
-            page = int(text_of(row["page_number"])) if "page_number" in row else None
-            yield text_of(row["chunk"]), text_of(row["document"]), page
+    for row in select_in_batches(engine.store, "provenance/chunk-places", "chunks", chunks):
+        page = int(text_of(row["page_number"])) if "page_number" in row else None
+        yield text_of(row["chunk"]), text_of(row["document"]), page
 
 
 def _all_chunks(engine: Engine) -> list[Term]:

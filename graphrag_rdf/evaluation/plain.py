@@ -15,7 +15,6 @@ from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.evaluation.bm25 import Bm25
 from graphrag_rdf.evaluation.corpus import UNTITLED
-from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.answer import compose, read_answer
@@ -23,6 +22,7 @@ from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.refusals import SENTINEL, nothing_found
 from graphrag_rdf.steps.state import Selection, SourceQuote, State
+from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -33,7 +33,6 @@ Ask = Callable[[str], dict[str, Any]]
 
 _QUOTED = 3  # sentences of the baseline without a model
 _RANKED = 50  # chunks: more than ever fit
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +85,9 @@ def _chunks(engine: Engine) -> list[_Piece]:
     """All chunks of a store."""
     iris = [row["chunk"] for row in engine.store.select("index/all-chunks")]
     found = []
-    for batch in in_batches(iris, _BATCH):
-        for row in engine.store.select("retrieval/chunks", chunks=batch):
-            parts = (text_of(row[name]) for name in ("text", "document", "title", "location", "chunk"))
-            found.append(_Piece(*parts))
+    for row in select_in_batches(engine.store, "retrieval/chunks", "chunks", iris):
+        parts = (text_of(row[name]) for name in ("text", "document", "title", "location", "chunk"))
+        found.append(_Piece(*parts))
     return sorted(found, key=lambda piece: (piece.document, piece.chunk))
 
 

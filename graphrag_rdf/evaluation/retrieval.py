@@ -15,7 +15,7 @@ from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.ingest.work import Progress
+    from graphrag_rdf.ingest.schedule import Progress
 
 CUT_OFFS = (1, 2, 5, 10)
 _DEPTH = 20

@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING
 from pyoxigraph import BlankNode, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf import __version__
-from graphrag_rdf.ingest import names
-from graphrag_rdf.ingest.decisions import read_groups
+from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.fact_decisions import read_withheld
+from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.labels import best_label
 from graphrag_rdf.rdf.namespaces import (
@@ -136,7 +136,7 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:
     """Settle names, and bring the indexes up to the store."""
-    settled = names.settle(engine.store)
+    settled = settle(engine.store)
     engine.indexer.changed(entities=[*entities, *settled])
     engine.indexer.flush(final=True)
 
@@ -228,7 +228,7 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     for entity in entities:
         if entity not in file.labelled:
             changes.add.append(Quad(entity, RAG.displayName, _display_name(file, entity), Graphs.DERIVED))
-    changes.add += names.unsettled(contested)
+    changes.add += unsettled(contested)
     return changes, len(fresh)
 
 

@@ -172,13 +172,14 @@ def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Itera
 
 def _settle(engine: Engine) -> None:
     """Elect one label for each thing that has two, now that two stores are one."""
-    from graphrag_rdf.ingest import names
+    from graphrag_rdf.ingest.entity_decisions import settle
+    from graphrag_rdf.ingest.names import unsettled
 
     things = [row["thing"] for row in engine.store.select("exchange/doubly-labelled")]
     marked = [thing for thing in things if isinstance(thing, NamedNode)]
     if marked:
-        engine.store.commit(Changes(add=list(names.unsettled(marked))))
-    names.settle(engine.store)
+        engine.store.commit(Changes(add=list(unsettled(marked))))
+    settle(engine.store)
 
 
 __all__ = ["DumpSummary", "restore"]

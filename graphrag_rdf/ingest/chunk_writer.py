@@ -15,21 +15,18 @@ from graphrag_rdf.extract.name_details import topics_of, with_companions
 from graphrag_rdf.extract.name_filter import sure_mentions
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import find_names, parted
-from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
-from graphrag_rdf.ingest.candidate_filter import Fit
-from graphrag_rdf.ingest.decisions import read_groups
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
+from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
-from graphrag_rdf.ingest.facts import FactWriter, Passage, Written, literal_of
-from graphrag_rdf.ingest.failure_records import FailureRecords
-from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written, literal_of
+from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.ingest.names import KnownNames, unsettled
-from graphrag_rdf.ingest.report import FailureReport, IngestReport
+from graphrag_rdf.ingest.plan import IngestSettings, Task
+from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal
 from graphrag_rdf.ingest.retract import retract_subgraphs
-from graphrag_rdf.ingest.schedule import Failure
-from graphrag_rdf.ingest.work import Indexer, IngestSettings, Task
+from graphrag_rdf.ingest.schedule import ADVICE, Failure, UnexpectedError, attempt
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
@@ -58,7 +55,7 @@ class ChunkWriter:
         store: Store,
         journal: Journal,
         failures: FailureRecords,
-        indexer: Indexer | None,
+        indexer: StoreIndexer,
         extractor: ChunkExtractor,
         settings: IngestSettings,
         report: IngestReport,
@@ -95,8 +92,7 @@ class ChunkWriter:
                 outcome = written
         if isinstance(outcome, Failure):
             self._write_failed(task, outcome)
-        if self._indexer is not None:
-            self._indexer.flush()
+        self._indexer.flush()
 
     def _write_found(self, task: Task, extracted: Extracted) -> None:
         changes = self._chunk(task)
@@ -160,11 +156,10 @@ class ChunkWriter:
         chunk = task.placed.iri
         changes.add += unsettled(self._names.take_contested())
         changes.add += unlinked([chunk])
-        if self._indexer is not None:  # noted before: what is noted and not there does no harm
-            if task.stored:
-                rows = self._store.select("ingest/sentences-of", chunks=[chunk])
-                self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
-            self._indexer.written(chunk, task.sentences, entities)
+        if task.stored:  # noted before: what is noted and not there does no harm
+            rows = self._store.select("ingest/sentences-of", chunks=[chunk])
+            self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
+        self._indexer.written(chunk, task.sentences, entities)
         self._journal.commit(changes)
         self._agents_written = True
 

@@ -10,13 +10,11 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.table_columns import read_columns
-from graphrag_rdf.ingest.failure_records import FailureRecords
-from graphrag_rdf.ingest.journal import Journal
+from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.metadata import write_metadata
-from graphrag_rdf.ingest.plan import PlacedChunk, place_chunks
-from graphrag_rdf.ingest.report import IngestReport
+from graphrag_rdf.ingest.plan import Incoming, IngestSettings, PlacedChunk, Task, place_chunks
+from graphrag_rdf.ingest.report import FailureRecords, IngestReport, Journal
 from graphrag_rdf.ingest.retract import retract_chunks
-from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Task
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
@@ -41,7 +39,7 @@ class DocumentWriter:
         blobs: BlobStore,
         journal: Journal,
         failures: FailureRecords,
-        indexer: Indexer | None,
+        indexer: StoreIndexer,
         settings: IngestSettings,
         extractor: str,
         report: IngestReport,
@@ -130,14 +128,13 @@ class DocumentWriter:
         for chunk in reused:
             now_there = list(place_quads(iri, chunk))
             _difference(stands[chunk.iri.value], now_there, changes)
-            if self._indexer is not None and _below(stands[chunk.iri.value]) != _below(now_there):
+            if _below(stands[chunk.iri.value]) != _below(now_there):
                 self._indexer.changed(chunks=[chunk.iri])
         if parted := _parted(stands, placed):
             changes.updates.append(("derived/part", {"pairs": parted}))
         if reused and _context(old, iri) != _context(wanted, iri):
             changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
-        if self._indexer is not None:
-            self._indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
+        self._indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
         self._journal.commit(changes)
         self._report.chunks.added += len(fresh)
         self._report.chunks.reused += len(reused)
@@ -152,8 +149,7 @@ class DocumentWriter:
         written = write_metadata(self._store, self._settings.facts, document, parsed, changes)
         self._report.facts += written.facts
         self._report.entities += len(written.new_entities)
-        if self._indexer is not None:
-            self._indexer.changed(entities=written.entities)
+        self._indexer.changed(entities=written.entities)
 
     def _unfinished(
         self,

@@ -1,17 +1,34 @@
-"""Decisions of people about facts, as the store has them, and what follows for those who write facts."""
+"""Facts removed and corrected by hand: decisions that are read, made and undone.
+
+Each change is one transaction. What documents were found to say stays contained, with its evidence. The graph
+of facts follows the decisions that stand: writers of facts ask `Withheld` which facts not to assert. A
+correction asserts another fact, contained in a subgraph of its own that says who made it and of what it is a
+revision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.rdf import prov
-from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
-from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.entity_decisions import PERSON, person_quads, read_groups, settle
+from graphrag_rdf.ingest.names import KnownNames, unsettled
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement, spelled, text_of_statement
+from graphrag_rdf.rdf.labels import one_label
+from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import Term, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.updates import canonical_term
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 
 def read_fact_decisions(store: Store) -> list[FactDecision]:
@@ -69,12 +86,6 @@ def read_withheld(store: Store) -> Withheld:
     return Withheld(read_fact_decisions(store))
 
 
-def withhold(store: Store) -> None:
-    """Take out facts that a decision retracts, where something that knew of no decisions asserted them."""
-    if store.select("checks/retracted-asserted", limit=1):
-        store.commit(Changes(updates=[("facts/withhold", {})]))
-
-
 def _statement(row: Row) -> Statement:
     return node_of(row["s"]), node_of(row["p"]), row["o"]  # type: ignore[return-value]
 
@@ -82,3 +93,321 @@ def _statement(row: Row) -> Statement:
 def _moment(term: Term) -> datetime | None:
     value = to_python(term)
     return value if isinstance(value, datetime) else None
+
+
+_NAMES = (RDFS.label, SKOS.altLabel)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who decides, and why.
+
+    Attributes:
+        name: of the person; None for whoever sits at the computer.
+        reason: for people; it must not quote documents.
+    """
+
+    name: str | None = None
+    reason: str | None = None
+
+    @property
+    def node(self) -> NamedNode:
+        """The agent."""
+        return iris.person(self.name) if self.name else PERSON
+
+    def label(self, kind: str) -> str:
+        """`removal by …`."""
+        return f"{kind} by {self.name or 'hand'}"
+
+
+@dataclass(slots=True)
+class Edited:
+    """What an act did, or would do.
+
+    Attributes:
+        decisions: that were made, or taken back.
+        facts: that hold no more.
+        asserted: facts that hold now and did not.
+        sentences: from which the facts were quoted; questions may still use them unless the decision says no.
+        also: facts that say the same of an entity that is one with one of the fact's, and still hold.
+        entities: new ones.
+    """
+
+    decisions: list[FactDecision] = field(default_factory=list)
+    facts: list[Statement] = field(default_factory=list)
+    asserted: list[Statement] = field(default_factory=list)
+    sentences: list[NamedNode] = field(default_factory=list)
+    also: list[Statement] = field(default_factory=list)
+    entities: list[NamedNode] = field(default_factory=list)
+
+    def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
+        """The keys of `facts remove|correct|undo --format json`; `called` is what people call a term."""
+        return {
+            "decisions": [decision.as_json(called) for decision in self.decisions],
+            "removed": {"chunks": 0, "facts": len(self.facts), "entities": 0},
+            "kept_facts": len(self.also),
+            "retracted": [spelled(fact, called) for fact in self.facts],
+            "asserted": [spelled(fact, called) for fact in self.asserted],
+            "sentences": [sentence.value for sentence in self.sentences],
+            "also": [spelled(fact, called) for fact in self.also],
+            "entities": [entity.value for entity in self.entities],
+        }
+
+
+def remove_facts(
+    engine: NeededComponents,
+    facts: Iterable[Statement],
+    person: Person | None = None,
+    *,
+    with_sentences: bool = False,
+    dry_run: bool = False,
+) -> Edited:
+    """Decide that facts do not hold.
+
+    Args:
+        with_sentences: questions leave out the sentences, too, that the facts were quoted from.
+        dry_run: write nothing.
+
+    Returns:
+        what was decided; about a fact that is removed already only that its sentences are left out too.
+
+    Raises:
+        UsageError: when a fact is a name, or not one that anything contains.
+    """
+    person = person or Person()
+    before = read_fact_decisions(engine.store)
+    out = Edited()
+    for fact in dict.fromkeys(facts):
+        if fact in Withheld(before):
+            if with_sentences:
+                _leave_out_sentences(engine, _standing(before, fact), out)
+            continue
+        _require_contained(engine, fact)
+        decision = _decided(before, person, fact, None, with_sentences=with_sentences)
+        _note(engine, decision, out)
+    if not dry_run:
+        _commit(engine, person, out, Changes(add=_quads(out), remove=_assertions(out.facts)))
+    return out
+
+
+def correct_fact(
+    engine: NeededComponents,
+    fact: Statement,
+    instead: Statement,
+    person: Person | None = None,
+    *,
+    names: Iterable[tuple[NamedNode, str]] = (),
+    with_sentences: bool = False,
+    dry_run: bool = False,
+) -> Edited:
+    """Decide that another fact holds in the place of one.
+
+    Args:
+        names: how the new things are called that the other fact speaks of.
+        with_sentences, dry_run: as of `remove_facts`. The sentences of a fact that was corrected before can
+            be left out later: give the same correction again, or none (`instead` is the fact).
+
+    Raises:
+        UsageError: as `remove_facts`; when both are the same, or one of them was removed before.
+    """
+    person = person or Person()
+    before = read_fact_decisions(engine.store)
+    standing = _standing(before, fact)
+    out = Edited()
+    if with_sentences and standing and all(instead in (fact, decision.instead) for decision in standing):
+        _leave_out_sentences(engine, standing, out)
+        if not dry_run:
+            _commit(engine, Person(), out, Changes(add=_quads(out)))
+        return out
+    if fact == instead:
+        raise UsageError("the correction says what the fact says", hint="give another --object, or none")
+    if instead[1] in _NAMES:
+        raise UsageError("a correction cannot be a name", hint=_OF_NAMES)
+    for one in (fact, instead):
+        if one in Withheld(before):
+            known = _standing(before, one)[0]
+            raise UsageError(
+                f"{text_of_statement(one)} was removed before: {known.label}",
+                hint=f"take that back first: graphrag-rdf facts undo {known.iri.value}",
+            )
+    _require_contained(engine, fact)
+    decision = _decided(before, person, fact, instead, with_sentences=with_sentences)
+    out.asserted = [instead]
+    evidence = _note(engine, decision, out)
+    changes = Changes(add=[*_quads(out), *decision.provenance(evidence)], remove=_assertions(out.facts))
+    changes.add += prov.contained(decision.subgraph, *instead)
+    changes.add += _names(engine, decision, names, out)
+    if not dry_run:
+        _commit(engine, person, out, changes)
+    return out
+
+
+def undo_facts(
+    engine: NeededComponents, decisions: Sequence[FactDecision], *, dry_run: bool = False
+) -> Edited:
+    """Take decisions about facts back: they stay, marked, and facts hold as they did before."""
+    moment = now()
+    out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
+    taken = {decision.iri for decision in decisions}
+    before = read_fact_decisions(engine.store)
+    withheld, withheld_before = Withheld(d for d in before if d.iri not in taken), Withheld(before)
+    facts = list(dict.fromkeys(decision.fact for decision in decisions))
+    corrections = [decision for decision in decisions if decision.instead is not None]
+    own = {decision.subgraph for decision in corrections}
+    out.asserted = [fact for fact in facts if fact not in withheld and _containers(engine, fact) - own]
+    for instead in dict.fromkeys(decision.instead for decision in corrections):
+        if instead is not None and instead not in withheld_before and _containers(engine, instead) <= own:
+            out.facts.append(instead)
+    if dry_run or not decisions:
+        return out
+    changes = Changes(
+        updates=[
+            ("facts/undo", {"decisions": [decision.iri for decision in decisions], "now": moment}),
+            ("facts/assert-again", {"candidates": facts}),
+        ]
+    )
+    if subgraphs := [decision.subgraph for decision in corrections]:
+        named = engine.store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
+        things = {row["s"] for row in named if row["p"] in _NAMES}
+        changes.updates += [
+            ("facts/retire-subgraphs", {"subgraphs": subgraphs, "now": moment}),
+            ("ingest/retract-facts", {"candidates": [d.instead for d in corrections]}),
+        ]
+        changes.add += unsettled(sorted((node for node in things if isinstance(node, NamedNode)), key=str))
+    _settle(engine, changes, out)
+    return out
+
+
+# --- what is asked -------------------------------------------------------------------------------
+
+_OF_NAMES = "names are elected from what documents call things; entities merge and split say what is one"
+
+
+def _require_contained(engine: NeededComponents, fact: Statement) -> None:
+    if fact[1] in _NAMES:
+        raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
+    if not _containers(engine, fact):
+        raise UsageError(
+            f"nothing that is stored says {text_of_statement(fact)}",
+            hint="graphrag-rdf source fact S P O shows where a fact comes from",
+        )
+
+
+def _standing(before: Sequence[FactDecision], fact: Statement) -> list[FactDecision]:
+    """The decisions that hold about a fact."""
+    return [decision for decision in before if decision.undone is None and decision.fact == fact]
+
+
+def _leave_out_sentences(engine: NeededComponents, standing: Sequence[FactDecision], out: Edited) -> None:
+    """Decide of decisions that stand that the text is wrong too."""
+    for decision in standing:
+        if not decision.with_sentences:
+            out.decisions.append(replace(decision, with_sentences=True))
+            rows = engine.store.select("facts/evidence", edges=[decision.fact])
+            out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
+
+
+def _containers(engine: NeededComponents, fact: Statement) -> set[NamedNode]:
+    return {node_of(row["subgraph"]) for row in engine.store.select("facts/containers", edges=[fact])}
+
+
+def _decided(
+    before: Sequence[FactDecision],
+    person: Person,
+    fact: Statement,
+    instead: Statement | None,
+    *,
+    with_sentences: bool,
+) -> FactDecision:
+    """A decision whose IRI depends on who decides what, and how often that was decided before."""
+    kind = "removal" if instead is None else "correction"
+    made = Counter((d.by, d.fact, d.instead) for d in before)
+    number = made[person.node, fact, instead]
+    parts = [str(term) for term in (*fact, *(instead or ()))]
+    return FactDecision(
+        iris.decision(kind, person.node.value, *parts, number),
+        fact,
+        instead,
+        person.node,
+        person.label(kind),
+        _next_moment(before),
+        person.reason,
+        with_sentences,
+    )
+
+
+def _next_moment(before: Sequence[FactDecision]) -> datetime:
+    """Now, and never before a decision that was made: their order counts."""
+    return max([now(), *(decision.made for decision in before)])
+
+
+def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list[NamedNode]:
+    """Take a decision into what was done; what reifies its fact."""
+    store, fact = engine.store, decision.fact
+    rows = store.select("facts/evidence", edges=[fact])
+    out.decisions.append(decision)
+    out.facts.append(fact)
+    out.sentences += dict.fromkeys(node_of(row["sentence"]) for row in rows if "sentence" in row)
+    if isinstance(fact[0], NamedNode):
+        also = store.select("facts/said-also", edges=[fact])
+        out.also += [(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in also]  # type: ignore[misc]
+    return list(dict.fromkeys(node_of(row["evidence"]) for row in rows))
+
+
+# --- what is written -----------------------------------------------------------------------------
+
+
+def _quads(out: Edited) -> list[Quad]:
+    return [quad for decision in out.decisions for quad in decision.quads()]
+
+
+def _assertions(facts: Iterable[Statement]) -> list[Quad]:
+    return [prov.fact(*fact) for fact in facts]
+
+
+def _names(
+    engine: NeededComponents, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
+) -> Iterable[Quad]:
+    """The name of each thing that a correction speaks of, contained in its subgraph, so that the name lives
+    as long as the fact; and canonical links of new entities.
+    """
+    assert decision.instead is not None  # noqa: S101 - checked by the caller
+    s, p, o = decision.instead
+    spoken_of = [term for term in decision.instead if isinstance(term, NamedNode)]
+    named = dict(names)
+    for row in one_label(engine.store.select("retrieval/labels", things=spoken_of)):
+        named.setdefault(node_of(row["thing"]), text_of(row["label"]))
+    known = KnownNames(engine.store)
+    known.load(named)
+    groups = read_groups(engine.store)
+    entities = {s, *([o] if p != RDF.type else [])}
+    for thing, name in named.items():
+        if thing in entities and known.is_new(thing):
+            out.entities.append(thing)
+            yield Quad(thing, RAG.canonicalEntity, thing, Graphs.DERIVED)
+            if thing in groups:
+                known.contest(thing)
+        if prop := known.add(thing, name):
+            yield prov.fact(thing, prop, Literal(name))
+        yield prov.contains(decision.subgraph, thing, RDFS.label, Literal(name))
+    yield from unsettled(known.take_contested())
+
+
+def _commit(engine: NeededComponents, person: Person, out: Edited, changes: Changes) -> None:
+    if not out.decisions:
+        return
+    if person.name:
+        changes.add += person_quads(person.node, person.name)
+    _settle(engine, changes, out)
+
+
+def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
+    """Commit, elect labels, and let the indexes follow."""
+    engine.indexer.recover()
+    engine.store.commit(changes)
+    touched = {fact[0] for fact in (*out.facts, *out.asserted)}
+    engine.indexer.changed(entities=[*settle(engine.store), *touched, *out.entities])
+    engine.indexer.flush(final=True)
+
+
+__all__ = ["Edited", "Person", "correct_fact", "remove_facts", "undo_facts"]

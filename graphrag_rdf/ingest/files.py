@@ -1,4 +1,4 @@
-"""Ingest of files and of what was sent: discover, plan, run, and what a run says of what is gone."""
+"""Ingest of files, of uploads, and again of what the store keeps: discover, plan, run, finish."""
 
 from __future__ import annotations
 
@@ -8,30 +8,37 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlparse
+from urllib.request import url2pathname
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.discover import Discovery, Source, discover
-from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.ingest.aliases import join_aliases
-from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.errors import DocumentError, SearchIndexError
 from graphrag_rdf.ingest.duplicates import warn_of_duplicates
+from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_unfinished, retire_documents
+from graphrag_rdf.ingest.joins import join_aliases, join_written_together
+from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
     DocumentPlan,
+    IngestSettings,
     Planner,
     Stored,
+    incoming,
     missing_documents,
     stored_documents,
 )
-from graphrag_rdf.ingest.relate import refresh_relations, relation_names
+from graphrag_rdf.ingest.relations import refresh_relations, relation_names
 from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
 from graphrag_rdf.ingest.run import Ingest
+from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.synonyms import apply_synonyms
-from graphrag_rdf.ingest.work import IngestSettings, Progress, Stop, incoming
-from graphrag_rdf.ingest.written_together import join_written_together
+from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
@@ -233,3 +240,86 @@ def plans(planner: Planner, found: Discovery) -> Iterator[DocumentPlan | Documen
             yield planner.plan(source)
         except DocumentError as error:
             yield error
+
+
+def refresh_texts(
+    engine: NeededComponents,
+    documents: Sequence[NamedNode],
+    *,
+    mentions_only: bool,
+    progress: Progress | None = None,
+    stop: Stop | None = None,
+) -> IngestReport:
+    """Extract anew from the bytes that are kept of documents, as `ingest --refresh` does from their files.
+
+    Args:
+        documents: empty for all. What came in without being cut here (RDF, evaluation sets) is left as it is.
+        mentions_only: only the names in sentences; facts stay, and so do names that are known already.
+            Documents that were cut with other settings than those in force are skipped then.
+
+    Raises:
+        LlmError: when the model cannot be used at all.
+    """
+    begun = begin(engine, refresh=True, progress=progress, stop=stop, mentions_only=mentions_only)
+    max_bytes = engine.settings.documents.max_bytes
+    rows = engine.store.select("ingest/originals", documents=documents)
+    kept = {node_of(row["document"]).value: row["original"] for row in rows}
+    known = stored_documents(engine.store, map(NamedNode, kept)).values()
+    chunker = ingest_settings(engine.settings).chunks.key
+    skipped = [stored for stored in known if mentions_only and stored.chunker != chunker]
+    plans = _plans(engine, [stored for stored in known if stored not in skipped], kept)
+    report = begun.run.run(incoming(plans, max_bytes))
+    report.skipped = [stored.identity for stored in skipped]
+    return ended(engine, report, begun)
+
+
+def _plans(
+    engine: NeededComponents, known: Sequence[Stored], kept: dict[str, Term]
+) -> Iterator[DocumentPlan | DocumentError]:
+    for stored in known:
+        data = engine.blobs.get(node_of(kept[stored.iri.value]))
+        if data is None:
+            yield DocumentError(stored.identity, "its bytes are kept no more", "ingest it again")
+            continue
+        path = Path(url2pathname(urlparse(stored.location).path))
+        source = Source(path if stored.location.startswith("file:") else Path(), stored.identity)
+        yield DocumentPlan(source, stored.iri, data, stored.content_hash, stored, "updated")
+
+
+def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> int:
+    """Elect labels anew, and let entities point anew at what stands for them; how many things were looked at.
+
+    Args:
+        documents: only what these name; empty: everything.
+    """
+    store = engine.store
+    engine.indexer.recover()
+    things = [node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)]
+    store.commit(Changes(add=list(unsettled(things)), content=False))
+    settled = settle(store)
+    engine.indexer.changed(entities=settled)
+    engine.indexer.flush(final=True)
+    return len(settled)
+
+
+def refresh_index(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
+    """Write the search indexes anew.
+
+    Args:
+        documents: only the passages, sentences and entities of these; empty: the whole indexes.
+
+    Raises:
+        SearchIndexError: when vectors cannot be made.
+    """
+    if not documents:
+        engine.rebuild_indexes()
+        return
+    store, indexer = engine.store, engine.indexer
+    indexer.recover()
+    indexer.changed(
+        chunks=[node_of(row["chunk"]) for row in store.select("derived/chunks", documents=documents)],
+        entities=[node_of(row["thing"]) for row in store.select("ingest/named-in", documents=documents)],
+    )
+    indexer.flush(final=True, purge=True)
+    if indexer.error is not None:
+        raise SearchIndexError(f"the vectors could not be made: {indexer.error}")

@@ -15,8 +15,7 @@ from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.names import settle
+from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
 from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
@@ -25,6 +24,7 @@ from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.batches import in_batches, select_in_batches
 from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
@@ -334,13 +334,11 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
         else:
             found.counts.kept_facts += 1
     traces = {node_of(row["trace"]) for row in store.select("forget/traces", sources=sources)}
-    for edges in in_batches(lost, _BATCH):
-        rows = store.select("forget/traces-of-facts", edges=edges)
-        traces.update(node_of(row["trace"]) for row in rows)
+    by_fact = select_in_batches(store, "forget/traces-of-facts", "edges", lost, _BATCH)
+    traces.update(node_of(row["trace"]) for row in by_fact)
     entities = [node_of(row["entity"]) for row in store.select("forget/entities", sources=sources)]
-    for some in in_batches(entities, _BATCH):
-        rows = store.select("forget/traces-of-names", entities=some)
-        traces.update(node_of(row["trace"]) for row in rows)
+    by_name = select_in_batches(store, "forget/traces-of-names", "entities", entities, _BATCH)
+    traces.update(node_of(row["trace"]) for row in by_name)
     found.traces = sorted(traces, key=str)
     found.counts.facts = len(lost)
     found.counts.entities = len(entities)
@@ -356,11 +354,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
     decisions: dict[NamedNode, None] = {}
     subgraphs: dict[NamedNode, None] = {}
     while about:
-        rows = [
-            row
-            for edges in in_batches(list(about), _BATCH)
-            for row in store.select("forget/corrections", edges=edges)
-        ]
+        rows = [*select_in_batches(store, "forget/corrections", "edges", about, _BATCH)]
         decisions |= dict.fromkeys(node_of(row["decision"]) for row in rows)
         corrections = [row for row in rows if "subgraph" in row]
         subgraphs |= dict.fromkeys(node_of(row["subgraph"]) for row in corrections)
@@ -379,7 +373,7 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
 def _tell_of_prompt(engine: NeededComponents, found: _Found) -> None:
     """Warn of examples in the user's own prompt that hold what is forgotten: the file is not the store's."""
     from graphrag_rdf.extract.prompts import FILE
-    from graphrag_rdf.ingest.choice import prompt_data
+    from graphrag_rdf.ingest.extractors import prompt_data
 
     try:
         data = prompt_data(engine.settings)
@@ -417,8 +411,9 @@ def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
     objects = [node_of(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
     others = {
         node_of(row["object"])
-        for some in in_batches(objects, _BATCH)
-        for row in store.select("forget/objects-of-others", objects=some, traces=traces)
+        for row in select_in_batches(
+            store, "forget/objects-of-others", "objects", objects, _BATCH, traces=traces
+        )
     }
     return [found.value for found in objects if found not in others]
 
@@ -445,10 +440,8 @@ def _names_gone(
         name = local_name(thing.value)
         if said is None or f" {_plain(name)} " in said:
             gone.setdefault(thing, [name])
-    things = list(gone)
-    for some in in_batches(things, _BATCH):
-        for row in store.select("forget/spoken-of", things=some):
-            gone.pop(node_of(row["thing"]), None)
+    for row in select_in_batches(store, "forget/spoken-of", "things", list(gone), _BATCH):
+        gone.pop(node_of(row["thing"]), None)
     return gone
 
 

@@ -20,12 +20,12 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.readers.gzipped import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.records import Record
-from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.links import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.batches import in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.embedders import Embedder
@@ -120,7 +120,7 @@ def _sentence(iri: str, chunk: Record, offset: int, length: int) -> Record:
 
 
 class StoreIndexer:
-    """See `ingest.work.Indexer`.
+    """Keeps the indexes in step with the store, never ahead of it.
 
     Args:
         text: the text index.

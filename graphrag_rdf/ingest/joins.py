@@ -1,22 +1,36 @@
-"""What rules that join entities by name during an ingest share: see `aliases` and `written_together`."""
+"""Rules that join entities by their names during an ingest. Each join is a decision, which can be undone.
+
+*Aliases*: a chunk may say that Ebenezer Orr is also called Orr, and another may name Orr only. Where exactly
+one entity of the document is called so, and no other of the store is, the two are one. The decision is taken
+back when another entity is called so too, or when no text gives that alias any more.
+
+*Written together*: chats and accounts write names without blanks, and call people by their first names. LiHua
+is Li Hua wherever the store has both forms. The Yuriko of a chat is its speaker YurikoYamamoto if the
+document names both and no other name of the store has that first name; this is taken back when another has.
+
+A decision that was undone is not made again.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.decisions import Decision, Groups
-from graphrag_rdf.rdf.namespaces import RDFS
+from graphrag_rdf.extract.names import apart, match_key, together
+from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions, undo
+from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER, words
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.store.batches import in_batches, select_in_batches
 
 if TYPE_CHECKING:
+    from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.store.base import Store
 
-_BATCH = 500
 
 Pair = tuple[NamedNode, NamedNode]
 """The entity that shall stand for both, and the other one."""
@@ -38,9 +52,8 @@ def undecided(decisions: Sequence[Decision], rule: NamedNode, pairs: Iterable[Pa
 def of_one_type(store: Store, pairs: Sequence[Pair]) -> list[Pair]:
     """Pairs of entities that have a type in common, as far as they have any."""
     types: dict[NamedNode, set[str]] = defaultdict(set)
-    for some in in_batches(_entities(pairs), _BATCH):
-        for row in store.select("entities/types", entities=some):
-            types[node_of(row["entity"])].add(text_of(row["type"]))
+    for row in select_in_batches(store, "entities/types", "entities", _entities(pairs)):
+        types[node_of(row["entity"])].add(text_of(row["type"]))
     return [
         (one, other)
         for one, other in pairs
@@ -51,21 +64,215 @@ def of_one_type(store: Store, pairs: Sequence[Pair]) -> list[Pair]:
 def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[NamedNode, dict[str, bool]]:
     """What the entities of these pairs are called, and whether each name is the label."""
     found: defaultdict[NamedNode, dict[str, bool]] = defaultdict(dict)
-    for some in in_batches(_entities(pairs), _BATCH):
-        for row in store.select("labels/known", things=some):
-            names, name = found[node_of(row["thing"])], text_of(row["name"])
-            names[name] = names.get(name, False) or row["property"] == RDFS.label
+    for row in select_in_batches(store, "labels/known", "things", _entities(pairs)):
+        names, name = found[node_of(row["thing"])], text_of(row["name"])
+        names[name] = names.get(name, False) or row["property"] == RDFS.label
     return found
 
 
 def called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode]]:
     """The entities that are called exactly so, by name."""
     found: defaultdict[str, set[NamedNode]] = defaultdict(set)
-    for some in in_batches(sorted(set(names)), _BATCH):
-        for row in store.select("retrieval/entities-by-label", labels=[Literal(name) for name in some]):
-            found[text_of(row["label"])].add(node_of(row["entity"]))
+    labels = [Literal(name) for name in sorted(set(names))]
+    for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
+        found[text_of(row["label"])].add(node_of(row["entity"]))
     return found
 
 
 def _entities(pairs: Iterable[Sequence[NamedNode]]) -> dict[NamedNode, None]:
     return {entity: None for pair in pairs for entity in pair}
+
+
+ALIASES = iris.agent("graphrag-rdf-aliases")
+"""Who decides here."""
+ALIAS_REASON = "a document names one by what it says that the other is also called"
+_CONFIDENCE = 0.92
+
+
+def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
+    """Decide anew which entities of documents are one by their other names."""
+    store = engine.store
+    decisions = read_decisions(store)
+    standing = [one for one in decisions if one.by == ALIASES and one.undone is None]
+    alone = _alone_by_alias(store, [_pair(one) for one in standing])
+    lost = [one for one in standing if _pair(one) not in alone]
+    if lost:
+        undo(engine, lost)
+        decisions = read_decisions(store)
+    pairs = undecided(decisions, ALIASES, _pairs(store, documents))
+    alone = _alone_by_alias(store, pairs)
+    pairs = of_one_type(store, [pair for pair in pairs if pair in alone])
+    merge(engine, [Merge(pair[0], pair, ALIAS_REASON, _CONFIDENCE) for pair in pairs], by=ALIASES)
+
+
+def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
+    """Of each document, what has another name, and what is named by it; where either is one entity only."""
+    found: set[Pair] = set()
+    for some in in_batches(documents):
+        owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
+        named: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
+        for row in store.select("ingest/names-in-documents", documents=some):
+            place = owners if row["property"] == SKOS.altLabel else named
+            place[text_of(row["document"]), match_key(text_of(row["name"]))].add(node_of(row["canonical"]))
+        for key, having in owners.items():
+            others = named[key] - having
+            if len(having) == len(others) == 1:
+                found.add((min(having, key=str), min(others, key=str)))
+    return sorted(found, key=str)
+
+
+def _alone_by_alias(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
+    """Pairs of which the first is called by the other's name, and nothing else is."""
+    names = names_of(store, pairs)
+    claimed = {pair: claims for pair in pairs if (claims := _claims(names[pair[0]], names[pair[1]]))}
+    having = called(store, (name for claims in claimed.values() for name in claims))
+    return {pair for pair, claims in claimed.items() if all(having[name] <= {*pair} for name in claims)}
+
+
+def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
+    """The names that must be theirs alone, if the owner has the other's label as a name."""
+    keys = {match_key(name) for name, is_label in other.items() if is_label}
+    shared = {name for name in owner if match_key(name) in keys}
+    return shared | other.keys() if shared else set()
+
+
+def _pair(decision: Decision) -> Pair:
+    owner = decision.canonical or decision.members[0]
+    return owner, next(member for member in decision.members if member != owner)
+
+
+TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
+"""Who decides here."""
+REASON = "one name has its words written together"
+FIRST_NAME = "a chat calls its speaker so"
+# what begins names that are others when it is written apart: LaLuna and La Luna
+_PARTICLES = frozenset(
+    ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
+)
+
+Names = Mapping[NamedNode, set[str]]
+
+
+def join_written_together(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
+    """Decide which entities of documents that are new or were read anew are one by how names are written."""
+    if not documents:
+        return
+    store = engine.store
+    here: dict[NamedNode, set[str]] = defaultdict(set)
+    first: set[Pair] = set()
+    for some in in_batches(documents):
+        named = _named_in(store, some)
+        first.update(_first_names(store, named))
+        for names in named.values():
+            for entity, of_entity in names.items():
+                here[entity] |= of_entity
+    decisions = read_decisions(store)
+    if _join(engine, decisions, undecided(decisions, TOGETHER_RULE, _spaced(store, here)), REASON, TOGETHER):
+        decisions = read_decisions(store)
+    if lost := _lost(store, decisions, here):
+        undo(engine, lost)
+        decisions = read_decisions(store)
+    pairs = undecided(decisions, TOGETHER_RULE, sorted(first, key=str))
+    _join(engine, decisions, _alone(store, pairs, Groups(decisions)), FIRST_NAME, SHORT_NAME)
+
+
+def _join(
+    engine: NeededComponents,
+    decisions: Sequence[Decision],
+    pairs: Sequence[Pair],
+    reason: str,
+    confidence: float,
+) -> list[Decision]:
+    """Merge pairs; the first of a pair, or what stands for it, stands for both."""
+    groups = Groups(decisions)
+    merges = [
+        Merge(groups.standing_for(pair[0], groups.of(pair[0])), pair, reason, confidence)
+        for pair in of_one_type(engine.store, pairs)
+    ]
+    return merge(engine, merges, by=TOGETHER_RULE)
+
+
+def _named_in(store: Store, documents: Sequence[NamedNode]) -> dict[str, dict[NamedNode, set[str]]]:
+    """Document → entity → its names there."""
+    found: dict[str, dict[NamedNode, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for row in store.select("ingest/names-in-documents", documents=documents):
+        found[text_of(row["document"])][node_of(row["entity"])].add(text_of(row["name"]))
+    return found
+
+
+def _spaced(store: Store, named: Names) -> list[Pair]:
+    """Entities with a name that is written apart, and the only ones that have it written together."""
+    forms: dict[str, str] = {}
+    for name in {name for names in named.values() for name in names}:
+        form = together(name) or apart(name)
+        if form != name and words(apart(name))[0] not in _PARTICLES:
+            forms[name] = form
+    having = called(store, forms.values())
+    forms = {name: form for name, form in forms.items() if len(having[form]) == 1}
+    found: set[Pair] = set()
+    for name, owners in called(store, forms).items():
+        others = having[forms[name]]
+        if len(owners) == 1 and owners != others:
+            pair = min(owners, key=str), min(others, key=str)
+            found.add(pair if together(name) else (pair[1], pair[0]))
+    return sorted(found, key=str)
+
+
+def _first_names(store: Store, named: Mapping[str, Names]) -> Iterator[Pair]:
+    """Speakers of documents whose name is written together, and what is called by their first name there."""
+    documents = [NamedNode(document) for document in named]
+    for row in store.select("ingest/speakers", documents=documents) if documents else ():
+        speaker = text_of(row["speaker"])
+        first = apart(speaker).partition(" ")[0]
+        if first == speaker:
+            continue
+        names = named[text_of(row["document"])]
+        people = [entity for entity, own in names.items() if speaker in own]
+        short = [entity for entity, own in names.items() if first in own]
+        if len(people) == len(short) == 1 and people != short:
+            yield people[0], short[0]
+
+
+def _alone(store: Store, pairs: Sequence[Pair], groups: Groups) -> list[Pair]:
+    """Pairs of a speaker and its first name that no third thing of the store has as a word of its name."""
+    if not pairs:
+        return []
+    every: dict[NamedNode, set[str]] = defaultdict(set)
+    for row in store.select("entities/all-names"):
+        every[node_of(row["entity"])].add(text_of(row["name"]))
+    bearers, word_of = _bearers(every), _first_words(store, pairs)
+    return [pair for pair in pairs if bearers[word_of[pair]] <= {*groups.of(pair[0]), pair[1]}]
+
+
+def _lost(store: Store, decisions: Sequence[Decision], here: Names) -> list[Decision]:
+    """Standing decisions on a first name that something else in these documents has in its name."""
+    mine = [d for d in decisions if d.by == TOGETHER_RULE and d.reason == FIRST_NAME and d.undone is None]
+    if not mine:
+        return []
+    bearers, word_of = _bearers(here), _first_words(store, [d.members for d in mine])
+    groups = Groups(decisions)
+    return [d for d in mine if not bearers[word_of[d.members]] <= {*groups.of(d.members[0])}]
+
+
+def _first_words(
+    store: Store, pairs: Sequence[tuple[NamedNode, ...]]
+) -> defaultdict[tuple[NamedNode, ...], str]:
+    """Pair → the word by which one of the two is called, and with which the name of the other begins."""
+    names = names_of(store, pairs)
+    found: defaultdict[tuple[NamedNode, ...], str] = defaultdict(str)
+    for pair in pairs:
+        of_pair = {name for entity in pair for name in names[entity]}
+        begun = {parts[0] for name in of_pair if len(parts := apart(name).split()) > 1}
+        if shared := sorted(begun & of_pair):
+            found[pair] = " ".join(words(shared[0]))
+    return found
+
+
+def _bearers(names: Names) -> defaultdict[str, set[NamedNode]]:
+    """Word → the entities that have it in their names."""
+    found: defaultdict[str, set[NamedNode]] = defaultdict(set)
+    for entity, of_entity in names.items():
+        for name in of_entity:
+            for word in words(apart(name)):
+                found[word].add(entity)
+    return found

@@ -23,10 +23,10 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.names import Word, words_of
 from graphrag_rdf.index.stopwords import STOP_WORDS
-from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.batches import in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex

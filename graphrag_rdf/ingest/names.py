@@ -12,19 +12,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
+from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.extract.names import slug
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.decisions import read_groups, relink
-from graphrag_rdf.ingest.fact_decisions import withhold
-from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
-from graphrag_rdf.rdf.terms import Term, node_of, to_python
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.rdf.terms import Term, node_of
+from graphrag_rdf.store.base import Store
 
-_BATCH = 500
 _REMEMBERED = 20_000  # things whose names are kept in memory: about 10 MB
 
 
@@ -78,7 +73,7 @@ class KnownNames:
                 unknown.append(thing)
         if unknown:
             for row in self._store.select("labels/known", things=unknown):
-                names, name = self._names[_iri(row["thing"])], _literal(row["name"])
+                names, name = self._names[_iri(row["thing"])], as_literal(row["name"])
                 if name.language or row["property"] == RAG.displayName:
                     names[None] = False
                 else:
@@ -124,57 +119,8 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
         yield Quad(STORE_NODE, RAG.unsettled, thing, Graphs.SYSTEM)
 
 
-def settle(store: Store) -> list[NamedNode]:
-    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities with
-    what is derived of them, and let the others point at what stands for them by the decisions about
-    entities. Facts that a decision retracts go too. What was settled is marked to be linked (`links`).
-
-    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
-
-    Returns:
-        what was settled: its records in the indexes may have changed.
-    """
-    things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
-    groups = read_groups(store)
-    for batch in in_batches(things, _BATCH):
-        store.commit(_drop_unsupported(store, batch))
-        store.commit(_elect(store, batch))
-        links = relink(store, groups, batch)
-        links.remove += unsettled(batch)
-        links.add += unlinked(batch)
-        store.commit(links)
-    withhold(store)
-    return things
-
-
-def _elect(store: Store, things: list[NamedNode]) -> Changes:
-    """Make the most frequent name of each thing its label; empty when every label is right already."""
-    changes = Changes()
-    for row in store.select("labels/elect", things=things):
-        thing, new = node_of(row["thing"]), _literal(row["new"])
-        if "old" in row and not to_python(row["stated"]):
-            old = _literal(row["old"])
-            changes.remove.append(_name(thing, RDFS.label, old))
-            changes.add.append(_name(thing, SKOS.altLabel, old))
-        if not to_python(row["alias_stated"]):
-            changes.remove.append(_name(thing, SKOS.altLabel, new))
-        changes.add.append(_name(thing, RDFS.label, new))
-    return changes
-
-
-def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
-    """Take out names that no subgraph contains any more."""
-    changes = Changes()
-    for row in store.select("labels/unsupported", things=things):
-        changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), _literal(row["name"])))
-    return changes
-
-
-def _name(thing: NamedNode, prop: NamedNode, name: Literal) -> Quad:
-    return Quad(thing, prop, name, DefaultGraph())
-
-
-def _literal(term: Term) -> Literal:
+def as_literal(term: Term) -> Literal:
+    """A term of which the data model says that it is a literal."""
     assert isinstance(term, Literal)  # noqa: S101
     return term
 

@@ -1,9 +1,12 @@
-"""Entity normalisation after the fact: proposes which entities are one, and decides on those sure enough.
+"""Entity normalisation: proposes which entities are one, and decides on those that are sure enough.
 
-`ingest.likeness` says whose names are alike. Here it is held against the store: entities of types that
-contradict each other, and those that a split keeps apart, are never proposed; aliases and initials need a
-document that names both; names that are merely spelt alike are proposed with a score that stays below what is
-applied unless asked for. With an embedding model the meaning of such names counts too.
+`ingest.likeness` compares names. This module checks its pairs against the store. Entities of contradicting
+types, and those that a split keeps apart, are never proposed. Aliases and initials need a document that names
+both. Names that are only spelt alike get a score below what is applied by default. With an embedding model
+the meaning of such names counts too.
+
+Proposals can be stored as *synonym candidates* in `urn:graph:derived`. A candidate is no decision and joins
+nothing: a person accepts it, and exploration uses the others only if its parameter `synonym_weight` says so.
 """
 
 from __future__ import annotations
@@ -12,19 +15,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.ingest.decisions import Decision, Groups, read_decisions
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.entity_decisions import PERSON, Decision, Groups, Merge, merge, read_decisions
 from graphrag_rdf.ingest.likeness import FIRM_NAME, Pair, also_called, initials, same_key, similar
-from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.store.base import Store
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
+from graphrag_rdf.rdf.terms import Term, double, text_of, to_python
+from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.protocols import NeededComponents
+
 
 RULE = iris.agent("graphrag-rdf-normalise")
 """Who decides here."""
@@ -36,7 +41,6 @@ _SPELLING = 0.8  # the least cosine of 3-grams that makes names alike
 _SURE = 0.89  # the most that likeness of spelling or meaning alone can say
 _TOGETHER = frozenset({"alias", "short_name", "initials"})
 """Rules that need a document which names both."""
-_BATCH = 500
 _REASONS = {
     "punctuation": "the names differ in punctuation only",
     "together": "one name has its words written together",
@@ -188,16 +192,15 @@ class _Profile:
 def _profiles(store: Store, entities: Iterable[NamedNode]) -> dict[NamedNode, _Profile]:
     wanted = sorted(set(entities), key=str)
     found = {entity: _Profile(set(), set()) for entity in wanted}
-    for batch in in_batches(wanted, _BATCH):
-        for row in store.select("entities/profile", entities=batch):
-            profile = found[NamedNode(text_of(row["entity"]))]
-            if "type" in row:
-                profile.types.add(text_of(row["type"]))
-            if "document" in row:
-                profile.documents.add(text_of(row["document"]))
-        for row in store.select("entities/fact-counts", entities=batch):
-            uses = to_python(row["uses"])
-            found[NamedNode(text_of(row["entity"]))].uses = uses if isinstance(uses, int) else 0
+    for row in select_in_batches(store, "entities/profile", "entities", wanted):
+        profile = found[NamedNode(text_of(row["entity"]))]
+        if "type" in row:
+            profile.types.add(text_of(row["type"]))
+        if "document" in row:
+            profile.documents.add(text_of(row["document"]))
+    for row in select_in_batches(store, "entities/fact-counts", "entities", wanted):
+        uses = to_python(row["uses"])
+        found[NamedNode(text_of(row["entity"]))].uses = uses if isinstance(uses, int) else 0
     return found
 
 
@@ -288,9 +291,107 @@ class _Union:
 
 def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]:
     found: dict[NamedNode, str] = {}
-    for some in in_batches(entities, _BATCH):
-        rows = store.select("retrieval/canonical", entities=some)
-        for row in one_label(rows, thing="entity"):
-            if "label" in row:
-                found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])
+    rows = select_in_batches(store, "retrieval/canonical", "entities", entities)
+    for row in one_label(rows, thing="entity"):
+        if "label" in row:
+            found[NamedNode(text_of(row["entity"]))] = text_of(row["label"])
     return found
+
+
+CANDIDATE_MIN_SCORE = 0.7
+"""What is a candidate by default: names that are spelt alike too."""
+
+
+@dataclass(frozen=True, slots=True)
+class SynonymCandidate:
+    """Two entities that may be one.
+
+    Attributes:
+        entities: canonical ones, by IRI.
+        names: their labels.
+        score: 0 to 1.
+        reason: for people; without the names.
+    """
+
+    iri: NamedNode
+    entities: tuple[NamedNode, NamedNode]
+    names: tuple[str, str]
+    score: float
+    reason: str
+
+    def as_json(self) -> dict[str, object]:
+        """The keys of `entities synonyms --format json`."""
+        pairs = zip(self.entities, self.names, strict=True)
+        return {
+            "iri": self.iri.value,
+            "entities": [{"iri": node.value, "name": name} for node, name in pairs],
+            "score": self.score,
+            "reason": self.reason,
+        }
+
+
+def build_candidates(
+    engine: NeededComponents, *, min_score: float = CANDIDATE_MIN_SCORE
+) -> list[SynonymCandidate]:
+    """Compute the candidates anew, in one transaction; the surest first.
+
+    Args:
+        min_score: 0 to 1; see `normalisation.propose`.
+    """
+    add: list[Quad] = []
+    for proposal in propose(engine, min_score=min_score):
+        pair = sorted((proposal.one, proposal.other), key=str)
+        node = iris.decision("synonym", RULE.value, *(entity.value for entity in pair))
+        facts: tuple[tuple[NamedNode, Term], ...] = (
+            (RDF.type, RAG.SynonymCandidate),
+            *((RAG.member, entity) for entity in pair),
+            (RAG.confidence, double(round(proposal.score, 4))),
+            (RAG.reason, Literal(proposal.reason)),
+            (PROV.wasAttributedTo, RULE),
+        )
+        add += [Quad(node, prop, value, Graphs.DERIVED) for prop, value in facts]
+    engine.store.commit(Changes(updates=[("derived/clear-synonyms", {})], add=add, content=False))
+    return read_candidates(engine.store)
+
+
+def clear_candidates(store: Store) -> int:
+    """Take all candidates out; how many there were. Decisions stay."""
+    number = len(read_candidates(store))
+    if number:
+        store.commit(Changes(updates=[("derived/clear-synonyms", {})], content=False))
+    return number
+
+
+def read_candidates(store: Store) -> list[SynonymCandidate]:
+    """All candidates, the surest first, ties by IRI."""
+    found = []
+    for row in store.select("entities/synonyms"):
+        score = to_python(row["score"])
+        found.append(
+            SynonymCandidate(
+                NamedNode(text_of(row["candidate"])),
+                (NamedNode(text_of(row["one"])), NamedNode(text_of(row["other"]))),
+                (text_of(row.get("one_name", row["one"])), text_of(row.get("other_name", row["other"]))),
+                score if isinstance(score, float) else 0.0,
+                text_of(row["reason"]),
+            )
+        )
+    return found
+
+
+def accept_candidates(engine: NeededComponents, chosen: Sequence[str]) -> list[Decision]:
+    """Decide that the entities of candidates are one; the decisions, which can be taken back.
+
+    Args:
+        chosen: IRIs of candidates.
+
+    Raises:
+        UsageError: when one is no candidate.
+    """
+    known = {candidate.iri.value: candidate for candidate in read_candidates(engine.store)}
+    if unknown := [iri for iri in chosen if iri not in known]:
+        raise UsageError(f"there is no candidate {unknown[0]}", hint="graphrag-rdf entities synonyms")
+    wanted = [known[iri] for iri in dict.fromkeys(chosen)]
+    return merge(
+        engine, [Merge(one.entities[0], one.entities, one.reason, one.score) for one in wanted], by=PERSON
+    )

@@ -20,20 +20,21 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.passage_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
-from graphrag_rdf.ingest.batches import in_batches
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.batches import in_batches, updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.extract.passage_relations import RelationReader
     from graphrag_rdf.llm.gateway import LlmGateway
 
 COMPONENT = "graphrag-rdf-relations"
-_BATCH = 500
+PER_PAIR = 120
+"""Tokens that models write for a pair of chunks, as a rule of thumb: a relation with two quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def plan_pairs(
 
 def texts_of_pairs(store: Store, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, tuple[str, str]]]:
     """Pairs with the texts of their chunks, of which a few hundred at a time are in memory."""
-    for batch in in_batches(pairs, _BATCH):
+    for batch in in_batches(pairs):
         chunks = sorted({chunk for pair in batch for chunk in (pair.first, pair.second)}, key=str)
         rows = store.select("relations/passages", chunks=chunks)
         texts = {node_of(row["chunk"]): text_of(row["text"]) for row in rows}
@@ -239,9 +240,7 @@ class _Run:
     def _drop(self, plan: PairPlan, *, everything: bool) -> None:
         """Take out what calls found whose pair is none any more, and failures of such pairs."""
         changes = Changes(content=False)
-        changes.updates += [
-            ("relations/retract", {"activities": batch}) for batch in in_batches(plan.gone, _BATCH)
-        ]
+        changes.updates += updates_in_batches("relations/retract", "activities", plan.gone)
         standing = {pair.failure for pair in plan.todo}
         if everything and (past := sorted(self._failed.keys() - standing, key=str)):
             changes.updates.append(("relations/clear-failures", {"failures": past}))

@@ -1,10 +1,12 @@
-"""What there is to do for each document, before anything is written."""
+"""What a run has to do for each document, before anything is written; and its settings and tasks."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlparse
@@ -13,17 +15,20 @@ from urllib.request import url2pathname
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.chunk import chunk_text
+from graphrag_rdf.documents.context import NO_CONTEXT, Context
 from graphrag_rdf.documents.discover import Source, location_of
-from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, pages_of
-from graphrag_rdf.documents.readers import load_bytes
+from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
+from graphrag_rdf.documents.readers import load_bytes, read_bytes
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.ingest.batches import in_batches
+from graphrag_rdf.extract.model import UNMARKED, Marked
+from graphrag_rdf.extract.table_columns import TableReading
+from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Row, Store
+from graphrag_rdf.store.batches import select_in_batches
 
 Fate = Literal["added", "updated", "unchanged", "moved"]
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,17 +114,19 @@ def stored_documents(store: Store, documents: Iterable[NamedNode] | None = None)
     Args:
         documents: only these; None for all.
     """
-    batches: Iterable[list[NamedNode]] = [[]] if documents is None else in_batches(documents, _BATCH)
-    found = (_stored(row) for some in batches for row in store.select("ingest/documents", documents=some))
-    return {stored.iri.value: stored for stored in found}
+    rows: Iterable[Row] = (
+        store.select("ingest/documents", documents=[])
+        if documents is None
+        else select_in_batches(store, "ingest/documents", "documents", documents)
+    )
+    return {stored.iri.value: stored for stored in map(_stored, rows)}
 
 
 def documents_at(store: Store, locations: Iterable[str]) -> dict[str, NamedNode]:
     """The documents that were read from these files, by the files' IRIs."""
     return {
         text_of(row["location"]): node_of(row["document"])
-        for some in in_batches(locations, _BATCH)
-        for row in store.select("ingest/locations", locations=some)
+        for row in select_in_batches(store, "ingest/locations", "locations", locations)
     }
 
 
@@ -154,10 +161,10 @@ class Planner:
         named = (iris.document(source.identity) for source in sources)
         self._known = stored_documents(store, dict.fromkeys((*there.values(), *named)))
         self._by_location = {stored.location: stored for stored in self._known.values()}
+        known = [stored.iri for stored in self._known.values()]
         self._done = {
             text_of(row["document"]): int(to_python(row["done"]))  # type: ignore[arg-type]
-            for some in in_batches((stored.iri for stored in self._known.values()), _BATCH)
-            for row in store.select("ingest/extracted", extractor=extractor, documents=some)
+            for row in select_in_batches(store, "ingest/extracted", "documents", known, extractor=extractor)
         }
         self._chunker = chunker
         self._max_bytes = max_bytes
@@ -272,3 +279,73 @@ def is_there(location: str) -> bool:
 
 def _path(location: str) -> Path:
     return Path(url2pathname(urlparse(location).path))
+
+
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """A document to ingest, wherever it comes from.
+
+    Attributes:
+        plan: what it is to the store.
+        parse: reads its text. Raises DocumentError.
+    """
+
+    plan: DocumentPlan
+    parse: Callable[[], ParsedDocument]
+
+
+def incoming(
+    plans: Iterable[DocumentPlan | DocumentError], max_bytes: int
+) -> Iterator[Incoming | DocumentError]:
+    """Planned files as documents to ingest, none larger than `max_bytes`."""
+    for plan in plans:
+        if isinstance(plan, DocumentError):
+            yield plan
+        else:
+            parse = partial(read_bytes, plan.data, plan.name, max_bytes=max_bytes, folder=plan.folder)
+            yield Incoming(plan, parse)
+
+
+@dataclass(slots=True)
+class Task:
+    """A chunk that waits for its extraction.
+
+    Attributes:
+        stored: the chunk itself is in the store already.
+        retired: it is there as a tombstone.
+        replaces: subgraphs that this extraction takes the place of.
+        readings: how the tables of its document are read.
+        context: what a model is shown of the document before the chunk.
+        sentences, marked, started: known once its extraction has begun.
+    """
+
+    incoming: Incoming
+    placed: PlacedChunk
+    parsed: ParsedDocument
+    stored: bool = False
+    retired: bool = False
+    replaces: list[NamedNode] = field(default_factory=list)
+    readings: tuple[TableReading, ...] = ()
+    context: Context = NO_CONTEXT
+    sentences: tuple[Sentence, ...] = ()
+    marked: Marked = UNMARKED
+    started: datetime = field(default_factory=now)
+
+
+@dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """How an ingest runs.
+
+    Attributes:
+        jobs: extractor calls at once, when the extractor waits for a model.
+        refresh: extract everything anew.
+        mentions_only: of what is extracted anew, only the names in sentences.
+        version: of the settings kept in the store, which the run is linked to.
+    """
+
+    chunks: ChunkSettings = field(default_factory=ChunkSettings)
+    facts: FactSettings = field(default_factory=FactSettings)
+    jobs: int = 4
+    refresh: bool = False
+    mentions_only: bool = False
+    version: NamedNode | None = None

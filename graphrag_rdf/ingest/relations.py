@@ -1,4 +1,4 @@
-"""Relations that follow from what is in the store, in `urn:graph:derived`: rebuilt, never edited.
+"""Relations between chunks and between entities: what a model reads, and what follows from the store.
 
 | relation | between | says |
 |---|---|---|
@@ -6,33 +6,51 @@
 | `rag:coOccursWith` | entities | sentences at most a window apart name the two: how many pairs of sentences |
 | `rag:follows` | chunks | it stands right after the other in their document |
 
-What models found (see `pair_relations`) is stated beside them, and again whenever they are built.
+These are in `urn:graph:derived`: rebuilt, never edited. The relations that a model found (`pair_relations`)
+are stated there again whenever the others are built.
 
-An entity in more chunks than the hub limit makes no relation, as it passes on no activation: what is named
-everywhere relates everything, and cost would grow with the square of the store. The idf is that of BM25
-(Robertson and Zaragoza 2009, §3.1, with 1 added so that it is positive), kept to six decimals, so that sums
-do not depend on their order. The same store and parameters give the same relations.
+An entity in more chunks than the hub limit makes no relation, as it passes on no activation: it would relate
+everything, and cost would grow with the square of the store. The idf is that of BM25 (Robertson and Zaragoza
+2009, §3.1, with 1 added so that it is positive), kept to six decimals, so that sums do not depend on their
+order. The same store and parameters give the same relations.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs
+from graphrag_rdf.ingest.extractors import choose_relation_reader
+from graphrag_rdf.ingest.pair_relations import (
+    PER_PAIR,
+    PairCounts,
+    PairReport,
+    PairSettings,
+    plan_pairs,
+    relate_pairs,
+    texts_of_pairs,
+)
+from graphrag_rdf.ingest.report import LlmCounts, since
+from graphrag_rdf.llm.model import estimate_tokens
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, XSD, Graphs, prefixed
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
+from graphrag_rdf.store.batches import updates_in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.config import Settings
+    from graphrag_rdf.ingest.protocols import NeededComponents
+
 
 _RECORD = NamedNode("urn:graphrag-rdf:relations")
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +123,14 @@ def build_relations(store: Store, settings: RelationSettings, documents: Sequenc
     if every:
         updates.append(("derived/clear", {}))
     else:
-        updates += [("derived/drop-shared", {"chunks": batch}) for batch in in_batches(chunks, _BATCH)]
-        updates += [("derived/drop-follows", {"chunks": batch}) for batch in in_batches(chunks, _BATCH)]
-        updates += [
-            ("derived/drop-co-occurrences", {"entities": batch}) for batch in in_batches(entities, _BATCH)
-        ]
+        updates += updates_in_batches("derived/drop-shared", "chunks", chunks)
+        updates += updates_in_batches("derived/drop-follows", "chunks", chunks)
+        updates += updates_in_batches("derived/drop-co-occurrences", "entities", entities)
     updates.append(("derived/frequencies", {}))
     shared = {"weights": _weights(total, settings.hub_limit), "hub_limit": settings.hub_limit, "every": every}
-    updates += [
-        ("derived/shared-entities", {"chunks": batch, **shared}) for batch in in_batches(chunks, _BATCH)
-    ]
+    updates += updates_in_batches("derived/shared-entities", "chunks", chunks, **shared)
     near = {**asdict(settings), "every": every}
-    updates += [
-        ("derived/co-occurrences", {"entities": batch, **near}) for batch in in_batches(entities, _BATCH)
-    ]
+    updates += updates_in_batches("derived/co-occurrences", "entities", entities, **near)
     updates.append(("derived/typed", {}))
     now = Built(settings, store.content_commit(), store.commit_number())
     add = [*_follows(rows), *_record(now)]
@@ -157,3 +169,140 @@ def relation_counts(store: Store) -> dict[str, int]:
     rows = store.select("system/derived-counts")
     counts = {text_of(row["relation"]): to_python(row["number"]) for row in rows}
     return {relation: number for relation, number in counts.items() if isinstance(number, int) and number}
+
+
+NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
+
+
+@dataclass(slots=True)
+class RelationReport:
+    """The outcome of a refresh of relations.
+
+    Attributes:
+        relations: how many there are now of each kind, by IRI.
+        read: what a model was asked, and found.
+    """
+
+    relations: dict[str, int] = field(default_factory=dict)
+    read: PairReport = field(default_factory=PairReport)
+    warnings: list[dict[str, str]] = field(default_factory=list)
+    llm: LlmCounts = field(default_factory=LlmCounts)
+    seconds: float = 0.0
+
+    def warn(self, type: str, detail: str) -> None:  # noqa: A002 - the key of the JSON
+        """Add a warning."""
+        self.warnings.append({"type": type, "detail": detail})
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `refresh relations --format json`."""
+        return {
+            "relations": relation_names(self.relations),
+            **asdict(self.read),
+            "warnings": self.warnings,
+            "llm": asdict(self.llm),
+            "seconds": self.seconds,
+        }
+
+
+def relation_settings(settings: Settings) -> RelationSettings:
+    """How derived relations are built."""
+    wanted = settings.relations
+    return RelationSettings(wanted.sentence_window, wanted.min_count, wanted.hub_limit)
+
+
+def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = False) -> PairSettings:
+    """How pairs of passages are read."""
+    return PairSettings(settings.relations.window, settings.extract.jobs, again)
+
+
+def refresh_relations(
+    engine: NeededComponents,
+    documents: Sequence[NamedNode] = (),
+    *,
+    again: bool | frozenset[NamedNode] = False,
+    lazily: bool = False,
+    progress: Callable[[int, int, str], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> RelationReport:
+    """See `Engine.refresh_relations`.
+
+    Args:
+        again: may also name the documents whose pairs are read again.
+        lazily: leave the derived relations when they are those of what the store holds.
+    """
+    begun = time.perf_counter()
+    store, settings = engine.store, engine.settings
+    report, spent = RelationReport(), engine.budget.usage
+    structure = relation_settings(settings)
+    before = built(store)
+    if documents and before is not None:
+        before.require(structure)
+    reader = choose_relation_reader(settings)
+    if reader is not None:
+        report.read = relate_pairs(
+            store, reader, engine.gateway, pair_settings(settings, again=again), documents, progress, stop
+        )
+    elif settings.relations.use == "auto":
+        report.warn("no_llm", NO_LLM)
+    read = report.read
+    changed = bool(read.pairs.asked or read.pairs.removed)
+    if changed or not lazily or before != Built(structure, store.content_commit()):
+        build_relations(store, structure, documents)
+    if read.failures:
+        report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
+    if read.stopped == "budget":
+        report.warn("budget_spent", "the budget was used up before all pairs of passages were read")
+    report.relations = relation_counts(store)
+    report.llm = since(spent, engine.budget.usage)
+    report.seconds = round(time.perf_counter() - begun, 3)
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class RelationEstimate:
+    """What a model would be asked: pairs; calls and tokens at most, as answers in the cache cost nothing."""
+
+    pairs: PairCounts
+    llm: LlmCounts
+
+    def as_json(self) -> dict[str, Any]:
+        """The keys of `refresh relations --dry-run --format json`."""
+        return {"dry_run": True, "pairs": asdict(self.pairs), "llm": asdict(self.llm)}
+
+
+def estimate_relations(
+    engine: NeededComponents, documents: Sequence[NamedNode] = (), *, again: bool = False
+) -> RelationEstimate:
+    """Find out what `refresh_relations` would ask a model. Nothing is asked or written.
+
+    Raises:
+        ConfigError: when a model is asked for and none is set.
+    """
+    reader = choose_relation_reader(engine.settings)
+    if reader is None:
+        return RelationEstimate(PairCounts(), LlmCounts(0, 0, 0, 0, 0.0))
+    plan = plan_pairs(engine.store, reader.key, pair_settings(engine.settings, again=again), documents)
+    pairs = list(plan.todo)
+    read = sum(
+        estimate_tokens([{"role": "user", "content": reader.prompt(*texts)}])
+        for _, texts in texts_of_pairs(engine.store, pairs)
+    )
+    written = len(pairs) * PER_PAIR
+    cost = engine.gateway.price(read, written) if pairs else 0.0
+    counts = PairCounts(asked=len(pairs), kept=plan.kept, removed=len(plan.gone))
+    return RelationEstimate(counts, LlmCounts(len(pairs), 0, read, written, cost))
+
+
+def fallback(failed: int, reason: str) -> str:
+    """What `relation_parse_fallback` says: no answer of a model could be had or read for pairs of passages.
+
+    Args:
+        reason: of one of them.
+    """
+    pairs = f"{failed:,} pair{'s' if failed != 1 else ''} of passages"
+    return f"{pairs}: no relation could be read, only their order relates them; {reason}"
+
+
+def relation_names(counts: Mapping[str, int]) -> dict[str, int]:
+    """Counts by IRI as counts by prefixed name, in order."""
+    return {prefixed(NamedNode(iri)) or iri: counts[iri] for iri in sorted(counts)}

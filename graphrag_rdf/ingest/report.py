@@ -1,12 +1,21 @@
-"""What an ingest did: the numbers that `ingest --format json` prints."""
+"""What a run records: its commits, its failures, and the figures that `ingest --format json` prints."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from pyoxigraph import Literal, NamedNode, Quad
+
+from graphrag_rdf.ingest.plan import DocumentPlan, is_there, stored_documents
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
+from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
+from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import LlmUsage
+
 
 N = TypeVar("N", int, float)
 
@@ -128,3 +137,110 @@ class IngestReport:
         warning = {"type": type, "detail": detail}
         if warning not in reversed(self.warnings):  # as a rule it is that of the chunk before
             self.warnings.append(warning)
+
+
+Updates: TypeAlias = list[tuple[str, dict[str, Any]]]
+
+
+class FailureRecords:
+    """The failures that the store records, as they were when the run began."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known = {
+            (str(row["about"]), str(to_python(row["stage"]))): row for row in store.select("ingest/failures")
+        }
+
+    def record(self, about: NamedNode, stage: str, reason: str, path: str, changes: Changes) -> None:
+        """Record a failure, unless it is recorded already."""
+        known = self._known.get((str(about), stage))
+        if known is not None and to_python(known["reason"]) == reason:
+            return
+        if known is not None:
+            changes.updates += _clear([about])
+        changes.add += prov.failure(about, stage, reason, now(), path)
+
+    def of_document(self, plan: DocumentPlan) -> Updates:
+        """What takes away that a document could not be read: under its name or, before that was known, under
+        its file's.
+        """
+        failed = {about for about, _ in self._known}
+        return _clear([node for node in (plan.iri, iris.document(plan.location)) if str(node) in failed])
+
+    def of_chunk(self, chunk: NamedNode) -> Updates:
+        """What takes away that a chunk could not be extracted from."""
+        return _clear([chunk] if (str(chunk), "extract") in self._known else [])
+
+    def of_gone_files(self) -> Updates:
+        """What takes away failures of files that are no longer there and never became a document."""
+        gone = [
+            node_of(row["about"])
+            for (_, stage), row in self._known.items()
+            if stage == "read" and not is_there(text_of(row["about"]))
+        ]
+        documents = stored_documents(self._store, gone)
+        return _clear([about for about in gone if about.value not in documents])
+
+
+def _clear(things: list[NamedNode]) -> Updates:
+    return [("ingest/clear-failures", {"things": things})] if things else []
+
+
+class Journal:
+    """Commits what a run changes. A run that changes nothing leaves no trace of itself.
+
+    Attributes:
+        quads: how many were put in, less those taken out. The store is not counted: that reads all of it.
+
+    Args:
+        extractor: the extractor's key.
+        version: of the settings kept in the store.
+    """
+
+    def __init__(self, store: Store, extractor: str, version: NamedNode | None) -> None:
+        self._store = store
+        self._run = iris.ingest_run(iris.new_uuid())
+        self._says: list[tuple[NamedNode, NamedNode | Literal]] = [
+            (RDF.type, RAG.IngestRun),
+            (RAG.extractor, Literal(extractor)),
+        ]
+        if version is not None:
+            self._says.append((RAG.settings, version))
+        self._started: Literal | None = None
+        self._newest = store.content_commit()
+        self.quads = 0
+        self._others = 0
+
+    def others(self) -> int:
+        """How often somebody else was seen to have changed the content, as clients of a server may between
+        two chunks; 0 when the run was alone."""
+        newest = self._store.content_commit()
+        if newest != self._newest:
+            self._newest = newest
+            self._others += 1
+        return self._others
+
+    def commit(self, changes: Changes) -> None:
+        """Commit, if there is anything to."""
+        if not changes:
+            return
+        self.others()  # before our own commit hides it
+        if self._started is None:
+            self._started = datetime_(now())
+            changes.add += self._of_run()
+        self._store.commit(changes)
+        self._newest = self._store.content_commit()
+        kept = sum(quad.predicate != RAG.unlinked for quad in changes.add)
+        self.quads += kept - len(changes.remove)
+
+    def end(self) -> None:
+        """Say that the run ended, if it began, or if an earlier one was stopped: it is settled by now."""
+        if self._started is None and self._store.select("checks/runs-finished", limit=1):
+            self._started = datetime_(now())
+        if self._started is not None:
+            ended = Quad(self._run, PROV.endedAtTime, datetime_(now()), Graphs.SYSTEM)
+            self._store.commit(Changes(add=[*self._of_run(), ended]))  # DROP ALL may have taken the beginning
+
+    def _of_run(self) -> list[Quad]:
+        says = [*self._says, (PROV.startedAtTime, self._started)]
+        return [Quad(self._run, p, o, Graphs.SYSTEM) for p, o in says if o is not None]

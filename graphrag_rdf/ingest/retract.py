@@ -32,7 +32,7 @@ def retract_chunks(
         changes: the transaction.
         erase: leave no tombstones (`forget`).
 
-    What loses a name is marked: call `names.settle` after the commit, sooner or later.
+    What loses a name is marked: call `entity_decisions.settle` after the commit, sooner or later.
     """
     if not chunks:
         return

@@ -26,17 +26,23 @@ from graphrag_rdf.documents.turns import turns_in
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.model import NOTHING, Marked
 from graphrag_rdf.extract.table_rows import Row
-from graphrag_rdf.ingest.attempt import ADVICE, UnexpectedError, attempt
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter
+from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
-from graphrag_rdf.ingest.failure_records import FailureRecords
-from graphrag_rdf.ingest.journal import Journal
-from graphrag_rdf.ingest.names import settle
-from graphrag_rdf.ingest.plan import DocumentPlan, Planner, documents_at
-from graphrag_rdf.ingest.report import FailureReport, IngestReport
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
-from graphrag_rdf.ingest.work import Incoming, Indexer, IngestSettings, Progress, Stop, Task
+from graphrag_rdf.ingest.indexing import StoreIndexer
+from graphrag_rdf.ingest.plan import DocumentPlan, Incoming, IngestSettings, Planner, Task, documents_at
+from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal
+from graphrag_rdf.ingest.schedule import (
+    ADVICE,
+    BudgetSpentError,
+    Failure,
+    Progress,
+    Schedule,
+    Stop,
+    UnexpectedError,
+    attempt,
+)
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
@@ -51,7 +57,7 @@ class Ingest:
     Args:
         store, blobs: where to write, in the order blob store, store, index.
         extractor: what finds facts.
-        indexer: keeps search indexes in step; None without indexes.
+        indexer: keeps search indexes in step.
         settings: see `IngestSettings`.
         progress: hears of each finished chunk.
         stop: see `Stop`.
@@ -68,16 +74,16 @@ class Ingest:
         store: Store,
         blobs: BlobStore,
         extractor: ChunkExtractor,
-        indexer: Indexer | None = None,
-        settings: IngestSettings | None = None,
-        progress: Progress | None = None,
-        stop: Stop | None = None,
+        indexer: StoreIndexer,
+        settings: IngestSettings,
+        progress: Progress | None,
+        stop: Stop | None,
     ) -> None:
         self._store = store
         self._blobs = blobs
         self._extractor = extractor
         self._indexer = indexer
-        self._settings = settings or IngestSettings()
+        self._settings = settings
         self._progress = progress
         self._stop = stop or (lambda: False)
         self._done = self._linked = 0
@@ -118,8 +124,7 @@ class Ingest:
         """
         begun = time.perf_counter()
         try:
-            if self._indexer is not None:
-                self._indexer.recover()
+            self._indexer.recover()
             waits = self._extractor.waits and not self._settings.mentions_only
             jobs = self._settings.jobs if waits else 1
             Schedule(self._extract, self._write, self._stop).run(self._tasks(documents), jobs)
@@ -140,12 +145,9 @@ class Ingest:
         return self.report
 
     def _finish(self) -> None:
-        settled = settle(self._store)
-        if self._indexer is not None:
-            self._indexer.changed(entities=settled)
+        self._indexer.changed(entities=settle(self._store))
         self._journal.end()
-        if self._indexer is not None:
-            self._linked = self._indexer.flush(final=True)
+        self._linked = self._indexer.flush(final=True)
 
     def _tasks(self, documents: Iterable[Incoming | DocumentError]) -> Iterator[Task]:
         counts = self.report.documents

@@ -1,18 +1,70 @@
-"""Work that may wait for a model: task by task, or several at once; and when to end."""
+"""Runs a function on each task: one after the other, or several at once while they wait for a model.
+
+An unexpected exception fails one task and not the run. A model that cannot be used, or a budget that is used
+up, ends the run.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import Generic, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from graphrag_rdf.errors import LlmError
-from graphrag_rdf.ingest.attempt import UnexpectedError, attempt
-from graphrag_rdf.ingest.work import Stop
+from graphrag_rdf.errors import GraphRagError, LlmError
 
 T = TypeVar("T")
 F = TypeVar("F")
+
+ADVICE = "the program has a defect: run the command again with -v, and report the traceback that it prints"
+
+_PACKAGE = Path(__file__).parents[1]
+_LONGEST = 200
+
+
+class UnexpectedError(GraphRagError):
+    """A defect of the program stopped the work on one thing; the message says which exception, and where."""
+
+
+def attempt(work: Callable[[], T]) -> T | UnexpectedError:
+    """Do the work on one thing.
+
+    Returns:
+        what `work` returns, or the exception that nobody expected, in words; the cause keeps the traceback.
+
+    Raises:
+        GraphRagError: as `work` raises it: whoever calls knows what it means.
+    """
+    try:
+        return work()
+    except GraphRagError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the one place where a defect is caught
+        unexpected = UnexpectedError(_in_words(error))
+        unexpected.__cause__ = error
+        return unexpected
+
+
+def _in_words(error: Exception) -> str:
+    """`unexpected IndexError in extract/units.py, line 219: list index out of range`."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    path = Path(own[-1].filename).relative_to(_PACKAGE).as_posix()  # of this module at least
+    what = " ".join(str(error).split())[:_LONGEST]
+    return f"unexpected {type(error).__name__} in {path}, line {own[-1].lineno}{': ' if what else ''}{what}"
+
+
+class Progress(Protocol):
+    """Hears how far a run is."""
+
+    def __call__(self, done: int, total: int, path: str) -> None:
+        """`done` of `total` chunks known so far are finished; `path` is the document at hand."""
+
+
+Stop: TypeAlias = Callable[[], bool]
+"""Asked between chunks whether the run should end: what is in hand is finished, nothing more is begun."""
 
 Failure: TypeAlias = LlmError | UnexpectedError
 """Why nothing was found for a task."""

@@ -17,7 +17,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.names import reject_reason
-from graphrag_rdf.ingest.names import KnownNames, Minter, settle, unsettled
+from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.names import KnownNames, Minter, unsettled
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, TG, Graphs
 from graphrag_rdf.rdf.terms import Term, double

@@ -16,7 +16,7 @@ from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.ingest.schedule import Progress, Stop
 
 Heard = Callable[[int, int | None, str], Awaitable[None]]
 """Told how many chunks are done, of how many that are known so far, and of which document."""

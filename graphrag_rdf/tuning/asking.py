@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.ingest.attempt import UnexpectedError
-from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
-from graphrag_rdf.ingest.work import Progress, Stop
+from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Progress, Schedule, Stop, UnexpectedError
 
 T = TypeVar("T")
 F = TypeVar("F")

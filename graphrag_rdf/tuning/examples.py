@@ -8,7 +8,7 @@ from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.names import fold, match_key
 from graphrag_rdf.extract.prompts import ExampleEntity, ExampleRelation, WorkedExample
-from graphrag_rdf.ingest.candidate_filter import CandidateFilter
+from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.tuning.sample import Passage
 
 LEAST_RELATIONS = 2

@@ -12,7 +12,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.files import begin
 from graphrag_rdf.ingest.files import plans as planned
-from graphrag_rdf.ingest.work import incoming
+from graphrag_rdf.ingest.plan import incoming
 
 if TYPE_CHECKING:
     from graphrag_rdf.documents.discover import Discovery

@@ -16,7 +16,7 @@ from graphrag_rdf.evaluation.metrics import compared
 from graphrag_rdf.extract.evidence import locate
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.names import fold, match_key
-from graphrag_rdf.ingest.candidate_filter import CandidateFilter
+from graphrag_rdf.ingest.facts import CandidateFilter
 from graphrag_rdf.tuning.sample import Passage
 
 if TYPE_CHECKING:

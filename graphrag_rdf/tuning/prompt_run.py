@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.extract.prompts import PromptData
-from graphrag_rdf.ingest.candidate_filter import candidate_filter
-from graphrag_rdf.ingest.choice import llm_extractor, prompt_data
-from graphrag_rdf.ingest.expected_tokens import written_tokens
+from graphrag_rdf.ingest.estimate import written_tokens
+from graphrag_rdf.ingest.extractors import llm_extractor, prompt_data
+from graphrag_rdf.ingest.facts import candidate_filter
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
 from graphrag_rdf.rdf.terms import now
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.extract.llm import LlmExtractor
-    from graphrag_rdf.ingest.work import Progress, Stop
+    from graphrag_rdf.ingest.schedule import Progress, Stop
     from graphrag_rdf.store.base import Store
 
 _PROFILE_OUT, _TYPES_OUT = 120, 900

@@ -17,8 +17,8 @@ from graphrag_rdf.extract.answers import predicate_phrase
 from graphrag_rdf.extract.model import Extraction
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.prompts import Kind, PromptData, WorkedExample, one_line
-from graphrag_rdf.ingest.candidate_filter import candidate_filter
-from graphrag_rdf.ingest.choice import llm_extractor, prompt_folder
+from graphrag_rdf.ingest.extractors import llm_extractor, prompt_folder
+from graphrag_rdf.ingest.facts import candidate_filter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.steps.prompts import render

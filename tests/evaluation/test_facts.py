@@ -12,8 +12,8 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.facts import Fact, LabelledText, evaluate_facts, judge, load_labelled
-from graphrag_rdf.ingest.candidate_filter import candidate_filter
-from graphrag_rdf.ingest.choice import choose_extractor
+from graphrag_rdf.ingest.extractors import choose_extractor
+from graphrag_rdf.ingest.facts import candidate_filter
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "facts.jsonl"
 

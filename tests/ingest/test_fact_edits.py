@@ -11,7 +11,7 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.exchange import export_graph, import_file
-from graphrag_rdf.ingest.fact_edits import Person
+from graphrag_rdf.ingest.fact_decisions import Person
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import local_name
@@ -285,7 +285,7 @@ def test_an_empty_name_is_none(engine: Engine) -> None:
 
 
 def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, docs: Path) -> None:
-    from graphrag_rdf.ingest.resolution import Merge, merge
+    from graphrag_rdf.ingest.entity_decisions import Merge, merge
 
     (docs / "b.txt").write_text("Orr was born in Arnhythe.")
     engine.ingest([docs])

@@ -22,9 +22,9 @@ from graphrag_rdf.checks import run_checks
 from graphrag_rdf.config import RelationSection, Settings
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.entity_decisions import Merge, merge
 from graphrag_rdf.ingest.forget import find_documents, forget_documents
 from graphrag_rdf.ingest.relations import RelationSettings, build_relations, relation_counts
-from graphrag_rdf.ingest.resolution import Merge, merge
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.resources import folder

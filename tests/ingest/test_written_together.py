@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.names import apart, together
-from graphrag_rdf.ingest.decisions import read_decisions
-from graphrag_rdf.ingest.resolution import undo
-from graphrag_rdf.ingest.written_together import RULE
+from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
+from graphrag_rdf.ingest.joins import TOGETHER_RULE
 from graphrag_rdf.steps.names import entities_called
 from tests.ingest.conftest import MakeEngine
 from tests.ingest.test_synonyms import canonical
@@ -54,7 +53,7 @@ def test_both_forms_are_one_and_a_first_name_is_its_speaker(engine: Engine) -> N
     assert stands(engine, "yuriko", "yurikoorr") == ["yurikoorr"] * 2
     assert stands(engine, "macorr", "mac-orr") == ["macorr", "mac-orr"]
     assert run_checks(engine.store, engine.blobs, engine.text_index) == []
-    assert {decision.by for decision in read_decisions(engine.store)} == {RULE}
+    assert {decision.by for decision in read_decisions(engine.store)} == {TOGETHER_RULE}
 
 
 def test_the_order_of_documents_does_not_matter(docs: Path, engine_of: MakeEngine) -> None:

@@ -11,7 +11,8 @@ from pyoxigraph import Literal, NamedNode, Quad
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import StoreError
-from graphrag_rdf.ingest.names import settle, unsettled
+from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.rdf import prov
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS, XSD, Graphs
 from graphrag_rdf.rdf.terms import typed

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.fact_edits import Edited
+from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.forms import is_form, read_form

@@ -28,7 +28,7 @@ from graphrag_rdf.server.service import COMMIT, Service, service_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.ingest.report import IngestReport
-    from graphrag_rdf.ingest.work import Stop
+    from graphrag_rdf.ingest.schedule import Stop
 
 _FILES = 1000
 _LONGEST = 1000

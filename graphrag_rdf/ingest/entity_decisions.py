@@ -1,31 +1,43 @@
-"""Decisions about which entities are one, and what follows from those that stand.
+"""Decisions about which entities are one: made, undone, and applied.
 
 A decision is a node of the system graph: an `rag:EntityMerge` says that its members are one and which of
 them stands for all, an `rag:EntitySplit` that one of its members (`rag:splitInto`) is none of the others.
-Facts are never rewritten: all that follows is `rag:canonicalEntity`, which can be made anew from them at any
+Facts are never rewritten. Decisions only change `rag:canonicalEntity`, which can be rebuilt from them at any
 time. A decision that was undone stays, marked with `prov:invalidatedAtTime`.
 
 Decisions are replayed in the order in which they were made, those of the synonyms file first. So a split
-parts what was merged before it, and whoever merges the two again later has the last word.
+separates what was merged before it, and a later merge of the two has the last word.
+
+Each change is one transaction that writes decisions and marks the entities that they touch. `settle` then
+elects labels and updates the canonical links of all marked entities.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
-from graphrag_rdf.ingest.batches import in_batches
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, Graphs
-from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, to_python
+from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.links import unlinked
+from graphrag_rdf.ingest.names import as_literal, unsettled
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, Graphs
+from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, to_python
 from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.batches import in_batches, updates_in_batches
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.protocols import NeededComponents
+
 
 Kind = Choice["merge", "split"]
 _KINDS: dict[Kind, NamedNode] = {"merge": RAG.EntityMerge, "split": RAG.EntitySplit}
-_BATCH = 500
 _DERIVED = ("co-occurrences", "synonyms")
 _FIRST = datetime.min.replace(tzinfo=UTC)
 
@@ -203,7 +215,7 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
     """
     wanted = sorted({one for entity in entities for one in groups.of(entity)}, key=str)
     changes = Changes()
-    for batch in in_batches(wanted, _BATCH):
+    for batch in in_batches(wanted):
         together = sorted({one for entity in batch for one in groups.of(entity)}, key=str)
         present = {row["thing"] for row in store.select("entities/named", things=together)}
         have: dict[NamedNode, list[NamedNode]] = {}
@@ -218,10 +230,196 @@ def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Chang
             if old and not stands:
                 changes.remove.append(Quad(entity, RDF.type, RAG.Term, Graphs.DERIVED))
     lost = [quad.subject for quad in changes.remove if quad.subject == quad.object]
-    for some in in_batches(lost, _BATCH):
-        changes.updates += [(f"derived/drop-{what}", {"entities": some}) for what in _DERIVED]
+    for what in _DERIVED:
+        changes.updates += updates_in_batches(f"derived/drop-{what}", "entities", lost)
     return changes
 
 
 def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
     return Quad(entity, RAG.canonicalEntity, target, Graphs.DERIVED)
+
+
+PERSON = iris.agent("person")
+"""Who decides on the command line, unless a name is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """What shall be one.
+
+    Attributes:
+        keep: the entity that shall stand for all; it may be one that they are one with already.
+        members: the entities, two or more.
+        reason: why, for people; it must not quote documents.
+        confidence: 0 to 1.
+    """
+
+    keep: NamedNode
+    members: tuple[NamedNode, ...]
+    reason: str | None = None
+    confidence: float = 1.0
+
+
+def merge(
+    engine: NeededComponents, merges: Iterable[Merge], *, by: NamedNode = PERSON, name: str | None = None
+) -> list[Decision]:
+    """Decide that entities are one.
+
+    Args:
+        by: the rule or person who decides.
+        name: of the person.
+
+    Returns:
+        the decisions; a merge of what is one already, with the same entity standing for it, makes none.
+
+    Raises:
+        UsageError: when an entity is to be merged with itself.
+    """
+    made: list[Decision] = []
+    wanted = list(merges)
+    if not wanted:
+        return made
+    before = read_decisions(engine.store)
+    record, groups = _recorder(before), Groups(before)
+    for one in wanted:
+        members = set(one.members)
+        if len(members) < 2:
+            raise UsageError("an entity cannot be merged with itself", hint="name another one")
+        together = {*groups.of(one.keep)}
+        if members <= together and groups.standing_for(one.keep, together) == one.keep:
+            continue
+        decision = record("merge", by, members, one.keep)
+        made.append(replace(decision, reason=one.reason, confidence=one.confidence))
+    _commit(engine, made, by, name)
+    return made
+
+
+def split(
+    engine: NeededComponents,
+    entity: NamedNode,
+    *,
+    by: NamedNode = PERSON,
+    name: str | None = None,
+    reason: str | None = None,
+) -> Decision:
+    """Decide that an entity is none of those with which it was merged.
+
+    Raises:
+        UsageError: when it is not merged with any.
+    """
+    before = read_decisions(engine.store)
+    members = {*Groups(before).of(entity)}
+    if len(members) < 2:
+        raise UsageError(
+            f"{entity.value} is not merged with another entity",
+            hint="graphrag-rdf entities decisions shows what was merged",
+        )
+    decision = replace(_recorder(before)("split", by, members, entity), reason=reason, confidence=1.0)
+    _commit(engine, [decision], by, name)
+    return decision
+
+
+def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
+    """Take decisions back: they stay, marked, and what followed from them is as it was before."""
+    moment = datetime_(now())
+    changes = Changes(add=[system(d.iri, PROV.invalidatedAtTime, moment) for d in decisions])
+    _settle(engine, changes, decisions)
+
+
+def _recorder(before: Sequence[Decision]) -> Callable[[Kind, NamedNode, set[NamedNode], NamedNode], Decision]:
+    """Makes decisions whose IRIs depend on who decides what, and how often that was decided before."""
+    made = Counter((d.kind, d.by, d.members, d.canonical or d.apart) for d in before)
+    moment = now()
+
+    def record(kind: Kind, by: NamedNode, entities: set[NamedNode], chosen: NamedNode) -> Decision:
+        members = tuple(sorted(entities, key=str))
+        key = (kind, by, members, chosen)
+        number = made[key]
+        made[key] += 1
+        iri = iris.decision(kind, by.value, chosen.value, *(m.value for m in members), number)
+        canonical, apart = (chosen, None) if kind == "merge" else (None, chosen)
+        return Decision(iri, kind, members, canonical, apart, by=by, made=moment)
+
+    return record
+
+
+def _commit(engine: NeededComponents, made: Sequence[Decision], by: NamedNode, name: str | None) -> None:
+    if not made:
+        return
+    changes = Changes(add=[quad for decision in made for quad in decision.quads()])
+    if name:
+        changes.add += person_quads(by, name)
+    _settle(engine, changes, made)
+
+
+def person_quads(node: NamedNode, name: str) -> list[Quad]:
+    """Who somebody is that decided, in the system graph."""
+    return [system(node, RDF.type, PROV.Person), system(node, RDFS.label, Literal(name))]
+
+
+def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Decision]) -> None:
+    engine.indexer.recover()
+    touched = {entity for decision in decisions for entity in decision.entities}
+    changes.add += unsettled(sorted(touched, key=str))
+    engine.store.commit(changes)
+    engine.indexer.changed(entities=settle(engine.store))
+    engine.indexer.flush(final=True)
+
+
+# --- settling ---
+
+
+def settle(store: Store) -> list[NamedNode]:
+    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities with
+    what is derived of them, and let the others point at what stands for them by the decisions about
+    entities. Facts that a decision retracts go too. What was settled is marked to be linked (`links`).
+
+    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
+
+    Returns:
+        what was settled: its records in the indexes may have changed.
+    """
+    things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
+    groups = read_groups(store)
+    for batch in in_batches(things):
+        store.commit(_drop_unsupported(store, batch))
+        store.commit(_elect(store, batch))
+        links = relink(store, groups, batch)
+        links.remove += unsettled(batch)
+        links.add += unlinked(batch)
+        store.commit(links)
+    _withhold(store)
+    return things
+
+
+def _elect(store: Store, things: list[NamedNode]) -> Changes:
+    """Make the most frequent name of each thing its label; empty when every label is right already."""
+    changes = Changes()
+    for row in store.select("labels/elect", things=things):
+        thing, new = node_of(row["thing"]), as_literal(row["new"])
+        if "old" in row and not to_python(row["stated"]):
+            old = as_literal(row["old"])
+            changes.remove.append(_name(thing, RDFS.label, old))
+            changes.add.append(_name(thing, SKOS.altLabel, old))
+        if not to_python(row["alias_stated"]):
+            changes.remove.append(_name(thing, SKOS.altLabel, new))
+        changes.add.append(_name(thing, RDFS.label, new))
+    return changes
+
+
+def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
+    """Take out names that no subgraph contains any more."""
+    changes = Changes()
+    for row in store.select("labels/unsupported", things=things):
+        changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), as_literal(row["name"])))
+    return changes
+
+
+def _name(thing: NamedNode, prop: NamedNode, name: Literal) -> Quad:
+    return Quad(thing, prop, name, DefaultGraph())
+
+
+def _withhold(store: Store) -> None:
+    """Take out facts that a decision retracts, where something that knew of no decisions asserted them."""
+    if store.select("checks/retracted-asserted", limit=1):
+        store.commit(Changes(updates=[("facts/withhold", {})]))

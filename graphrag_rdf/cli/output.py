@@ -242,9 +242,6 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-FORMATS = ("text", "json", "jsonl")
-
-
 def format_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """`--format`, passed on as `form`; the first name is the default."""
     return click.option(

@@ -1,7 +1,7 @@
 """Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > settings in
 the store (see `live_settings`) > defaults.
 
-Unknown keys are errors. Where each value comes from is kept, for `doctor`.
+Unknown keys are errors, and retired ones (`loading.RETIRED`) warnings. The origin of each value is kept, for `doctor`.
 """
 
 from graphrag_rdf.config import trust

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +17,11 @@ from graphrag_rdf.config import trust
 from graphrag_rdf.config.sections import ENV_PREFIX, Section, Settings
 from graphrag_rdf.errors import ConfigError, without_credentials
 
+log = logging.getLogger(__name__)
+
 CONFIG_FILE = "graphrag.toml"
+RETIRED = {"server.outposts": "connections no longer move between processes"}
+"""Settings of earlier versions, and why they are gone. They are ignored, with a warning."""
 LISTS = frozenset(
     {
         "extract.entity_types",
@@ -72,8 +78,8 @@ def load_settings(
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
-    from_file = flat(_read(path)) if path else {}
-    from_env = _environment()
+    from_file = _without_retired(flat(_read(path)), path) if path else {}
+    from_env = _without_retired(_environment(), None)
     merged = {**from_file, **from_env, **given}
     try:
         settings = Settings(**nested(merged))
@@ -97,7 +103,7 @@ def destinations(path: Path) -> dict[str, tuple[Any, str]]:
         ConfigError: see `load_settings`.
     """
     load_settings(path)  # names unknown keys and impossible values
-    return _untrusted(path, flat(_read(path)))
+    return _untrusted(path, _without_retired(flat(_read(path)), path))
 
 
 def _untrusted(path: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, str]]:
@@ -163,6 +169,23 @@ def _environment() -> dict[str, Any]:
     return found
 
 
+def _without_retired(values: dict[str, Any], path: Path | None) -> dict[str, Any]:
+    """Values of a file, or of the environment (None), without those that have no effect any more."""
+    for key in RETIRED.keys() & values.keys():
+        _warn_retired(str(path.absolute()) if path else _variable(key), key)
+    return {key: value for key, value in values.items() if key not in RETIRED}
+
+
+@cache  # a command may read its settings several times
+def _warn_retired(place: str, key: str) -> None:
+    log.warning("%s: the setting %s has no effect any more: %s. Delete it", place, key, RETIRED[key])
+
+
+def _variable(key: str) -> str:
+    """The environment variable of a setting."""
+    return ENV_PREFIX + key.replace(".", "__").upper()
+
+
 def listed(value: str) -> list[str]:
     return [item.strip() for item in value.split(",") if item.strip()]
 
@@ -194,9 +217,6 @@ def _none(value: Any) -> Any:
     return None if isinstance(value, str) and value.lower() == "none" else value
 
 
-_REMOVED = {"server.outposts": "connections no longer move between processes"}
-"""Settings of earlier versions, and why they are gone."""
-
 WHAT = {"extra_forbidden": "unknown setting", "string_pattern_mismatch": "not an absolute IRI"}
 
 
@@ -210,11 +230,9 @@ def _explain(
         if key in given:
             place = "command line"
         elif key in env:
-            place = ENV_PREFIX + key.replace(".", "__").upper()
+            place = _variable(key)
         else:
             place = str(path) if path else "settings"
         what = WHAT.get(problem["type"], problem["msg"])
-        if key in _REMOVED:
-            what = f"this setting was removed ({_REMOVED[key]}): delete it"
         lines.append(f"{place}: {key}:{item} {what}")
     return "; ".join(lines)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar, get_args
+from typing import Literal, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
@@ -13,7 +13,6 @@ from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
 
 Selection: TypeAlias = Literal["random", "top", "auto", "all"]
-SELECTIONS: tuple[str, ...] = get_args(Selection)
 """How passages are chosen: at random by a seed; the first; of a random `SUBSET` those that together name the
 most different things; all.
 """

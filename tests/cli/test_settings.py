@@ -48,12 +48,21 @@ def test_config_get(run: Run, folder: Path) -> None:
     assert "llm.model" in unknown.err
 
 
-def test_a_setting_that_was_removed_is_named_with_what_to_do(run: Run, folder: Path) -> None:
+def test_a_retired_setting_gives_one_warning_and_the_command_runs(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (folder / "graphrag.toml").write_text('[server]\noutposts = "none"\n')
-    found = run("config", "list")
-    assert found.code == 2
-    assert "graphrag.toml: server.outposts: this setting was removed" in found.err
-    assert "delete it" in found.err
+    monkeypatch.setenv("GRAPHRAG_RDF_SERVER__OUTPOSTS", "2")
+    found = run("config", "trust")
+    assert found.code == 0
+    assert "server.outposts =" not in found.out
+    listed = run("config", "list")
+    assert listed.code == 0
+    warned = [line for line in (found.err + listed.err).splitlines() if line.startswith("warning:")]
+    assert len(warned) == 2
+    for place in ("graphrag.toml", "GRAPHRAG_RDF_SERVER__OUTPOSTS"):
+        (line,) = [line for line in warned if f"{place}: the setting server.outposts has no effect" in line]
+        assert line.endswith("connections no longer move between processes. Delete it")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_rdf.sparql.lint import lint
+from tests.support.sparql_lint import lint
 
 BROKEN = {
     "an open triple term": "SELECT ?s WHERE { ?c tg:contains <<( ?s ?p ?o )>> }",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
-from graphrag_rdf.tuning.sample import EXCERPT, SELECTIONS, cover, draw, excerpts
+from graphrag_rdf.tuning.sample import EXCERPT, Selection, cover, draw, excerpts
 
 TABLE = "name,founded\nLindow Mill,1851\nTarn Mill,1860\n"
 
@@ -33,7 +34,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         yield opened
 
 
-@pytest.mark.parametrize("selection", SELECTIONS)
+@pytest.mark.parametrize("selection", get_args(Selection))
 def test_the_same_every_time_and_never_twice(engine: Engine, selection: str) -> None:
     def drawn(seed: int):  # type: ignore[no-untyped-def]
         return draw(engine.store, selection, limit=5, held_out=3, seed=seed)  # type: ignore[arg-type]

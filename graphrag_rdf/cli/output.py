@@ -105,8 +105,8 @@ def reading_width() -> int:
     return min(terminal_width() or WIDTH, _READABLE)
 
 
-def wrapped(text: object, *, indent: str = "", first: str | None = None, width: int = WIDTH) -> str:
-    """Running text in lines of at most `width` columns, safe to print.
+def wrapped(text: object, *, indent: str = "", first: str | None = None) -> str:
+    """Running text in lines of at most `WIDTH` columns, safe to print.
 
     Args:
         indent: before each line.
@@ -114,7 +114,7 @@ def wrapped(text: object, *, indent: str = "", first: str | None = None, width: 
     """
     from graphrag_rdf.trace.lines import Lines
 
-    lines = Lines(width, colour=False)
+    lines = Lines(WIDTH, colour=False)
     lines.paragraph(str(text), indent if first is None else first, hang=indent)
     return lines.text().rstrip("\n")
 

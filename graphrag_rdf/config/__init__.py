@@ -1,7 +1,7 @@
 """Settings: command line > environment (`GRAPHRAG_RDF_…`, nesting by `__`) > `graphrag.toml` > settings in
 the store (see `live_settings`) > defaults.
 
-Unknown keys are errors, and retired ones (`loading.RETIRED`) warnings. The origin of each value is kept, for `doctor`.
+Unknown keys are errors, retired ones (`loading.RETIRED`) warnings. `doctor` shows the origin of each value.
 """
 
 from graphrag_rdf.config import trust

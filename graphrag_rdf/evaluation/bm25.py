@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from graphrag_rdf.index.analyse import analyse
 
@@ -33,17 +33,12 @@ class Bm25:
         self._postings = dict(postings)
         self._texts = len(texts)
 
-    def rank(self, question: str, k: int, *, among: Collection[int] | None = None) -> list[int]:
-        """The positions of the k best texts that share a term with a question, best first, ties in order.
-
-        Args:
-            among: rank only these positions.
-        """
+    def rank(self, question: str, k: int) -> list[int]:
+        """The positions of the k best texts that share a term with a question, best first, ties in order."""
         scores: dict[int, float] = defaultdict(float)
         for term, times in Counter(analyse(question, self._language)).items():
             found = self._postings.get(term, ())
             idf = math.log(1 + (self._texts - len(found) + 0.5) / (len(found) + 0.5))
             for place, weight in found:
                 scores[place] += times * idf * weight
-        kept = [place for place in scores if among is None or place in among]
-        return sorted(kept, key=lambda place: (-scores[place], place))[:k]
+        return sorted(scores, key=lambda place: (-scores[place], place))[:k]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 import pyoxigraph as ox
-from pyoxigraph import BlankNode, NamedNode, Quad, QueryBoolean, QueryTriples, RdfFormat, Triple
+from pyoxigraph import BlankNode, NamedNode, Quad, QueryBoolean, QueryTriples, Triple
 
 from graphrag_rdf.errors import (
     RAISE_FILES,
@@ -257,32 +257,6 @@ class EmbeddedStore(TemplateStore):
             encoded = encode(quads, self.renderer.dialect)
             self._engine.bulk_extend(placed(encoded, self.renderer.facts_graph))
         return self._commit
-
-    def load(self, source: Path, rdf_format: RdfFormat, graph: NamedNode | None = None) -> int:
-        """Bulk load an RDF file, all of it or nothing; the new commit number.
-
-        Raises:
-            UsageError: when the file is missing or not of the format.
-        """
-        if not source.is_file():
-            raise UsageError(f"{source} is not a file")
-        with self._numbered():
-            try:
-                self._engine.bulk_load(path=str(source), format=rdf_format, to_graph=graph)
-            except (SyntaxError, ValueError) as error:
-                raise UsageError(f"{source}: {error}") from error
-        return self._commit
-
-    def dump(self, output: IO[bytes], rdf_format: RdfFormat, graph: NamedNode | None = None) -> None:
-        """Write the store, or one graph of it.
-
-        A format without named graphs writes the default graph unless one is named.
-        """
-        with self.reading() as engine:
-            if graph is None and rdf_format.supports_datasets:
-                engine.dump(output, rdf_format)
-            else:
-                engine.dump(output, rdf_format, from_graph=graph or ox.DefaultGraph())
 
     def snapshot(self, folder: Path) -> None:
         """A consistent copy in a new folder, by hard links on the same filesystem (milliseconds)."""

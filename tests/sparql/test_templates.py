@@ -13,9 +13,9 @@ from benchmarks.templates import bound, build, drawn, milliseconds, runner
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import DIALECTS, Dialect
 from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
-from tests.support.sparql_lint import lint
 from graphrag_rdf.sparql.render import Renderer
 from graphrag_rdf.store.embedded import EmbeddedStore
+from tests.support.sparql_lint import lint
 
 TEMPLATES = TemplateLibrary(folder("queries"))
 SELECTS = [name for name, template in TEMPLATES.items() if template.header.kind == "select"]

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, RdfFormat, Triple
+from pyoxigraph import BlankNode, DefaultGraph, Literal, NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import StoreError, StoreLockedError, TemplateError, UsageError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, SKOS, STORE_NODE, TG, Graphs
@@ -165,14 +165,10 @@ def test_empty_changes_write_nothing(store: EmbeddedStore) -> None:
     assert set(store.quads()) == before
 
 
-def test_updates_loads_and_bulk_writes_are_numbered_too(store: EmbeddedStore, tmp_path: Path) -> None:
+def test_updates_and_bulk_writes_are_numbered_too(store: EmbeddedStore) -> None:
     assert store.update("INSERT DATA { <urn:s> <urn:p> 1 }") == 1
     assert store.bulk_add([quad(2)]) == 2
-    file = tmp_path / "a.nt"
-    file.write_text('<urn:s> <urn:p> "3" .\n', "utf-8")
-    assert store.load(file, RdfFormat.N_TRIPLES, NamedNode("urn:g")) == 3
-    assert marks(store) == {"commit": [3], "contentCommit": [3]}
-    assert quad(3, NamedNode("urn:g")) in data(store)
+    assert marks(store) == {"commit": [2], "contentCommit": [2]}
 
 
 @pytest.mark.parametrize("sparql", ["INSERT DATA { <urn:x> }", "CLEAR GRAPH <urn:none>"])
@@ -182,17 +178,6 @@ def test_a_refused_update_takes_no_number(store: EmbeddedStore, sparql: str) -> 
         store.update(sparql)
     assert store.commit_number() == 1
     assert marks(store) == {"commit": [1], "contentCommit": [1]}
-
-
-def test_a_malformed_file_is_loaded_not_at_all(store: EmbeddedStore, tmp_path: Path) -> None:
-    file = tmp_path / "bad.nt"
-    file.write_text('<urn:s> <urn:p> "1" .\n<urn:s> <urn:p> "open\n', "utf-8")
-    with pytest.raises(UsageError, match=r"bad\.nt"):
-        store.load(file, RdfFormat.N_TRIPLES)
-    with pytest.raises(UsageError, match=r"none\.nt"):
-        store.load(tmp_path / "none.nt", RdfFormat.N_TRIPLES)
-    assert data(store) == set()
-    assert store.commit_number() == 0
 
 
 def test_numbers_go_on_when_the_store_is_opened_again(database: Path) -> None:
@@ -401,18 +386,6 @@ def test_results_in_w3c_formats(store: EmbeddedStore, sparql: str, media_type: s
 def test_what_cannot_be_asked_or_written_is_refused(store: EmbeddedStore, sparql: str) -> None:
     with pytest.raises(UsageError):
         store.write_results(sparql, io.BytesIO(), "text/html")
-
-
-@pytest.mark.parametrize("form", [RdfFormat.TRIG, RdfFormat.TURTLE])
-def test_dumps(store: EmbeddedStore, form: RdfFormat) -> None:
-    store.commit(Changes(add=[quad("fact"), quad("other", NamedNode("urn:g"))]))
-    out, one = io.BytesIO(), io.BytesIO()
-    store.dump(out, form)
-    store.dump(one, form, NamedNode("urn:g"))
-    assert b'"fact"' in out.getvalue()
-    assert (b'"other"' in out.getvalue()) == form.supports_datasets
-    assert b'"other"' in one.getvalue()
-    assert b'"fact"' not in one.getvalue()
 
 
 # --- opening and closing -------------------------------------------------------------------------

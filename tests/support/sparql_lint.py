@@ -222,7 +222,7 @@ class _Walk:
         if place is None:
             return
         body = group.items[place]
-        assert isinstance(body, _Group)  # noqa: S101
+        assert isinstance(body, _Group)
         inner = _group_scope(body.items)
         self._scope.inner.append(inner)
         head = [item for item in group.items[:place] if isinstance(item, Token)]

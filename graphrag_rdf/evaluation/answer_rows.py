@@ -10,9 +10,10 @@ from typing import Any
 
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
+from graphrag_rdf.steps.figures import figures as claimed_figures
+from graphrag_rdf.steps.figures import known_figures
 
 _MARKER = re.compile(r"\s*\[\d+\]")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
 _OURS = frozenset({"trace_not_stored", "no_llm"})
 """Warnings of how it is measured, not of the answer."""
@@ -49,7 +50,7 @@ def score(
         ]
         if gold
         else None,
-        "supported": _supported(answer),
+        "supported": _supported(answer, language),
         "cited": list(dict.fromkeys(f"{source['title']}: {quote}" for source, quote in cited)),
         "warnings": [
             warning["type"] for warning in answer.get("warnings", ()) if warning["type"] not in _OURS
@@ -60,7 +61,7 @@ def score(
     }
 
 
-def _supported(answer: Mapping[str, Any]) -> list[float]:
+def _supported(answer: Mapping[str, Any], language: str | None) -> list[float]:
     """For each number and name of each cited sentence: 1.0 if it stands in what the sentence cites."""
     by_sentence: dict[str, list[str]] = {}
     for citation in answer.get("citations", ()):
@@ -70,10 +71,10 @@ def _supported(answer: Mapping[str, Any]) -> list[float]:
             cited.append(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
     out: list[float] = []
     for sentence, cited in by_sentence.items():
-        text = _MARKER.sub("", sentence)
-        evidence = fold(" ".join(cited))
-        items = sorted({*_NUMBER.findall(text), *_NAME.findall(text)})
-        out += [float(fold(item) in evidence) for item in items]
+        text, evidence = _MARKER.sub("", sentence), " ".join(cited)
+        known, folded = known_figures(evidence), fold(evidence)
+        out += [float(known.supports(figure)) for figure in claimed_figures(text, language)]
+        out += [float(fold(name) in folded) for name in sorted({*_NAME.findall(text)})]
     return out
 
 

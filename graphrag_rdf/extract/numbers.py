@@ -1,19 +1,20 @@
-"""Dates, numbers and quantities in running text, as typed literals.
+"""Which text is which number or date: in digits, as each language writes them, and in words.
 
-A full date becomes xsd:date, a month xsd:gYearMonth, a year xsd:gYear, a bare number xsd:integer or
-xsd:decimal. Quantities keep their unit and stay strings ("12 km", "40%", "$3 million"): no XSD type
-carries a unit, and one without it would be wrong. Dates before the year 1 stay strings too, because
-XSD 1.0 and 1.1 count them differently.
+Extraction, tables and the checks of answers ask here. In extraction a full date becomes xsd:date, a month
+xsd:gYearMonth, a year xsd:gYear, a bare number xsd:integer or xsd:decimal. Quantities keep their unit and
+stay strings ("12 km", "40%", "$3 million"): no XSD type carries a unit, and one without it would be wrong.
+Dates before the year 1 stay strings too, because XSD 1.0 and 1.1 count them differently.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
-from functools import lru_cache
-from typing import Literal
+from datetime import date
+from decimal import Decimal
+from functools import cache, lru_cache
+from typing import Literal, NamedTuple
 
 from .lexicon import base_language, read_table, stopwords
 
@@ -26,9 +27,22 @@ _DATATYPES: dict[Kind, str | None] = {
     "year": XSD + "gYear",
     "quantity": None,
 }
-DECIMAL_COMMA = frozenset(
-    {"de", "nl", "fr", "es", "it", "pt", "da", "sv", "pl", "cs", "fi", "ru", "uk", "tr"}
+_DECIMAL_COMMA = frozenset(
+    {
+        "bg", "ca", "cs", "da", "de", "el", "es", "et", "fi", "fr", "hr", "hu", "id", "is", "it", "lt", "lv",
+        "nb", "nl", "nn", "no", "pl", "pt", "ro", "ru", "sk", "sl", "sr", "sv", "tr", "uk", "vi",
+    }
+)  # fmt: skip
+
+
+_BLANKS = "\u00a0\u202f"  # that do not break a line, between groups of digits
+_NUMBER = re.compile(
+    r"(?<![A-Za-zÀ-ɏ\d])"
+    rf"(?P<digits>\d{{1,3}}(?: \d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,{_BLANKS}\u2009'’]\d+)*)"
+    r"(?:\s?(?P<percent>%|(?:p[eo]r\s?|pour )(?:cent|ciento|cento)\b|pro[cz]ent\b))?",
+    re.IGNORECASE,
 )
+_PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,104 @@ def find_literals(text: str, language: str | None = None) -> tuple[LiteralSpan, 
 
 
 _DIGIT = re.compile(r"\d")
+
+
+# --- numbers in digits -------------------------------------------------------------------------------
+
+
+def decimal_comma(language: str | None) -> bool:
+    """Whether a language writes a comma before the decimals.
+
+    Args:
+        language: BCP 47; None and unknown ones write a full stop.
+    """
+    return base_language(language) in _DECIMAL_COMMA
+
+
+@lru_cache(maxsize=2)
+def _written(comma: bool) -> re.Pattern[str]:
+    point, group = (",", r"\.") if comma else (r"\.", ",")
+    return re.compile(
+        rf"[+-]?(?:\d{{1,3}}(?:(?P<group>[{group}{_BLANKS}])\d{{3}}(?:(?P=group)\d{{3}})*)?|\d+"
+        rf"|\d{{1,3}}(?:{group}\d\d)+{group}\d{{3}})(?:{point}\d+)?"  # 1,20,000 in India
+    )
+
+
+def plain_number(written: str, *, comma: bool) -> str | None:
+    """The lexical form of a number: "1200.5" of "1,200.5"; None if it is not written so.
+
+    Args:
+        written: digits with a sign, groups and decimals, if there are any.
+        comma: whether a comma stands before the decimals, and full stops between groups; else the reverse.
+    """
+    if not _written(comma).fullmatch(written):
+        return None
+    if comma:
+        written = written.replace(".", "").replace(",", ".")
+    return re.sub(f"[,{_BLANKS}]", "", written)
+
+
+def number_type(lexical: str) -> str:
+    """The IRI of the datatype of a number in its lexical form."""
+    return XSD + ("decimal" if "." in lexical else "integer")
+
+
+class NumberSpan(NamedTuple):
+    """A number in digits.
+
+    Attributes:
+        start, end: in the text, code points, with a word or sign for its scale or per cent.
+        digits: as written.
+        percent: whether it is a share.
+        scale: what a word behind it multiplies it by; 1 without one.
+    """
+
+    start: int
+    end: int
+    digits: str
+    percent: bool
+    scale: int
+
+    def values(self, language: str | None) -> frozenset[Decimal]:
+        """What the digits mean, before they are scaled. Those of a date, a version or a section are numbers
+        each for itself.
+
+        Args:
+            language: BCP 47; None for what they mean in any.
+        """
+        with_point, with_comma = _values(self.digits)
+        if language is None:
+            return with_point | with_comma
+        return with_comma if decimal_comma(language) else with_point
+
+
+def numbers_in(text: str) -> Iterator[NumberSpan]:
+    """The numbers of a text that are written in digits, without those that are part of a name (H2O, T-34)."""
+    for match in _NUMBER.finditer(text):
+        if _PART_OF_NAME.search(text, max(0, match.start() - 6), match.start()):
+            continue
+        scale = _scale().match(text, match.end())
+        factor = scales()[scale["word"].casefold()] if scale else 1
+        end = scale.end() if scale else match.end()
+        yield NumberSpan(match.start("digits"), end, match["digits"], match["percent"] is not None, factor)
+
+
+@lru_cache(maxsize=4096)
+def _values(digits: str) -> tuple[frozenset[Decimal], frozenset[Decimal]]:
+    """What digits mean where a full stop stands before the decimals, and where a comma does."""
+    plain = re.sub(f"[ {_BLANKS}\u2009'’]", "", digits)
+    found = [plain_number(plain, comma=comma) for comma in (False, True)]
+    parts = frozenset(map(Decimal, re.findall(r"\d+", plain)))
+    with_point, with_comma = (frozenset([Decimal(one)]) if one else parts for one in found)
+    return with_point, with_comma
+
+
+@cache
+def _scale() -> re.Pattern[str]:
+    return re.compile(rf"\)?\s?(?P<word>{_any(map(re.escape, scales()))})(?![a-zäöü])", re.IGNORECASE)
+
+
+# --- dates and quantities in running text ------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)
@@ -160,18 +272,10 @@ def _date(surface: str, offset: int, year: int, month: int, day: int) -> Literal
 
 
 def _number(surface: str, offset: int, language: str | None) -> LiteralSpan:
-    point = "," if base_language(language) in DECIMAL_COMMA else "."
-    grouping = "." if point == "," else ","
-    plain = re.sub(r"[\u00a0\u202f]", "", surface)
-    grouped = re.fullmatch(rf"\d{{1,3}}(?:{re.escape(grouping)}\d{{3}})+(?:{re.escape(point)}\d+)?", plain)
-    if grouped:
-        plain = plain.replace(grouping, "")
-    elif grouping in plain:  # "3,5" in English: not a number of that language
+    lexical = plain_number(surface, comma=decimal_comma(language))
+    if lexical is None:  # "3,5" in English: not a number of that language
         return LiteralSpan(offset, len(surface), surface, None, "quantity")
-    plain = plain.replace(point, ".")
-    return LiteralSpan(
-        offset, len(surface), plain, XSD + ("decimal" if "." in plain else "integer"), "number"
-    )
+    return LiteralSpan(offset, len(surface), lexical, number_type(lexical), "number")
 
 
 _NEXT_WORD = re.compile(r"[ \u00a0]([^\W\d_]+)")
@@ -186,92 +290,109 @@ def _counts_something(text: str, end: int, language: str | None) -> bool:
     return word.endswith("s") and word.islower() and len(word) > 3 and word not in stopwords(language)
 
 
-# --- values of models ----------------------------------------------------------------------------------
+# --- numbers in words -------------------------------------------------------------------------------
+
+_HAN = "\u3400-\u9fff〇"
+_TOKEN = re.compile(rf"quatre-vingts?|[{_HAN}]|[^\W\d_{_HAN}]+")
+_JOINT = re.compile(r"[ \-\u00a0]?")
+_AFTER_DIGITS = re.compile(r"\d\)?\s?$")
+_DIGITS = "〇一二三四五六七八九"
+_DIGIT_RUN = re.compile(f"[{_DIGITS}]{{2,}}")
+_LEAST = 4  # letters of a word before an ending
 
 
-_XSD = "http://www.w3.org/2001/XMLSchema#"
+def worded_numbers(text: str) -> Iterator[Decimal]:
+    """The numbers that a text has in words of any language."""
+    row: list[str] = []
+    end = 0
+    for token in _TOKEN.finditer(text.casefold()):
+        words = _parts(token[0])
+        if words and words[0] in scales() and _AFTER_DIGITS.search(text, end, token.start()):
+            words = []  # 3 million
+        if not words or not _JOINT.fullmatch(text, end, token.start()):
+            yield from _read_row(row)
+            row = []
+        row += words
+        end = token.end()
+    yield from _read_row(row)
+    yield from (Decimal("".join(str(_DIGITS.index(c)) for c in run[0])) for run in _DIGIT_RUN.finditer(text))
 
 
-def _form(pattern: str, read: Callable[[str], object] = str) -> Callable[[str], bool]:
-    compiled = re.compile(pattern, re.ASCII)
-
-    def fits(text: str) -> bool:
-        if compiled.fullmatch(text) is None:
-            return False
-        try:
-            read(text)
-        except ValueError:
-            return False
-        return True
-
-    return fits
+@cache
+def scales() -> dict[str, int]:
+    """Words that multiply a number in digits: 3 million, 1.2万; in lower case."""
+    return {
+        word: int(value)
+        for kind in ("hundreds", "thousands")
+        for word, value in _words(kind).items()
+        if value >= 1000
+    }
 
 
-# the lexical forms of XSD 1.1 part 2 (dates without time zones); days also have to be in the calendar
-_FORMS: dict[str, Callable[[str], bool]] = {
-    "dateTime": _form(
-        r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?", datetime.fromisoformat
-    ),
-    "date": _form(r"\d{4}-\d{2}-\d{2}", date.fromisoformat),
-    "gYearMonth": _form(r"-?\d{4}-(0[1-9]|1[0-2])"),
-    "gYear": _form(r"-?\d{4}"),
-    "integer": _form(r"[+-]?\d+"),
-    "decimal": _form(r"[+-]?(\d+(\.\d*)?|\.\d+)"),
-    "boolean": _form("true|false"),
-}
-
-# a name that a model gives -> XSD types to try, the first that fits; none for a string
-_TYPES: dict[str, tuple[str, ...]] = {
-    "string": (),
-    "text": (),
-    "": (),
-    **dict.fromkeys(
-        ("date", "datetime", "gyearmonth", "gyear", "year"), ("date", "gYearMonth", "gYear", "dateTime")
-    ),
-    **dict.fromkeys(("integer", "int", "long", "nonnegativeinteger", "positiveinteger"), ("integer",)),
-    **dict.fromkeys(("decimal", "number", "float", "double"), ("integer", "decimal")),
-    **dict.fromkeys(("boolean", "bool"), ("boolean",)),
-}
+def _read_row(row: list[str]) -> Iterator[Decimal]:
+    """The numbers of words in a row."""
+    units, hundreds, thousands = _words("units"), _words("hundreds"), _words("thousands")
+    total = section = unit = Decimal()
+    for word in row:
+        if word in units:
+            value = units[word]
+            if unit > 1 and 0 < value < 1:  # three quarters
+                yield unit * value
+            if not _add_up(unit, value):
+                yield total + section + unit
+                total = section = unit = Decimal()
+            unit += value
+        elif word in hundreds:
+            section += (unit or 1) * hundreds[word]
+            unit = Decimal()
+        elif word in thousands:
+            total += (section + unit or 1) * thousands[word]
+            section = unit = Decimal()
+    if any(word not in _between() for word in row):
+        yield total + section + unit
 
 
-_BESIDE = frozenset(("on", "in", "the", "of", "am", "im", "den", "vom", "op", "de", "le", "el", "il", "em"))
-"""Words that may stand beside a date that is the whole of a value."""
+def _add_up(a: Decimal, b: Decimal) -> bool:
+    """Whether two numbers below a hundred make one: twenty-one, einundzwanzig, soixante-quinze, dix-sept."""
+    return not a or (1 <= b < 20 <= a) or (1 <= a < 10 and b >= 20) or (a == 10 and 7 <= b <= 9)
 
 
-def dated(text: str) -> tuple[str, str] | None:
-    """(lexical form, XSD IRI) of a value that is a date, a month or a year in words or digits; else None.
-
-    Args:
-        text: such as "Monday, 13 December 1967", "December 1967", "1967年12月13日", "1967".
-    """
-    found = find_literals(text)
-    if len(found) != 1 or (one := found[0]).datatype is None or one.kind == "number":
-        return None
-    beside = re.findall(r"\w+", f"{text[: one.offset]} {text[one.offset + one.length :]}".lower())
-    whole = (_BESIDE | month_words() - {"bc", "bce"}).issuperset(beside)
-    return (one.lexical, str(one.datatype)) if whole else None
+@cache
+def _words(kind: str) -> dict[str, Decimal]:
+    return {
+        word: Decimal(value)
+        for value, words in read_table("number_words")[kind].items()
+        for word in words.split()
+    }
 
 
-def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, bool]:
-    """A value in the form of its datatype.
+@cache
+def _between() -> frozenset[str]:
+    return frozenset(read_table("number_words")["other"]["and"].split())
 
-    Args:
-        text: as the model wrote it.
-        datatype: as the model named it: a short name, with `xsd:` or as an IRI.
 
-    Returns:
-        (lexical form, absolute XSD IRI or None for a string, whether the value has the datatype asked
-        for). A value that does not have it is a string.
-    """
-    name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
-    wanted = _TYPES.get(name)
-    found = dated(text) if not wanted or "date" in wanted else None
-    if found and (wanted or found[1] != _XSD + "gYear"):  # four digits alone may count something
-        return *found, True
-    if not wanted:
-        return text, None, wanted is not None
-    value = text.lower() if wanted == ("boolean",) else text
-    for kind in wanted:
-        if _FORMS[kind](value):
-            return value, _XSD + kind, True
-    return text, None, False
+@cache
+def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A word for a number, or several written together, one of them long; and the words of such a one."""
+    numbers = {*_words("units"), *_words("hundreds"), *_words("thousands")}
+    number = _any(numbers)
+    long = _any(word for word in numbers if len(word) >= _LEAST)
+    between = _any(_between())
+    endings = "|".join(read_table("number_words")["other"]["endings"].split())
+    some = f"(?:{number}{between}?)*"
+    whole = re.compile(rf"{number}|{some}{long}(?:{between}?{number})*|{some}{long}(?P<ending>{endings})")
+    return whole, re.compile(_any(numbers | _between()))
+
+
+def _any(words: Iterable[str]) -> str:
+    return f"(?:{'|'.join(sorted(words, key=len, reverse=True))})"
+
+
+@lru_cache(maxsize=4096)
+def _parts(token: str) -> list[str]:
+    """The words for numbers of a token, "and" among them; other words have none."""
+    if token in _between():
+        return [token]
+    whole, words = _patterns()
+    found = whole.fullmatch(token)
+    return words.findall(token, 0, found.start("ending") if found["ending"] else len(token)) if found else []

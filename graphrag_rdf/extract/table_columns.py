@@ -20,9 +20,9 @@ from graphrag_rdf.documents.model import Table
 from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_unit
 from graphrag_rdf.documents.tables import read_row
 
-from .lexicon import base_language
+from .literals import typed_literal
 from .names import fold, is_placeholder
-from .numbers import DECIMAL_COMMA, XSD, find_literals, typed_literal
+from .numbers import XSD, decimal_comma, find_literals, number_type, plain_number
 
 Role = Literal["key", "alias", "type", "entity", "value", "text", "none"]
 Kind = Literal["nothing", "number", "year", "value", "prose", "name", "code", "text"]
@@ -43,10 +43,7 @@ _EMPTY = frozenset({"-", "–", "—", "?", "??", ".", "...", "…", "na", "#n/a
 _MARKS = re.compile(r"[€$£¥%()\[\].,:;*†‡'\"/–—−-]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NOT_IN_PREDICATE = re.compile(r"[_\s]+")
-_PLAIN = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
-_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3}){1,4}(?:\.\d{1,15})?")
-_COMMA = re.compile(r"[+-]?(?:(?:0|[1-9]\d{0,14})|[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}),\d{1,15}")
-_GROUPED_BY_STOP = re.compile(r"[+-]?[1-9]\d{0,2}(?:[.\u00a0\u202f]\d{3}){1,4}")
+_CODE = re.compile(r"[+-]?(?:0\d|\d{16}|\d+\.\d{16}).*")
 _YEAR = re.compile(r"(?:1\d|20|21)\d\d")
 _ACCOUNTING = re.compile(r"(?=[($€£¥])[$€£¥]?\s?(\()?\s?[$€£¥]?\s?(\d[\d.,]*)(?(1)\s?\))")
 _CURRENCY = re.compile(r"[$€£¥]")
@@ -348,9 +345,7 @@ def _kind_of(value: str) -> Kind:
         return "nothing"
     if len(value) > LONGEST_TEXT or value.count(" ") >= _MOST_WORDS:
         return "prose"
-    if not value[0].isalpha() and (
-        _PLAIN.fullmatch(value) or _GROUPED.fullmatch(value) or _COMMA.fullmatch(value)
-    ):
+    if not value[0].isalpha() and any(_number(value, comma=comma) for comma in (False, True)):
         return "year" if _YEAR.fullmatch(value) else "number"
     if literal_of(value, Column("", "value"), None):
         return "value"
@@ -379,14 +374,13 @@ def _decimal_comma(values: Mapping[str, int], language: str | None) -> bool:
     only_comma = only_point = both = False
     for value in values:
         if "," in value or "." in value:
-            comma = _COMMA.fullmatch(value) is not None
-            point = (_GROUPED.fullmatch(value) or _PLAIN.fullmatch(value)) is not None
-            only_comma = only_comma or (comma and not point)
-            only_point = only_point or (point and not comma and not _GROUPED_BY_STOP.fullmatch(value))
-            both = both or (comma and point)
+            comma, point = (_number(value, comma=comma) is not None for comma in (True, False))
+            only_comma = only_comma or (comma and not point and "," in value)
+            only_point = only_point or (point and not comma)
+            both = both or (comma and point and "," in value)
     if only_comma or only_point:
         return not only_point
-    return both and base_language(language) in DECIMAL_COMMA
+    return both and decimal_comma(language)
 
 
 def literal_of(value: str, column: Column, language: str | None) -> tuple[str, str] | None:
@@ -394,11 +388,11 @@ def literal_of(value: str, column: Column, language: str | None) -> tuple[str, s
 
     Numbers with leading zeros, and very long ones, are codes and stay strings, as do those with a unit.
     """
-    number = _number(value, comma=column.comma)
+    number = _amount(value, comma=column.comma)
     if number is not None:
         if column.years and _YEAR.fullmatch(value):
             return value, f"{XSD}gYear"
-        return number, XSD + ("decimal" if "." in number else "integer")
+        return number, number_type(number)
     if value.lower() in {"true", "false"}:
         return value.lower(), f"{XSD}boolean"
     if _URL.fullmatch(value):
@@ -421,14 +415,14 @@ def currency_of(value: str) -> str:
     return sign[0] if sign else ""
 
 
-def _number(value: str, *, comma: bool) -> str | None:
-    if accounting := _ACCOUNTING.fullmatch(value):  # losses stand in brackets
+def _amount(value: str, *, comma: bool) -> str | None:
+    """The lexical form of a number as tables write it: with a sign of currency, losses in brackets."""
+    if accounting := _ACCOUNTING.fullmatch(value):
         number = _number(accounting[2], comma=comma)
         return f"-{number}" if number and accounting[1] else number
-    if comma:
-        if _COMMA.fullmatch(value) or _GROUPED_BY_STOP.fullmatch(value):
-            return re.sub(r"[.\u00a0\u202f]", "", value).replace(",", ".")
-        return value if _PLAIN.fullmatch(value) and "." not in value else None
-    if _PLAIN.fullmatch(value):
-        return value
-    return value.replace(",", "") if _GROUPED.fullmatch(value) else None
+    return _number(value, comma=comma)
+
+
+def _number(value: str, *, comma: bool) -> str | None:
+    number = plain_number(value, comma=comma)
+    return None if number is None or _CODE.fullmatch(number) else number

@@ -17,10 +17,10 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.names import CJK, apart
+from graphrag_rdf.extract.numbers import scales
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.steps.citations import MARKER, cited_numbers
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
-from graphrag_rdf.steps.number_words import scales
 from graphrag_rdf.steps.refusals import is_apology, says_unknown
 
 GENERAL = ("[general knowledge]", "[LLM: verify]")

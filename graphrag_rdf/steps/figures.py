@@ -12,22 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
 from itertools import permutations
 
-from graphrag_rdf.extract.lexicon import base_language
-from graphrag_rdf.extract.numbers import LiteralSpan, find_literals
-from graphrag_rdf.steps.number_words import scales, worded_numbers
+from graphrag_rdf.extract.numbers import LiteralSpan, find_literals, numbers_in, worded_numbers
 
 _DATES = frozenset({"date", "month"})
-_DECIMAL_POINT = frozenset({"en", "zh", "ja", "ko", "he", "hi", "th"})
-_GROUPS = "\u00a0\u202f\u2009'’"  # blanks that do not break, apostrophes
-_NUMBER = re.compile(
-    rf"(?<![A-Za-zÀ-ɏ\d])(?P<digits>\d{{1,3}}(?: \d{{3}})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,{_GROUPS}]\d+)*)"
-    r"(?:\s?(?P<percent>%|(?:p[eo]r\s?|pour )(?:cent|ciento|cento)\b|pro[cz]ent\b))?",
-    re.IGNORECASE,
-)
-_PART_OF_NAME = re.compile(r"(?<!\w)[A-Z]{1,4}-$")  # T-34, SKL-42
 _GLUED = re.compile(r"(?<=[A-Za-z'’])(?:19|20)\d\d(?!\d)")  # FY2024, Q2'2023
 _STAMP = re.compile(r"(?<!\d)((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")  # 20260814
 _CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])(?::|\s?h\s?)([0-5]\d)(?![\d:])")
@@ -37,12 +26,6 @@ _LISTED = re.compile(r",\s*(?:and|und|et|y|e|en)?\s+|\s+(?:and|und|et|y|e|en)\s+
 _MOST_VALUES = 80  # of which all pairs are looked at
 _SPAN = 10  # years: fewer lead from any year to too many
 _ROUNDED = 40  # a number that ends in zeros differs from what it stands for by a fortieth at most
-
-_SCALES = scales()
-_SCALE = re.compile(
-    "\\)?\\s?(?P<word>" + "|".join(sorted(map(re.escape, _SCALES), key=len, reverse=True)) + ")(?![a-zäöü])",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +179,15 @@ def figures(text: str, language: str | None) -> list[Figure]:
         time, values = _time(clock)
         dated.append(clock.span())
         found.append((clock.start(), Figure(clock[0], values, time)))
-    for start, end, digits, percent in _numbers(text):
-        if any(begin <= start < stop for begin, stop in dated):
+    for number in numbers_in(text):
+        if any(begin <= number.start < stop for begin, stop in dated):
             continue
-        scale = _SCALE.match(text, end)
-        readings = _readings(digits, language)
-        factor = _SCALES[scale["word"].casefold()] if scale else 1
-        readings = {value * factor for value in readings}
-        if percent:
-            readings |= {value / 100 for value in readings}
-        surface = text[start : scale.end() if scale else end]
-        found.append((start, Figure(surface, frozenset(readings), None, percent, factor)))
+        read = {value * number.scale for value in number.values(language)}
+        if number.percent:
+            read |= {value / 100 for value in read}
+        surface = text[number.start : number.end]
+        figure = Figure(surface, frozenset(read), None, number.percent, number.scale)
+        found.append((number.start, figure))
     return [figure for _, figure in sorted(found, key=lambda item: item[0])]
 
 
@@ -217,13 +198,11 @@ def known_figures(text: str) -> Known:
     inside = {place for span in dates.values() for place in range(span.offset, span.offset + span.length)}
     for span in dates.values():
         values |= _parts(span)
-    for start, end, digits, _ in _numbers(text):
-        if start in inside:
-            continue
-        readings = _readings(digits, None).union(*(_readings(part, None) for part in digits.split(" ")))
-        values |= readings
-        if scale := _SCALE.match(text, end):
-            values |= {value * _SCALES[scale["word"].casefold()] for value in readings}
+    for number in numbers_in(text):
+        if number.start not in inside:
+            spans = (number, *(number._replace(digits=part) for part in number.digits.split(" ")))
+            read = {value for span in spans for value in span.values(None)}
+            values |= read | {value * number.scale for value in read}
     values.update(worded_numbers(text))
     told = {span.lexical for span in dates.values()}
     for clock in _CLOCK.finditer(text):
@@ -247,44 +226,3 @@ def _time(clock: re.Match[str]) -> tuple[str, frozenset[Decimal]]:
     """A time of the day by the twelve hours of a clock's face, and its hour and minutes."""
     hour, minute = int(clock[1]) % 12 or 12, int(clock[2])
     return f"T{hour}:{minute:02}", frozenset(Decimal(part) for part in (hour, minute) if part)
-
-
-def _numbers(text: str) -> Iterator[tuple[int, int, str, bool]]:
-    """(start, end, digits, whether it is a share in per cent) of each number."""
-    for match in _NUMBER.finditer(text):
-        if _PART_OF_NAME.search(text, max(0, match.start() - 6), match.start()):
-            continue
-        yield match.start("digits"), match.end(), match["digits"], match["percent"] is not None
-
-
-@lru_cache(maxsize=4096)
-def _all_readings(digits: str) -> tuple[frozenset[Decimal], frozenset[Decimal]]:
-    """What digits mean where a full stop begins the decimals, and where a comma does."""
-    plain = re.sub(f"[ {_GROUPS}]", "", digits)
-    return frozenset(_as_number(plain, ".", ",")), frozenset(_as_number(plain, ",", "."))
-
-
-def _as_number(plain: str, point: str, group: str) -> Iterator[Decimal]:
-    whole, _, decimals = plain.rpartition(point) if plain.count(point) == 1 else (plain, "", "")
-    # a date, a version, a number of a section, or 2,000.00 where commas begin decimals: each part for itself
-    if point in whole or group in decimals:
-        yield from map(Decimal, re.findall(r"\d+", plain))
-        return
-    groups = whole.split(group)
-    grouped = (
-        all(len(part) == 3 for part in groups[1:])
-        or (  # 1,20,000 in India
-            len(groups) > 2 and len(groups[-1]) == 3 and all(len(part) == 2 for part in groups[1:-1])
-        )
-    )
-    if grouped and len(groups[0]) <= (3 if len(groups) > 1 else len(whole)):
-        yield Decimal(f"{whole.replace(group, '')}.{decimals or 0}")
-    else:
-        yield from map(Decimal, re.findall(r"\d+", plain))
-
-
-def _readings(digits: str, language: str | None) -> set[Decimal]:
-    pointed, with_comma = _all_readings(digits)
-    if language is None:
-        return {*pointed, *with_comma}
-    return {*(pointed if base_language(language) in _DECIMAL_POINT else with_comma)}

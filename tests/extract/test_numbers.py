@@ -1,10 +1,12 @@
-"""Dates, numbers and quantities as typed literals."""
+"""Which text is which number or date: in digits and in words."""
+
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.extract.numbers import XSD, find_literals
+from graphrag_rdf.extract.numbers import XSD, find_literals, number_type, plain_number, worded_numbers
 
 
 @pytest.mark.parametrize(
@@ -59,3 +61,61 @@ def test_spans_lie_in_the_text_and_apart(text: str) -> None:
         end = item.offset + item.length
         assert end <= len(text)
         assert item.length > 0
+
+
+@given(
+    st.integers(-(10**14), 10**14),
+    st.none() | st.integers(0, 999_999),
+    st.sampled_from([",", ".", "\u00a0", "\u202f", ""]),
+    st.booleans(),
+)
+def test_a_number_is_read_back_however_it_is_written(
+    whole: int, decimals: int | None, group: str, comma: bool
+) -> None:
+    if group == ("," if comma else "."):
+        group = ""
+    tail = "" if decimals is None else f"{',' if comma else '.'}{decimals}"
+    lexical = plain_number(f"{whole:,}".replace(",", group) + tail, comma=comma)
+    assert lexical == f"{whole}{tail}".replace(",", ".")
+    assert number_type(lexical) == XSD + ("integer" if decimals is None else "decimal")
+
+
+@pytest.mark.parametrize("text", ["", "-", "1,23,4", "1.2.3", "12,3456", "1,234\u00a0567", "1 234", "12 km"])
+def test_what_is_no_number_with_a_point(text: str) -> None:
+    assert plain_number(text, comma=False) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("twenty-one", [21]),
+        ("three hundred and twenty", [320]),
+        ("two thousand four hundred", [2400]),
+        ("one million two hundred thousand", [1_200_000]),
+        ("two and three mills", [2, 3]),
+        ("the seventh of twelve", [7, 12]),
+        ("three quarters", ["0.75"]),
+        ("vierundzwanzig", [24]),
+        ("dreihundertfünfundsechzig Tage", [365]),
+        ("am dreiundzwanzigsten", [23]),
+        ("zweitausend Mark", [2000]),
+        ("quatre mille deux cents", [4200]),
+        ("quatre-vingt-dix-sept", [97]),
+        ("mille neuf cent soixante-quinze", [1975]),
+        ("la troisième", [3]),
+        ("cuarenta y dos", [42]),
+        ("ventiquattro", [24]),
+        ("vierentwintig", [24]),
+        ("工人一千二百人", [1200]),
+        ("三十万元", [300_000]),
+        ("五亿三千万", [530_000_000]),
+        ("二〇二三年", [2023]),
+        ("3 million, 1.2万", []),
+        ("Seiten, Enten und unten; the end of a tension", []),
+        ("", []),
+    ],
+)
+def test_worded_numbers(text: str, numbers: list[int | str]) -> None:
+    found = set(worded_numbers(text))
+    assert {Decimal(number) for number in numbers} <= found
+    assert numbers or not found

@@ -21,7 +21,7 @@ from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
 from graphrag_rdf.steps.gather import Gathering
-from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.mentions import mentions_of
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
@@ -171,23 +171,12 @@ class Activation:
             self.sentences[iri] = sorted(alike, key=lambda n: (-alike[n], _number_of(n), n.value))
 
     def _sentences_of(self, entities: list[NamedNode]) -> dict[str, set[NamedNode]]:
-        """All sentences of entities that are no hubs; notes of what passages they are a matter."""
+        """All sentences of entities that are no hubs."""
         if not entities:
             return {}
         found: dict[str, set[NamedNode]] = {}
-        mentions: dict[tuple[str, str], set[NamedNode]] = {}
-        topics: set[tuple[str, str]] = set()
         for row in self.search.rows("retrieval/carriers", entities=entities):
-            entity, sentence = node_of(row["entity"]).value, node_of(row["sentence"])
-            found.setdefault(entity, set()).add(sentence)
-            place = entity, chunk_of(sentence.value)
-            if "about" in row:
-                topics.add(place)
-            else:
-                mentions.setdefault(place, set()).add(sentence)
-        for place in sorted(topics | mentions.keys()):
-            entity, chunk = place
-            self.active[entity].extents[chunk] = len(mentions.get(place, ())), int(place in topics)
+            found.setdefault(node_of(row["entity"]).value, set()).add(node_of(row["sentence"]))
         return found
 
     def _found_of(self, entities: set[str]) -> dict[str, set[NamedNode]]:

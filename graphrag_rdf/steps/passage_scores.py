@@ -18,22 +18,26 @@ is the *first* passage, the best by all signals. In those after it, words count 
 says, and words that the first has as far as its square, so that those lead that say what the first leaves
 open. This fades with sureness too: a question that names nothing is ranked by words (and meaning) alone.
 
-`retrieval/passage-ranking` adds up and sorts. Signals are added, never fused by rank: fusion destroys what
-the graph gains. A share is what a path or signal adds to the score, so the shares of a passage add up to
-its score, and `trace/passage-scores` computes it again.
+Queries compute all of this. `retrieval/activated-passages` sums over the graph and keeps the best passages;
+`retrieval/passage-ranking` adds what the indexes say, first to find the first passage, then to rank all; and
+`retrieval/best-passages` ranks the best once more, with the entities that are in very many passages. This
+module hands over what SPARQL cannot compute: BM25, cosines, logarithms.
+
+Signals are added, never fused by rank: fusion destroys what the graph gains. A share is what a path or signal
+adds to the score, so the shares of a passage add up to its score; `trace/passage-scores` computes it again.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
+from graphrag_rdf.rdf.terms import Term, double, integer, node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.state import (
@@ -44,31 +48,32 @@ from graphrag_rdf.steps.state import (
     PassagePath,
     RelationPath,
 )
+from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
 _OF_GRAPH = ("entities", "carrier")
-Extents: TypeAlias = dict[str, dict[str, tuple[int, int]]]
-"""Entity → chunk → how many of its sentences mention the entity, and 1 if it is about it, else 0."""
-
 _WITH_HUBS = 2  # times the passages that are wanted: so many of the best get what hubs add
+
+Reached: TypeAlias = tuple[NamedNode, float, int, float, float]
+"""An entity, its activation and round, 1 + ln of the passages that it is in, and of those about it."""
 
 
 def score_passages(
     search: QuestionSearch,
     active: Mapping[str, Activated],
-    carriers: Iterable[Carrier],
+    carriers: Sequence[Carrier],
     words: Iterable[str],
     parameters: Parameters,
     *,
     sureness: float,
     explained: int,
 ) -> list[PassageHit]:
-    """Rank passages, and say of the best what paths their scores are made of.
+    """Rank passages, and give the best the paths that their scores are made of.
 
     Args:
         active: entity IRI → what it received.
-        carriers: the sentences that passed activation on.
+        carriers: the bridge sentences.
         words: chunk IRIs that the index found by their words.
         parameters: `passage_limit` passages are ranked by the graph and by meaning; `passage_NAME` is the
             weight of a signal, `passage_further` how far words count after the first passage.
@@ -79,89 +84,89 @@ def score_passages(
         best first, ties by IRI.
     """
     limit = parameters["passage_limit"]
-    best = _best_carriers(active, carriers)
-    signals: dict[str, dict[str, float]] = {
-        "entities": {iri: value / (1 + value) for iri, value in _activations(active).items()},
-        "carrier": {iri: path.value for iri, path in best.items()},
-        "meaning": dict(search.similar_passages(limit)),
-    }
-    weights = _weights(parameters, sureness, with_meaning=bool(signals["meaning"]))
-    by_graph = _by_graph(signals, weights)[:limit]
-    known = sorted({*by_graph, *words, *signals["meaning"]})
-    parts = search.word_parts(known, kind="chunk")
-    signals["words"] = _shares({iri: sum(found.values()) for iri, found in parts.items()})
-    hits = [
-        PassageHit(
-            NamedNode(iri), signals={name: signals[name].get(iri, 0.0) for name in weights}, weights=weights
-        )
-        for iri in known
-    ]
-    for first in _ranked(search, hits, 1):
-        _discount(hits, first, parts, sureness, parameters["passage_further"])
-    found = _ranked(search, hits, len(hits))
-    with_hubs = found[: explained * _WITH_HUBS]
-    _add_entities(active, _extents_of_hubs(search, active, with_hubs, parameters["hub_limit"]), with_hubs)
-    found[: len(with_hubs)] = _ranked(search, with_hubs, len(with_hubs))  # hubs can only raise them
-    for hit in found[:explained]:
-        if hit.chunk.value in best:
-            path = best[hit.chunk.value]
-            path.share = weights["carrier"] * path.value
-            hit.paths.append(path)
-        hit.paths.sort(key=lambda path: (-path.share, str(path.sentence), str(path.entity)))
-    return found
-
-
-def _ranked(search: QuestionSearch, hits: Sequence[PassageHit], limit: int) -> list[PassageHit]:
-    """The best of some passages, with their scores."""
-    if not hits:
-        return []
-    by_chunk = {hit.chunk.value: hit for hit in hits}
-    rows = search.rows(
-        "retrieval/passage-ranking",
-        signals=[(hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS)) for hit in hits],
-        **{name: hits[0].weights.get(name, 0.0) for name in SIGNALS},
+    cosines = dict(search.similar_passages(limit))
+    weights = _weights(parameters, sureness, with_meaning=bool(cosines))
+    given = {f"by_{name}": weights.get(name, 0.0) for name in SIGNALS}
+    reached = [_reached(entity) for _, entity in sorted(active.items())]
+    hubs = {entity.entity for entity in active.values() if entity.passages > parameters["hub_limit"]}
+    by_graph = search.decide(
+        "retrieval/activated-passages",
+        entities=[one for one in reached if one[0] not in hubs],
+        carriers=[
+            (carrier.sentence, _activation(active, carrier), carrier.similarity, carrier.round)
+            for carrier in carriers
+        ],
+        left_out=search.left_out,
         limit=limit,
+        **{name: given[name] for name in ("by_entities", "by_carrier")},
     )
-    found = [by_chunk[node_of(row["passage"]).value] for row in rows]
-    for hit, row in zip(found, rows, strict=True):
-        hit.score = float(to_python(row["score"]))  # type: ignore[arg-type]
-    return found
+    graph = {
+        text_of(row["passage"]): (_number(row["activation"]), _number(row["carrier"])) for row in by_graph
+    }
+    known = sorted({*graph, *words, *cosines})
+    if not known:
+        return []
+    parts = search.word_parts(known, kind="chunk")
+    most = max((sum(own.values()) for own in parts.values()), default=0.0) or 1.0
+
+    def rank(first: list[Term], limit: int) -> list[Row]:
+        said = parts.get(text_of(first[0]), {}) if first else {}
+        return search.decide(
+            "retrieval/passage-ranking",
+            known=[
+                (
+                    NamedNode(iri),
+                    *graph.get(iri, (0.0, 0.0)),
+                    *_split(parts.get(iri, {}), said, most),
+                    cosines.get(iri, 0.0),
+                )
+                for iri in known
+            ],
+            first=first,
+            opened=1 - sureness * (1 - parameters["passage_further"]),
+            repeated=1 - sureness * (1 - parameters["passage_further"] ** 2),
+            limit=limit,
+            **given,
+        )
+
+    rows = rank([rank([], 1)[0]["passage"]], len(known))
+    hits = [_hit(row, weights) for row in rows]
+    best = hits[: explained * _WITH_HUBS]
+    by_chunk = {hit.chunk.value: hit for hit in best}
+    rows = search.decide(
+        "retrieval/best-passages",
+        passages=[(hit.chunk, *(hit.signals.get(name, 0.0) for name in SIGNALS[1:])) for hit in best],
+        entities=reached,
+        left_out=search.left_out,
+        **given,
+    )
+    for row in rows:
+        hit = by_chunk[text_of(row["passage"])]
+        hit.score, hit.signals["entities"] = _number(row["score"]), _number(row["byEntities"])
+    hits[: len(best)] = [by_chunk[text_of(row["passage"])] for row in rows]
+    _explain(search, active, reached, carriers, hits[:explained])
+    return hits
 
 
-def _discount(
-    hits: Iterable[PassageHit],
-    first: PassageHit,
-    parts: Mapping[str, Mapping[str, float]],
-    sureness: float,
-    further: float,
-) -> None:
-    """Let words, and meaning, count less in all passages but the first; least those words that it has."""
-    opened, said = (1 - sureness * (1 - share) for share in (further, further**2))
-    of_first = parts.get(first.chunk.value, {})
-    for hit in hits:
-        own = parts.get(hit.chunk.value)
-        if hit is first:
-            continue
-        if own:
-            left = sum(part * (said if term in of_first else opened) for term, part in own.items())
-            hit.signals["words"] *= left / sum(own.values())
-        if "meaning" in hit.signals:
-            hit.signals["meaning"] *= opened
+def _reached(entity: Activated) -> Reached:
+    spread = (1 + math.log(number) for number in (entity.passages, entity.topics))
+    return (entity.entity, entity.value, entity.round, *spread)  # type: ignore[return-value]
 
 
-def _by_graph(signals: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]) -> list[str]:
-    """Chunks by what the graph says of them, best first."""
-    scores: dict[str, float] = {}
-    for name in _OF_GRAPH:
-        for iri, value in signals[name].items():
-            scores[iri] = scores.get(iri, 0.0) + weights[name] * value
-    return sorted(scores, key=lambda iri: (-scores[iri], iri))
+def _activation(active: Mapping[str, Activated], carrier: Carrier) -> float:
+    """What the entity has that a bridge sentence starts from; 1 where the question itself found it."""
+    return 1.0 if carrier.origin is None else active[carrier.origin.value].value
 
 
-def _shares(scores: Mapping[str, float]) -> dict[str, float]:
-    """Scores as shares of the best."""
-    best = max(scores.values(), default=0.0) or 1.0
-    return {iri: score / best for iri, score in scores.items()}
+def _hit(row: Row, weights: Mapping[str, float]) -> PassageHit:
+    signals = {name: _number(row[f"by{name.capitalize()}"]) for name in weights}
+    return PassageHit(node_of(row["passage"]), _number(row["score"]), signals, dict(weights))
+
+
+def _split(own: Mapping[str, float], said: Collection[str], most: float) -> tuple[float, float]:
+    """The BM25 of a passage by words that are said already and by others, as shares of the most."""
+    again = sum(part for term, part in own.items() if term in said)
+    return again / most, sum(part for term, part in own.items() if term not in said) / most
 
 
 def _weights(parameters: Parameters, sureness: float, *, with_meaning: bool) -> dict[str, float]:
@@ -174,76 +179,48 @@ def _weights(parameters: Parameters, sureness: float, *, with_meaning: bool) -> 
     }
 
 
-def _best_carriers(active: Mapping[str, Activated], carriers: Iterable[Carrier]) -> dict[str, PassagePath]:
-    """For each chunk the path by its strongest carrier."""
-    best: dict[str, PassagePath] = {}
+def _explain(
+    search: QuestionSearch,
+    active: Mapping[str, Activated],
+    reached: Sequence[Reached],
+    carriers: Iterable[Carrier],
+    hits: Sequence[PassageHit],
+) -> None:
+    """Give passages the paths that led to them, with their shares of the score, largest first."""
+    by_chunk = {hit.chunk.value: hit for hit in hits}
+    for row in search.rows(
+        "retrieval/passage-paths",
+        passages=[hit.chunk for hit in hits],
+        entities=reached,
+        left_out=search.left_out,
+    ):
+        hit, entity = by_chunk[text_of(row["passage"])], node_of(row["entity"])
+        path = PassagePath(entity, active[entity.value].value, _number(row["weight"]), int(text_of(row["n"])))
+        # the parts of all entities saturate together: A/(1 + A), and 1/(1 + A) is 1 less that
+        path.share = hit.weights["entities"] * path.value * (1 - hit.signals["entities"])
+        hit.paths.append(path)
+    strongest: dict[str, PassagePath] = {}
     for carrier in carriers:
-        value = 1.0 if carrier.origin is None else active[carrier.origin.value].value
         chunk = chunk_of(carrier.sentence.value)
-        path = PassagePath(
-            carrier.origin,
-            value,
-            1 / carrier.round,
-            sentence=carrier.sentence,
-            similarity=carrier.similarity,
-        )
-        known = best.get(chunk)
-        if known is None or _order(path) < _order(known):
-            best[chunk] = path
-    return best
+        if chunk in by_chunk:
+            activation, weight = _activation(active, carrier), 1 / carrier.round
+            path = PassagePath(
+                carrier.origin, activation, weight, sentence=carrier.sentence, similarity=carrier.similarity
+            )
+            path.share = by_chunk[chunk].weights["carrier"] * path.value
+            strongest[chunk] = min(path, strongest.get(chunk, path), key=_strength)
+    for chunk, path in strongest.items():
+        by_chunk[chunk].paths.append(path)
+    for hit in hits:
+        hit.paths.sort(key=lambda path: (-path.share, str(path.sentence), str(path.entity)))
 
 
-def _order(path: PassagePath) -> tuple[float, str, str]:
+def _strength(path: PassagePath) -> tuple[float, str, str]:
     return -path.value, str(path.sentence), str(path.entity)
 
 
-def _activations(active: Mapping[str, Activated]) -> dict[str, float]:
-    """What active entities add to each chunk; hubs, whose chunks nobody asked for, add nothing yet."""
-    total: dict[str, float] = {}
-    for _, entity in sorted(active.items()):
-        for chunk, (mentions, topics) in entity.extents.items():
-            total[chunk] = total.get(chunk, 0.0) + entity.value * _entity_weight(entity, mentions, topics)
-    return total
-
-
-def _entity_weight(entity: Activated, mentions: int, topics: int) -> float:
-    by_mentions = mentions / (mentions + 1) / (1 + math.log(entity.passages))
-    as_topic = topics / (1 + math.log(entity.topics))
-    return (by_mentions + as_topic) / (entity.round + 1)
-
-
-def _extents_of_hubs(
-    search: QuestionSearch, active: Mapping[str, Activated], hits: Iterable[PassageHit], hub_limit: int
-) -> Extents:
-    """Of active entities that are hubs, how much they are a matter of some passages."""
-    found: Extents = {}
-    hubs = [entity.entity for _, entity in sorted(active.items()) if entity.passages > hub_limit]
-    nodes = sorted((hit.chunk for hit in hits), key=str)
-    if hubs and nodes:
-        for row in search.rows("retrieval/passage-entities", chunks=nodes, entities=hubs):
-            n, topics = int(to_python(row["mentions"])), int(to_python(row["topics"]))  # type: ignore[arg-type]
-            found.setdefault(node_of(row["entity"]).value, {})[node_of(row["chunk"]).value] = n, topics
-    return found
-
-
-def _add_entities(active: Mapping[str, Activated], of_hubs: Extents, hits: Sequence[PassageHit]) -> None:
-    """Give passages the paths of all entities that they mention, hubs too, with their shares of the score."""
-    by_chunk = {hit.chunk.value: hit for hit in hits}
-    for iri, entity in active.items():
-        extents = entity.extents or of_hubs.get(iri, {})
-        for chunk in extents.keys() & by_chunk.keys():
-            by_chunk[chunk].paths.append(_path(entity, *extents[chunk]))
-    for hit in hits:
-        hit.paths.sort(key=lambda path: str(path.entity))  # sums do not depend on the store's order
-        total = sum(path.value for path in hit.paths)
-        hit.signals["entities"] = total / (1 + total)
-        for path in hit.paths:  # all of them saturate together
-            path.share = hit.weights["entities"] * path.value / (1 + total)
-
-
-def _path(entity: Activated, mentions: int, topics: int) -> PassagePath:
-    weight = _entity_weight(entity, mentions, topics)
-    return PassagePath(entity.entity, entity.value, weight, mentions)
+def _number(term: Term) -> float:
+    return float(text_of(term))
 
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:

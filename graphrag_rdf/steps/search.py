@@ -73,6 +73,15 @@ class QuestionSearch:
         self.context.recorder.queried(self.step, run)
         return run.rows if not self.state.set_aside else [row for row in run.rows if self._counts(row)]
 
+    def decide(self, template: str, **values: object) -> list[Row]:
+        """Run a template that decides what is ranked, in which order, or where it is cut, and record it."""
+        return self.rows(template, **values)
+
+    @property
+    def left_out(self) -> list[NamedNode]:
+        """Sentences that no query may count."""
+        return [NamedNode(iri) for iri in sorted(self.state.set_aside)]
+
     def _set_aside(self) -> None:
         """Note which sentences are left out, and record it where there are any."""
         run = self.context.store.run("facts/text-wrong")

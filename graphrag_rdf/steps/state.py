@@ -141,8 +141,6 @@ class Activated:
         similarity: of the carrier to the question, 0 to 1; None for seeds.
         passages: how many passages mention it or are about it, at most one more than a hub may have.
         topics: how many passages are about it, at most as many.
-        extents: of each of those, how many of its sentences mention it, and 1 if it is about it, else 0; of
-            a hub none.
     """
 
     entity: NamedNode
@@ -153,7 +151,6 @@ class Activated:
     similarity: float | None = None
     passages: int = 1
     topics: int = 1
-    extents: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts
@@ -68,9 +69,9 @@ def fit_chunks(
         (hit.chunk, place, hit.score, min(taken[hit.chunk.value], long))
         for place, hit in enumerate(asked, start=1)
     ]
-    run = context.store.run("selection/chunks", ranked=rows, tokens=tokens, limit=parameters["chunk_limit"])
-    context.recorder.queried(step, run)
-    fitting = {text_of(row["chunk"]) for row in run.rows}
+    limit = parameters["chunk_limit"]
+    found = decide(context, step, "selection/chunks", ranked=rows, tokens=tokens, limit=limit)
+    fitting = {text_of(row["chunk"]) for row in found}
     cut = [hit.chunk for hit in asked if hit.chunk.value in fitting and taken[hit.chunk.value] > long]
     windows = _windows(context, state, step, cut, long)
     return [

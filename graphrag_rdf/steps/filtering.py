@@ -19,11 +19,12 @@ from pyoxigraph import Literal
 from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.labels import edge_id, label_graph
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.recording import edge_term
-from graphrag_rdf.steps.reranking import Candidate, ask_reranker, candidates, normalised
+from graphrag_rdf.steps.reranking import Candidate, ask_reranker, candidates
 from graphrag_rdf.steps.state import Context, Edge, Parameters, State
 from graphrag_rdf.trace.recorder import Step
 
@@ -118,10 +119,11 @@ def _by_reranker(
         scores = ask_reranker(context, state, step, "candidates", [one.text for one in asked])
     if scores is None:
         raise LlmError("the reranker failed", "server")
-    same = len({*scores}) == 1
-    least = parameters["filter_min_score"]
-    shares = zip(scores, normalised(scores), strict=True)
-    return [Verdict(same or share >= least, score=score) for score, share in shares]
+    given = list(enumerate(scores))
+    rows = decide(context, step, "selection/filtered", given=given, min_score=parameters["filter_min_score"])
+    return [
+        Verdict(text_of(row["kept"]) == "true", score=score) for row, score in zip(rows, scores, strict=True)
+    ]
 
 
 _WAYS: Mapping[str, Callable[[Context, State, Step, Parameters, Sequence[Candidate]], list[Verdict]]] = {

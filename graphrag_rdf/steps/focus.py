@@ -21,8 +21,9 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.steps.chunks import record_chunks, select_chunks
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.filtering import filter_found
 from graphrag_rdf.steps.labels import edge_id
@@ -55,13 +56,22 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     """Select by score."""
     step = _begin(context, state, parameters, "rank")
     state.chunks = select_chunks(context, state, step, parameters)
-    best = max((edge.score for edge in state.edges), default=0.0)
-    least = max(parameters["min_score"], parameters["min_share"] * best)
-    sure = [edge for edge in state.edges if edge.score >= least and not edge.unverified]
-    facts = [Selection(edge.score, edge=edge) for edge in sure[: parameters["edge_limit"]]]
-    quoted = {sentence for fact in facts if fact.edge for sentence in fact.edge.sentences}
-    hits = [h for h in state.hits if h.sentence not in quoted and h.score >= parameters["min_score"]]
-    sentences = [Selection(hit.score, hit=hit) for hit in hits[: parameters["sentence_limit"]]]
+    sure = _best_facts(
+        context, state, parameters, step, parameters["edge_limit"], min_share=parameters["min_share"]
+    )
+    facts = [Selection(score=edge.score, edge=edge) for edge in sure]
+    quoted = {sentence for edge in sure for sentence in edge.sentences}
+    rows = decide(
+        context,
+        step,
+        "selection/sentences",
+        sentences=[(hit.sentence, rank, hit.score) for rank, hit in enumerate(state.hits)],
+        quoted=sorted(quoted, key=str),
+        min_score=parameters["min_score"],
+        limit=parameters["sentence_limit"],
+    )
+    hits = [state.hits[int(text_of(row["rank"]))] for row in rows]
+    sentences = [Selection(score=hit.score, hit=hit) for hit in hits]
     yield _select(context, state, step, [*facts, *sentences])
 
 
@@ -100,7 +110,7 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
 def edges_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model choose facts; the answer rests on these and the sentences that they were read from."""
     step = _begin(context, state, parameters, "edges")
-    edges = _offered(state, parameters)
+    edges = _offered(context, state, parameters, step)
     said = [edge.sentences[0] for edge in edges if edge.sentences]
     unread = [edge for edge in edges if not edge.sentences]
     state.evidence = collect(context, state, step, [], said, unread)
@@ -145,7 +155,7 @@ def _offer(context: Context, state: State, parameters: Parameters, step: Step) -
     facts that were read from no text. Heads of documents tell who made them and when already, so that such
     facts are offered only if the question asks for them.
     """
-    edges = _offered(state, parameters)
+    edges = _offered(context, state, parameters, step)
     unread = [edge for edge in edges if not edge.sentences and (edge.triple[1] not in METADATA or edge.asked)]
     state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
     state.evidence.offer(edges)
@@ -158,10 +168,38 @@ def _about(item: tuple[Line, Edge | None]) -> object:
     return line.sentence or line.facts[0].triple
 
 
-def _offered(state: State, parameters: Parameters) -> list[Edge]:
+def _offered(context: Context, state: State, parameters: Parameters, step: Step) -> list[Edge]:
     """The facts that a model may choose among."""
-    good = [edge for edge in state.edges if edge.score >= parameters["min_score"]]
-    return good[: parameters["offered_limit"]]
+    return _best_facts(context, state, parameters, step, parameters["offered_limit"], unverified=True)
+
+
+def _best_facts(
+    context: Context,
+    state: State,
+    parameters: Parameters,
+    step: Step,
+    limit: int,
+    *,
+    min_share: float = 0.0,
+    unverified: bool = False,
+) -> list[Edge]:
+    """The best facts that exploration found.
+
+    Args:
+        min_share: of the best fact's score that others need.
+        unverified: also those whose quote was not found in its chunk.
+    """
+    rows = decide(
+        context,
+        step,
+        "selection/facts",
+        facts=[(*edge.triple, rank, edge.score, edge.unverified) for rank, edge in enumerate(state.edges)],
+        min_score=parameters["min_score"],
+        min_share=min_share,
+        unverified=unverified,
+        limit=limit,
+    )
+    return [state.edges[int(text_of(row["rank"]))] for row in rows]
 
 
 def _ask(
@@ -274,9 +312,16 @@ def _select_chosen(
     context: Context, state: State, parameters: Parameters, step: Step, selections: Sequence[Selection]
 ) -> GraphRagResponse:
     """Select what the model chose."""
-    facts = [one for one in selections if one.edge][: parameters["edge_limit"]]
-    sentences = [one for one in selections if one.hit][: parameters["edge_limit"]]
-    best = sorted([*facts, *sentences], key=lambda one: -one.score)
+    scores = [(place, one.score, one.edge is not None) for place, one in enumerate(selections)]
+    rows = decide(
+        context,
+        step,
+        "selection/chosen",
+        facts=[(place, score) for place, score, fact in scores if fact],
+        sentences=[(place, score) for place, score, fact in scores if not fact],
+        limit=parameters["edge_limit"],
+    )
+    best = [selections[int(text_of(row["place"]))] for row in rows]
     return _select(context, state, step, best, by_model=True)
 
 

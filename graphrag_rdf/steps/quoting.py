@@ -42,6 +42,7 @@ from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
@@ -158,9 +159,8 @@ def _margin(
         ("about", words.weight(frozenset[str]().union(*(quote.about for quote in picked)))),
         ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
     ]
-    run = context.store.run("selection/margin", signals=signals)
-    context.recorder.queried(step, run)
-    for index, row in enumerate(run.rows):
+    rows = decide(context, step, "selection/margin", signals=signals)
+    for index, row in enumerate(rows):
         context.recorder.item(
             step,
             RAG.scoreShare,
@@ -171,7 +171,7 @@ def _margin(
             (RAG.weight, row["weight"]),
             (RAG.share, row["share"]),
         )
-    return sum(float(text_of(row["share"])) for row in run.rows)
+    return sum(float(text_of(row["share"])) for row in rows)
 
 
 def _of_what_is_named(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
@@ -216,18 +216,19 @@ def _best(
         parts = [left.weight(part) for part in (one.own, one.near, one.rest)]
         rows[one.source.chunk is not None].append((one.iri, parts[0], parts[1], parts[2], factor))
     chunks = {one.source.chunk for one in candidates}
-    run = context.store.run(
+    found = decide(
+        context,
+        step,
         "selection/quotable",
         sentences=rows[True],
         facts=rows[False],
         passages=[(NamedNode(chunk), root) for chunk, root in standing.items() if chunk in chunks],
         excluded=list(state.exclude),
     )
-    context.recorder.queried(step, run)
-    if not run.rows:
+    if not found:
         return None
     by_iri = {one.iri.value: one for one in candidates}
-    best = run.rows[0]
+    best = found[0]
     return by_iri[text_of(best["candidate"])], float(text_of(best["score"]))
 
 

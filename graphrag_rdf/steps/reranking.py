@@ -13,16 +13,14 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.state import Context, Edge, Parameters, PassageHit, SentenceHit, State
 from graphrag_rdf.trace.recorder import Step
 
 SIGNAL = "rerank"
-
-_Found = TypeVar("_Found", Edge, SentenceHit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +87,6 @@ def ask_reranker(
     return scores
 
 
-def normalised(scores: Sequence[float]) -> list[float]:
-    """Min–max: the best 1, the least 0; all 0 where they are the same."""
-    least, most = min(scores, default=0.0), max(scores, default=0.0)
-    return [(score - least) / (most - least) if most > least else 0.0 for score in scores]
-
-
 def rerank_passages(context: Context, state: State, step: Step, parameters: Parameters) -> None:
     """Look at the best `rerank_limit` passages of the state again, with their titles."""
     if not reranks(context, parameters):
@@ -108,18 +100,51 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
     if scores is None:
         return
     given = {hit.chunk.value: score for hit, score in zip(asked, scores, strict=True)}
-    shares = dict(zip(given, normalised(scores), strict=True))
     weight = parameters["rerank_weight"]
-    for rank, hit in enumerate(state.passages, start=1):
-        hit.before = rank, hit.score
+    before = state.passages
+    ranks = {hit.chunk.value: rank for rank, hit in enumerate(before)}
+    order = _order(
+        context,
+        step,
+        [hit.score for hit in before],
+        {ranks[chunk]: score for chunk, score in given.items()},
+        weight,
+    )
+    for rank, score, share in order:
+        hit = before[rank]
+        hit.before = rank + 1, hit.score
         hit.reranked = given.get(hit.chunk.value)
-        _mix(hit, shares.get(hit.chunk.value, 0.0), weight)
-    state.passages.sort(key=lambda hit: (-hit.score, hit.before or (0, 0.0)))
+        _mix(hit, score, share, weight)
+    state.passages = [before[rank] for rank, _, _ in order]
 
 
-def _mix(hit: PassageHit, share: float, weight: float) -> None:
+def _order(
+    context: Context, step: Step, scores: Sequence[float], given: Mapping[int, float], weight: float
+) -> list[tuple[int, float, float]]:
+    """The places of what was found, in their new order, each with its new score and the reranker's share.
+
+    Args:
+        scores: in the order of before.
+        given: place → what the reranker gave.
+        weight: its share of the score.
+    """
+    rows = decide(
+        context,
+        step,
+        "selection/reranked",
+        found=list(enumerate(scores)),
+        given=list(given.items()),
+        weight=weight,
+    )
+    return [
+        (int(text_of(row["rank"])), float(text_of(row["score"])), float(text_of(row["share"])))
+        for row in rows
+    ]
+
+
+def _mix(hit: PassageHit, score: float, share: float, weight: float) -> None:
     """The reranker becomes one more signal; the others, and the paths that they are sums of, make room."""
-    hit.score = (1 - weight) * hit.score + weight * share
+    hit.score = score
     hit.signals = {**hit.signals, SIGNAL: share}
     hit.weights = {name: (1 - weight) * value for name, value in hit.weights.items()} | {SIGNAL: weight}
     for path in hit.paths:
@@ -137,14 +162,16 @@ def rerank_found(context: Context, state: State, step: Step, parameters: Paramet
     scores = ask_reranker(context, state, step, "facts and sentences", [one.text for one in asked])
     if scores is None:
         return
+    found: list[Edge | SentenceHit] = [*state.edges, *state.hits]
+    places = {id(one): place for place, one in enumerate(found)}
+    given = {}
     for one, score in zip(asked, scores, strict=True):
-        one.found.reranked = score
-    shares = {id(one.found): share for one, share in zip(asked, normalised(scores), strict=True)}
-    state.edges = _mixed(state.edges, shares, parameters["rerank_weight"])
-    state.hits = _mixed(state.hits, shares, parameters["rerank_weight"])
-
-
-def _mixed(found: Sequence[_Found], shares: Mapping[int, float], weight: float) -> list[_Found]:
-    for one in found:
-        one.score = (1 - weight) * one.score + weight * shares.get(id(one), 0.0)
-    return sorted(found, key=lambda one: -one.score)  # stable: ties stay as they were
+        one.found.reranked = given[places[id(one.found)]] = score
+    order = _order(context, step, [one.score for one in found], given, parameters["rerank_weight"])
+    for place, score, _ in order:
+        found[place].score = score
+    first = len(state.edges)
+    state.edges, state.hits = (
+        [state.edges[place] for place, _, _ in order if place < first],
+        [state.hits[place - first] for place, _, _ in order if place >= first],
+    )

@@ -18,6 +18,7 @@ from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.names import entities_called, own_names
 from graphrag_rdf.steps.state import Context, Parameters, Seed, State
@@ -74,8 +75,8 @@ class QuestionSearch:
         return run.rows if not self.state.set_aside else [row for row in run.rows if self._counts(row)]
 
     def decide(self, template: str, **values: object) -> list[Row]:
-        """Run a template that decides what is ranked, in which order, or where it is cut, and record it."""
-        return self.rows(template, **values)
+        """Run a template that decides (see `deciding`)."""
+        return decide(self.context, self.step, template, **values)
 
     @property
     def left_out(self) -> list[NamedNode]:

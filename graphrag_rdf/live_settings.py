@@ -26,6 +26,7 @@ from graphrag_rdf.config import (
     with_stored,
 )
 from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.ingest.stages import own_parameters
 from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
 from graphrag_rdf.store.settings import (
@@ -51,7 +52,8 @@ class InForce:
 
     Attributes:
         stored: what the store says, dotted key → value.
-        settings: those of the store in place of defaults, under what was given.
+        settings: in place of defaults those of the user's own ingest pipeline, then those of the store; under
+            what was given.
         untrusted: settings of the store that are ignored, because the user does not trust them.
         steps: pipeline → `step.parameter` → value as text.
         version: of what the store says; None when it never said anything, or when that cannot be kept.
@@ -95,7 +97,7 @@ class LiveSettings:
                 values = self._checked(stored)
                 untrusted = self._untrusted(values)
                 counted = {k: v for k, v in _settings(values).items() if k not in untrusted}
-                settings = with_stored(self._given, counted)
+                settings = with_stored(self._given, {**own_parameters(self._given), **counted})
                 self.now = InForce(stored, settings, _steps(values), self._version(stored), untrusted)
                 self._unread = False
             return self.now
@@ -270,12 +272,15 @@ def describe(loaded: Loaded, now: InForce | None) -> dict[str, dict[str, Any]]:
         now: what the store says; None without a store.
     """
     stored = now.stored if now else {}
-    values = flat_values(now.settings if now else loaded.settings)
+    own = own_parameters(loaded.settings)
+    values = flat_values(now.settings if now else with_stored(loaded.settings, own))
     found: dict[str, dict[str, Any]] = {}
     for key, value in values.items():
         origin: Origin = loaded.origins[key]
         if origin == "default" and key in stored and key not in (now.untrusted if now else ()):
             origin = "store"
+        elif origin == "default" and key in own:
+            origin = "file"
         found[key] = {"value": value, "origin": origin}
     folders = pipeline_folders(loaded.settings)
     for name in pipeline_names(folders):

@@ -301,8 +301,9 @@ def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[s
 
 
 def pipeline_names(folders: Sequence[Path]) -> list[str]:
-    """The names of all pipelines, sorted."""
-    return sorted({path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")})
+    """The names of all pipelines that answer questions, sorted. `ingest.stages` reads that of the ingest."""
+    found = {path.parent.name for folder in folders for path in folder.glob("*/pipeline.yaml")}
+    return sorted(found - {"ingest"})
 
 
 def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
@@ -312,8 +313,7 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
         ConfigError: when there is none, or its definition is malformed.
     """
     found = [folder / name for folder in folders if (folder / name / "pipeline.yaml").is_file()]
-    if not found:
-        known = pipeline_names(folders)
+    if name not in (known := pipeline_names(folders)):
         raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
     path = found[-1] / "pipeline.yaml"
     try:

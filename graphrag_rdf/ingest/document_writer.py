@@ -146,6 +146,8 @@ class DocumentWriter:
         ]
 
     def _write_metadata(self, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> None:
+        if not self._settings.metadata:
+            return
         written = write_metadata(self._store, self._settings.facts, document, parsed, changes)
         self._report.facts += written.facts
         self._report.entities += len(written.new_entities)

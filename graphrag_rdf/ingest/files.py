@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,6 +36,7 @@ from graphrag_rdf.ingest.relations import refresh_relations, relation_names
 from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
+from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
 from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes
@@ -101,7 +102,7 @@ def ingest_files(
         _let_go(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
-    return ended(engine, report, begun)
+    return ended(begun)
 
 
 def ingest_uploads(
@@ -118,23 +119,21 @@ def ingest_uploads(
     max_bytes = engine.settings.documents.max_bytes
     planner = run.planner(max_bytes, [Source(Path(), upload.identity) for upload in uploads])
     planned = (planner.plan_upload(upload.identity, upload.data) for upload in uploads)
-    return ended(engine, run.run(incoming(planned, max_bytes)), begun)
+    run.run(incoming(planned, max_bytes))
+    return ended(begun)
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run, with when it began and what had been spent on models by then."""
+    """A run that is ready, when it began, and what had been spent on models by then."""
 
+    engine: NeededComponents
+    pipeline: IngestPipeline
     run: Ingest
     progress: Progress | None
     stop: Stop | None
     spent: LlmUsage
     at: float
-
-    @property
-    def refreshed(self) -> frozenset[NamedNode]:
-        """Documents of which everything was extracted anew."""
-        return frozenset(self.run.refreshed)
 
 
 def begin(
@@ -145,57 +144,84 @@ def begin(
     stop: Stop | None,
     mentions_only: bool = False,
 ) -> Begun:
-    """Make a run ready: indexes and synonyms as the settings want them."""
+    """Make a run ready: indexes and synonyms as the settings want them.
+
+    Raises:
+        ConfigError: when the pipeline of the ingest is malformed, or settings contradict each other.
+    """
     at, spent = time.perf_counter(), engine.budget.usage
-    indexer = engine.indexer
+    pipeline, indexer = ingest_pipeline(engine.settings), engine.indexer
     indexer.recover()
-    apply_synonyms(engine.store, engine.settings.extract, indexer)
-    run = Ingest(
-        engine.store,
-        engine.blobs,
-        choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh),
-        indexer,
-        replace(
-            ingest_settings(engine.settings, refresh=refresh),
-            version=engine.settings_version,
-            mentions_only=mentions_only,
-        ),
-        progress,
-        stop,
+    if "synonyms" in pipeline:
+        apply_synonyms(engine.store, engine.settings.extract, indexer)
+    settings = replace(
+        ingest_settings(engine.settings, refresh=refresh),
+        version=engine.settings_version,
+        mentions_only=mentions_only,
+        metadata="metadata" in pipeline,
     )
-    return Begun(run, progress, stop, spent, at)
+    extractor = choose_extractor(engine.settings, lambda: engine.gateway, use_cache=not refresh)
+    run = Ingest(engine.store, engine.blobs, extractor, indexer, settings, progress, stop)
+    return Begun(engine, pipeline, run, progress, stop, spent, at)
 
 
-def ended(engine: NeededComponents, report: IngestReport, begun: Begun) -> IngestReport:
-    """Tell what a run took, after the relations were built if the settings want them."""
+def ended(begun: Begun) -> IngestReport:
+    """Run the stages that follow the documents, in the order of the pipeline; the whole report."""
+    engine, report = begun.engine, begun.run.report
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
-    if report.stopped is None:
-        warn_of_duplicates(engine.store, engine.blobs, begun.run.written, report)
-    join_written_together(engine, sorted({*begun.run.written, *begun.refreshed}, key=str))
-    if begun.run.read_by_model:
-        join_aliases(engine, sorted(begun.run.read_by_model, key=str))
-    if engine.settings.relations.build and report.stopped is None:
-        _relate(engine, report, begun)
+    for entry in begun.pipeline.end:
+        if entry.stage in _AFTER_DOCUMENTS:
+            _AFTER_DOCUMENTS[entry.stage](begun)
     report.llm = since(begun.spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun.at, 3)
     return report
 
 
-def _relate(engine: NeededComponents, report: IngestReport, begun: Begun) -> None:
+def _duplicates(begun: Begun) -> None:
+    if begun.run.report.stopped is None:
+        warn_of_duplicates(begun.engine.store, begun.engine.blobs, begun.run.written, begun.run.report)
+
+
+def _written_together(begun: Begun) -> None:
+    documents = {*begun.run.written, *begun.run.refreshed}
+    join_written_together(begun.engine, sorted(documents, key=str))
+
+
+def _aliases(begun: Begun) -> None:
+    if begun.run.read_by_model:
+        join_aliases(begun.engine, sorted(begun.run.read_by_model, key=str))
+
+
+def _relations(begun: Begun) -> None:
     """Build the relations, unless they are those of what the store holds."""
+    engine, report = begun.engine, begun.run.report
+    if not engine.settings.relations.build or report.stopped is not None:
+        return
     found = refresh_relations(
-        engine, again=begun.refreshed, lazily=True, progress=begun.progress, stop=begun.stop
+        engine,
+        again=frozenset(begun.run.refreshed),
+        lazily=True,
+        progress=begun.progress,
+        stop=begun.stop,
     )
     report.relations = relation_names(found.relations)
     report.stopped = found.read.stopped
     for warning in found.warnings:
         report.warn(**warning)
-    failed = {NamedNode(failure.document) for failure in found.read.failures}
-    known = stored_documents(engine.store, failed)
+    known = stored_documents(engine.store, {NamedNode(failure.document) for failure in found.read.failures})
     for failure in found.read.failures:
         place = known[failure.document].location if failure.document in known else failure.document
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
+
+
+_AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
+    "duplicates": _duplicates,
+    "written_together": _written_together,
+    "aliases": _aliases,
+    "relations": _relations,
+}
+"""What runs a stage of the pipeline's last part; `Ingest` runs the others."""
 
 
 def _let_go(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:
@@ -270,7 +296,7 @@ def refresh_texts(
     plans = _plans(engine, [stored for stored in known if stored not in skipped], kept)
     report = begun.run.run(incoming(plans, max_bytes))
     report.skipped = [stored.identity for stored in skipped]
-    return ended(engine, report, begun)
+    return ended(begun)
 
 
 def _plans(

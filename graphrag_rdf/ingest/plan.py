@@ -340,6 +340,7 @@ class IngestSettings:
         jobs: extractor calls at once, when the extractor waits for a model.
         refresh: extract everything anew.
         mentions_only: of what is extracted anew, only the names in sentences.
+        metadata: whether facts are stated from the metadata of documents.
         version: of the settings kept in the store, which the run is linked to.
     """
 
@@ -348,4 +349,5 @@ class IngestSettings:
     jobs: int = 4
     refresh: bool = False
     mentions_only: bool = False
+    metadata: bool = True
     version: NamedNode | None = None

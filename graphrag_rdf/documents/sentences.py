@@ -8,13 +8,16 @@ the full stop belongs to an abbreviation, an initial or an ordinal number.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import deque
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from graphrag_rdf.documents.model import Sentence, Span
-from graphrag_rdf.documents.sentence_data import Rules, rules_for
 
 _CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
 _WIDE_CLOSERS = r"」』）】》〉〕”’\"'"
@@ -67,6 +70,41 @@ _TABLE = 0.8
 _CONTINUES = ",;-–—"
 
 
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The words of a language that decide whether a full stop ends a sentence; see `data/sentences.toml`."""
+
+    never: frozenset[str]
+    often: frozenset[str]
+    numbered: frozenset[str]
+    starters: frozenset[str]
+    speech: frozenset[str]
+    ordinals: bool
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("data").joinpath("sentences.toml").read_text("utf-8"))
+
+
+@lru_cache(maxsize=64)
+def _rules(language: str | None) -> _Rules:
+    table, primary = _table(), (language or "en").partition("-")[0].lower()
+    own = table.get(primary, table["en"])
+
+    def words(name: str) -> frozenset[str]:
+        return frozenset(f"{table['common'].get(name, '')} {own.get(name, '')}".split())
+
+    return _Rules(
+        words("never"),
+        words("often"),
+        words("numbered"),
+        words("starters"),
+        words("speech"),
+        primary in table["ordinals"].split(),
+    )
+
+
 def split_sentences(
     text: str, language: str | None = None, *, rows: Sequence[Span] = ()
 ) -> tuple[Sentence, ...]:
@@ -101,7 +139,7 @@ def _sentences_and_rows(text: str, language: str | None, rows: Sequence[Span]) -
 
 
 def _sentences(text: str, language: str | None) -> Iterator[Span]:
-    rules = _cached_rules(language)
+    rules = _rules(language)
     for block_start, block_end, whole in _blocks(text):
         start = block_start
         quotations = deque(() if whole else _quotations(text, block_start, block_end))
@@ -130,9 +168,6 @@ def _sentences(text: str, language: str | None) -> Iterator[Span]:
 def without_emoji(sentence: str) -> str:
     """A sentence without the emoji after its full stop."""
     return _LAST_EMOJI.sub("", sentence)
-
-
-_cached_rules = lru_cache(maxsize=64)(rules_for)
 
 
 def _trim(text: str, start: int, end: int) -> Span | None:
@@ -262,7 +297,7 @@ def _opens(text: str, at: int, start: int) -> bool:
 
 
 def _ends_sentence(
-    text: str, start: int, block_end: int, match: re.Match[str], rules: Rules, begins: bool
+    text: str, start: int, block_end: int, match: re.Match[str], rules: _Rules, begins: bool
 ) -> bool:
     """Whether a full stop or its like ends a sentence.
 
@@ -307,7 +342,7 @@ def _ends_sentence(
     return _stop_ends(token, following, starts, first, rules)
 
 
-def _says(text: str, start: int, end: int, rules: Rules) -> bool:
+def _says(text: str, start: int, end: int, rules: _Rules) -> bool:
     """Whether what follows a quotation names its speaker: ("Why?") Mary Hale asked."""
     words = [match[0] for match in islice(_WORD.finditer(text, start, min(end, start + 80)), 4)]
     spoken = next((number for number, word in enumerate(words) if word in rules.speech), 0)
@@ -315,7 +350,7 @@ def _says(text: str, start: int, end: int, rules: Rules) -> bool:
     return spoken > 0 and not any(mark in between for mark in ',.;:!?"”“')
 
 
-def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: Rules) -> bool:
+def _stop_ends(token: str, following: str, starts: bool, first: bool, rules: _Rules) -> bool:
     """Whether a full stop after `token` ends the sentence.
 
     Args:

@@ -16,10 +16,10 @@ from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.extract.evidence import locate_fact
 from graphrag_rdf.extract.model import (
-    UNMARKED,
+    NO_CHUNK_CONTEXT,
+    ChunkContext,
     EntityCandidate,
     Extraction,
-    Marked,
     Rejected,
     RelationCandidate,
 )
@@ -75,10 +75,10 @@ class RecordedComponent:
         *,
         language: str | None,
         title: str,
-        marked: Marked = UNMARKED,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
     ) -> Extracted:
         """See `ChunkExtractor`."""
-        del language, marked
+        del language, context
         found = self._recorded.get((title, text)) or self._by_text.get(text) or ((), ())
         triples, named = found
         relations: list[RelationCandidate] = []

@@ -14,7 +14,7 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.evaluation.jsonlines import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
-from graphrag_rdf.extract.model import Marked
+from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.index.analyse import analyse, fold, primary_language
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _extracted(
         split_sentences(text.text, text.language),
         language=text.language,
         title=text.title,
-        marked=Marked(turns=find_turns(text.text)),
+        context=ChunkContext(turns=find_turns(text.text)),
     ).extraction
     fit = candidate_filter.fit(found)
     facts = [(relation.subject, relation.predicate, relation.object) for relation in fit.relations]

@@ -20,7 +20,7 @@ from graphrag_rdf.documents.context import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
-from graphrag_rdf.extract.model import UNMARKED, Extraction, Marked
+from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
 from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.model import Completion, Message
@@ -110,7 +110,7 @@ class LlmExtractor:
         language: str | None,
         title: str,
         gateway: LlmGateway,
-        marked: Marked = UNMARKED,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
         use_cache: bool = True,
     ) -> tuple[Extraction, list[Completion]]:
         """Ask the model and read its answers.
@@ -122,8 +122,8 @@ class LlmExtractor:
             language: BCP 47 tag of the text, None if unknown.
             title: of the document.
             gateway: the way to the model.
-            marked: names of the columns of the table that the chunk begins in, and what stands before it, are
-                shown to the model.
+            context: of it, the columns of the table that the chunk begins in and what stands before the chunk
+                are shown to the model.
             use_cache: False asks again, whatever was answered before.
 
         Returns:
@@ -139,9 +139,9 @@ class LlmExtractor:
         parts, count = [(0, text)], 1
         while parts:
             offset, part = parts.pop()
-            before = sentences_before(text, offset, language) or marked.context.before
-            within = replace(marked, context=replace(marked.context, before=before))
-            fill = partial(self._fill, part, language=language, title=title, marked=within)
+            before = sentences_before(text, offset, language) or context.preceding.before
+            within = replace(context, preceding=replace(context.preceding, before=before))
+            fill = partial(self._fill, part, language=language, title=title, context=within)
             answers, whole = self._read(found, fill, ask, gateway.discard)
             completions += answers
             if not whole:
@@ -202,18 +202,20 @@ class LlmExtractor:
     def _constant(self, name: str) -> str:
         """What every prompt of a template begins with, in whole lines."""
         if name not in self._constants:
-            other = Marked(columns=("-",), context=Context(("-",), "-"))
+            other = ChunkContext(columns=("-",), preceding=Context(("-",), "-"))
             bare, full = (
-                self._fill(text, name, language=language, title=text, marked=marked, names=[text])
-                for text, language, marked in (("", None, UNMARKED), ("-", "en", other))
+                self._fill(text, name, language=language, title=text, context=context, names=[text])
+                for text, language, context in (("", None, NO_CHUNK_CONTEXT), ("-", "en", other))
             )
             same = commonprefix([bare, full])  # noqa: RUF071 - these are no paths
             self._constants[name] = same[: same.rfind("\n") + 1]
         return self._constants[name]
 
-    def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:
+    def prompt(
+        self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
+    ) -> str:
         """The first prompt for a chunk; tags in it that could end the passage lose their first bracket."""
-        return self._fill(text, next(iter(self._templates)), language=language, title=title, marked=marked)
+        return self._fill(text, next(iter(self._templates)), language=language, title=title, context=context)
 
     def _fill(
         self,
@@ -222,7 +224,7 @@ class LlmExtractor:
         *,
         language: str | None,
         title: str,
-        marked: Marked,
+        context: ChunkContext,
         names: Sequence[str] = (),
     ) -> str:
         values = {
@@ -232,9 +234,9 @@ class LlmExtractor:
             "entity_types": self._entity_types,
             "tuned": self._tuned,
             "predicates": list(self._predicates.values()),
-            "columns": [fenced(column) for column in marked.columns],
-            "headings": [fenced(heading) for heading in marked.context.headings],
-            "before": fenced(marked.context.before),
+            "columns": [fenced(column) for column in context.columns],
+            "headings": [fenced(heading) for heading in context.preceding.headings],
+            "before": fenced(context.preceding.before),
             "names": [fenced(each) for each in names],
         }
         return fill_prompt(self._templates[name], self._folder / name, values, _VALUES)

@@ -140,20 +140,20 @@ NOTHING = Extraction((), (), (), (), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
-    """What is known of a passage.
+class ChunkContext:
+    """What the document tells of a chunk before it is read.
 
     Args:
         rows: of tables, in text order.
-        columns: names of the columns of its first row, if the passage does not hold them itself.
+        columns: names of the columns of its first row, if the chunk does not hold them itself.
         turns: who speaks where, in text order.
-        context: what stands before it in its document.
+        preceding: what stands before it in its document.
     """
 
     rows: tuple[Row, ...] = ()
     columns: tuple[str, ...] = ()
     turns: tuple[Turn, ...] = ()
-    context: Context = NO_CONTEXT
+    preceding: Context = NO_CONTEXT
 
 
-UNMARKED = Marked()
+NO_CHUNK_CONTEXT = ChunkContext()

@@ -10,13 +10,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.model import Sentence, in_spans
+from graphrag_rdf.documents.context import Context
+from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, in_spans
 from graphrag_rdf.documents.table_heads import is_period, tells_money
 from graphrag_rdf.documents.table_json import unescaped, without_marks
-from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, items_of, read_row
+from graphrag_rdf.documents.tables import RECORDS, Cell, RowPart, columns_above, items_of, read_row, rows_in
+from graphrag_rdf.documents.turns import turns_in
 
 from .mentions import Gazetteer, find_mentions
-from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
+from .model import ChunkContext, EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_filter import is_plain, lower_words
 from .names import fold
 from .table_columns import Column, TableReading, currency_of, kind_of, literal_of, looks_like_name
@@ -39,6 +41,19 @@ class Row:
 
     part: RowPart
     reading: TableReading
+
+
+def context_of(
+    document: ParsedDocument, chunk: Chunk, readings: Sequence[TableReading], preceding: Context
+) -> ChunkContext:
+    """What the document tells of a chunk.
+
+    Args:
+        readings: how each of the document's tables is read.
+        preceding: what stands before the chunk.
+    """
+    rows = tuple(Row(part, readings[part.table]) for part in rows_in(document, chunk))
+    return ChunkContext(rows, columns_above(document, chunk), turns_in(document, chunk), preceding)
 
 
 @dataclass(frozen=True, slots=True)

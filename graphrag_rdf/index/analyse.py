@@ -7,15 +7,14 @@ was indexed can be scored again exactly.
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from itertools import pairwise
+from pathlib import Path
 
 from graphrag_rdf.han import simplified
-
-from .irregular import IRREGULAR
-from .stopwords import STOP_WORDS
 
 # Languages with a Snowball stemmer in Tantivy (the compiled one: a fortieth of the time of one in Python)
 _SNOWBALL = {
@@ -58,12 +57,32 @@ def primary_language(language: str | None) -> str:
     return re.split("[-_]", language, maxsplit=1)[0].lower() or "und" if language else "und"
 
 
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("data").joinpath("words.toml").read_text("utf-8"))
+
+
+@cache
+def stop_words() -> Mapping[str, frozenset[str]]:
+    """Language → words too common to search by, after case folding."""
+    return {language: frozenset(words.split()) for language, words in _table()["stop"].items()}
+
+
+@cache
+def irregular_forms() -> Mapping[str, Mapping[str, str]]:
+    """Language → irregular form → base form."""
+    return {
+        language: {form: base for base, *forms in map(str.split, rows.splitlines()) for form in forms}
+        for language, rows in _table()["irregular"].items()
+    }
+
+
 @lru_cache(maxsize=64)
 def _term_of(language: str) -> Callable[[str], str]:
     """The function from a folded word to its term ("" for a stop word) in a language."""
-    stop = STOP_WORDS.get(language, frozenset())
+    stop = stop_words().get(language, frozenset())
     stem = _stemmer(_SNOWBALL[language]) if language in _SNOWBALL else str
-    irregular = IRREGULAR.get(language, {})
+    irregular = irregular_forms().get(language, {})
     # accents in English are those of foreign names; its stemmer takes "Tekezé" and "Tekeze" for two words
     bare = _unaccented if language == "en" else str
 
@@ -148,11 +167,11 @@ def common_words(text: str, language: str | None) -> int:
     Args:
         language: BCP 47 tag.
     """
-    stop = STOP_WORDS.get(primary_language(language), frozenset())
+    stop = stop_words().get(primary_language(language), frozenset())
     return sum(word in stop for word in _word().findall(fold(text)))
 
 
 def spoken_by(text: str) -> str | None:
     """The language of which a text has most common words, English before others; None if it has none."""
-    best = max(STOP_WORDS, key=lambda language: (common_words(text, language), language == "en"))
+    best = max(stop_words(), key=lambda language: (common_words(text, language), language == "en"))
     return best if common_words(text, best) else None

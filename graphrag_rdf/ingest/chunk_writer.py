@@ -205,7 +205,7 @@ class ChunkWriter:
             found = extracted.extraction.mentions
             for entity in extracted.extraction.entities:
                 known.update((entity.name, *entity.aliases))
-        in_tables = task.marked.rows
+        in_tables = task.chunk_context.rows
         labels = [mention for mention in found if mention.term]
         if elsewhere or not found:
             found = find_names(
@@ -224,9 +224,9 @@ class ChunkWriter:
                 language=parsed.language,
                 title=parsed.title,
                 given=known,
-                turns=task.marked.turns,
+                turns=task.chunk_context.turns,
             )
-            found = with_speakers(found, text, task.marked.turns, parsed.language)
+            found = with_speakers(found, text, task.chunk_context.turns, parsed.language)
         if extracted is not None and (called := other_names(extracted.extraction.entities)):
             found = [replace(mention, name=called.get(mention.name, mention.name)) for mention in found]
             found = (*found, *labels)
@@ -274,7 +274,7 @@ class ChunkWriter:
         if extracted.extraction.language_warning:
             warning = f"{path}: {extracted.extraction.language_warning}"
             self._report.warn("language_without_tagger", warning)
-        for row in task.marked.rows if not self._extractor.waits else ():
+        for row in task.chunk_context.rows if not self._extractor.waits else ():
             if row.reading.problem:
                 self._report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
         return written
@@ -297,7 +297,7 @@ class ChunkWriter:
 def _row_quads(task: Task) -> Iterator[Quad]:
     """Which sentences are rows, and of which tables."""
     numbers = {sentence.offset: sentence.index for sentence in task.sentences}
-    for row in task.marked.rows:
+    for row in task.chunk_context.rows:
         if row.reading.table.names and row.part.offset in numbers:
             node = iris.sentence(task.placed.iri, numbers[row.part.offset])
             yield prov.source(node, RAG.rowOf, iris.table(task.incoming.plan.iri, row.reading.signature))

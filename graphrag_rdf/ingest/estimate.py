@@ -19,7 +19,7 @@ from graphrag_rdf.documents.tables import columns_above
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.errors import DocumentError
 from graphrag_rdf.extract.mentions import find_mentions
-from graphrag_rdf.extract.model import Marked
+from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.ingest.document_writer import chunk_contexts, extraction_of
 from graphrag_rdf.ingest.extractors import choose_extractor, choose_relation_reader
 from graphrag_rdf.ingest.files import find, ingest_settings, plans
@@ -29,7 +29,7 @@ from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, Ll
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
-    from graphrag_rdf.extract.model import Marked
+    from graphrag_rdf.extract.model import ChunkContext
     from graphrag_rdf.ingest.extractors import ChunkExtractor
     from graphrag_rdf.ingest.protocols import NeededComponents
 
@@ -149,8 +149,8 @@ def _add(
     else:
         out.documents.unchanged += 1
     for chunk, context in due:
-        marked = Marked(columns=columns_above(parsed, chunk.chunk), context=context)
-        tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, marked)
+        chunk_context = ChunkContext(columns=columns_above(parsed, chunk.chunk), preceding=context)
+        tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, chunk_context)
     tokens.pairs([(chunk.chunk.text, chunk.iri.value not in stands) for chunk in placed])
 
 
@@ -174,14 +174,14 @@ class ExpectedTokens:
         self._in = 0
         self._out = 0
 
-    def chunk(self, text: str, language: str | None, title: str, marked: Marked) -> None:
+    def chunk(self, text: str, language: str | None, title: str, chunk_context: ChunkContext) -> None:
         """Count a chunk: its prompt, and each gleaning with all that was said before."""
         from graphrag_rdf.ingest.extractors import LlmComponent
         from graphrag_rdf.llm.model import estimate_tokens
 
         if not isinstance(self._extractor, LlmComponent):
             return
-        prompt = self._extractor.prompt(text, language=language, title=title, marked=marked)
+        prompt = self._extractor.prompt(text, language=language, title=title, context=chunk_context)
         read = estimate_tokens([{"role": "user", "content": prompt}])
         written = round(written_tokens(text) * (self.measured or 1.0))
         for number in range(self._rounds):

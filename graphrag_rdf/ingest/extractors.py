@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.extract.answers import predicate_phrase
-from graphrag_rdf.extract.model import UNMARKED, Extraction, Marked
+from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
 from graphrag_rdf.rdf.namespaces import OWL, RDF, RDFS
 from graphrag_rdf.resources import folder
 
@@ -78,7 +78,7 @@ class ChunkExtractor(Protocol):
         *,
         language: str | None,
         title: str,
-        marked: Marked = UNMARKED,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
     ) -> Extracted:
         """Extract from one chunk. Raises LlmError when a model fails."""
 
@@ -103,11 +103,17 @@ class RulesComponent:
         *,
         language: str | None,
         title: str,
-        marked: Marked = UNMARKED,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
     ) -> Extracted:
         """See `ChunkExtractor`."""
         found = self._extractor.extract(
-            text, sentences, language=language, title=title, topic=title, rows=marked.rows, turns=marked.turns
+            text,
+            sentences,
+            language=language,
+            title=title,
+            topic=title,
+            rows=context.rows,
+            turns=context.turns,
         )
         return Extracted(found)
 
@@ -148,7 +154,7 @@ class LlmComponent:
         *,
         language: str | None,
         title: str,
-        marked: Marked = UNMARKED,
+        context: ChunkContext = NO_CHUNK_CONTEXT,
     ) -> Extracted:
         """See `ChunkExtractor`."""
         del sentences  # a model reads the chunk as a whole
@@ -156,7 +162,7 @@ class LlmComponent:
             text,
             language=language,
             title=title,
-            marked=marked,
+            context=context,
             gateway=self._gateway,
             use_cache=self._use_cache,
         )
@@ -168,9 +174,11 @@ class LlmComponent:
             cached_in_tokens=_sum(c.cached_in_tokens for c in completions),
         )
 
-    def prompt(self, text: str, *, language: str | None, title: str, marked: Marked = UNMARKED) -> str:
+    def prompt(
+        self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
+    ) -> str:
         """The prompt for a chunk, as it would be asked."""
-        return self._extractor.prompt(text, language=language, title=title, marked=marked)
+        return self._extractor.prompt(text, language=language, title=title, context=context)
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

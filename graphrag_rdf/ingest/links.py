@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.extract.names import Word, words_of
-from graphrag_rdf.index.stopwords import STOP_WORDS
+from graphrag_rdf.index.analyse import stop_words
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.store.base import Changes, Store
@@ -155,7 +155,7 @@ def _opens(word: Word) -> bool:
 
 
 def _is_capital(word: Word) -> bool:
-    return word.capital and len(word.text) > 1 and word.lower not in STOP_WORDS["en"]
+    return word.capital and len(word.text) > 1 and word.lower not in stop_words()["en"]
 
 
 def _follows(left: Word, right: Word, text: str) -> bool:

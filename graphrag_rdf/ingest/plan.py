@@ -20,7 +20,7 @@ from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
 from graphrag_rdf.documents.readers import load_bytes, read_bytes
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.model import UNMARKED, Marked
+from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext
 from graphrag_rdf.extract.table_columns import TableReading
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
@@ -316,7 +316,7 @@ class Task:
         replaces: subgraphs that this extraction takes the place of.
         readings: how the tables of its document are read.
         context: what a model is shown of the document before the chunk.
-        sentences, marked, started: known once its extraction has begun.
+        sentences, chunk_context, started: known once its extraction has begun.
     """
 
     incoming: Incoming
@@ -328,7 +328,7 @@ class Task:
     readings: tuple[TableReading, ...] = ()
     context: Context = NO_CONTEXT
     sentences: tuple[Sentence, ...] = ()
-    marked: Marked = UNMARKED
+    chunk_context: ChunkContext = NO_CHUNK_CONTEXT
     started: datetime = field(default_factory=now)
 
 

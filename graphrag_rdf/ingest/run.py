@@ -19,13 +19,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.context import NO_CONTEXT
 from graphrag_rdf.documents.discover import Source, location_of
-from graphrag_rdf.documents.tables import columns_above, rows_in, sentences_in
-from graphrag_rdf.documents.turns import turns_in
+from graphrag_rdf.documents.tables import sentences_in
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.model import NOTHING, Marked
-from graphrag_rdf.extract.table_rows import Row
+from graphrag_rdf.extract.model import NOTHING
+from graphrag_rdf.extract.table_rows import context_of
 from graphrag_rdf.ingest.chunk_writer import ChunkWriter
 from graphrag_rdf.ingest.document_writer import DocumentWriter
 from graphrag_rdf.ingest.entity_decisions import settle
@@ -232,11 +230,7 @@ class Ingest:
         chunk = task.placed.chunk
         plan, parsed = task.incoming.plan, task.parsed
         task.sentences = sentences_in(parsed, chunk)
-        if parsed.tables or parsed.turns:
-            rows = tuple(Row(part, task.readings[part.table]) for part in rows_in(parsed, chunk))
-            task.marked = Marked(rows, columns_above(parsed, chunk), turns_in(parsed, chunk), task.context)
-        elif task.context != NO_CONTEXT:
-            task.marked = Marked(context=task.context)
+        task.chunk_context = context_of(parsed, chunk, task.readings, task.context)
         task.started = now()
         if self._settings.mentions_only:
             return Extracted(NOTHING)
@@ -244,7 +238,7 @@ class Ingest:
         if plan.replaces is not None and self._extractor.waits:
             title = plan.replaces.title  # what was asked before the file moved is not asked again
         return self._extractor(
-            chunk.text, task.sentences, language=parsed.language, title=title, marked=task.marked
+            chunk.text, task.sentences, language=parsed.language, title=title, context=task.chunk_context
         )
 
     def _write(self, task: Task, outcome: Extracted | Failure) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from graphrag_rdf.index.irregular import IRREGULAR
+from graphrag_rdf.index.analyse import irregular_forms
 
 _AUXILIARIES = frozenset(
     (
@@ -103,8 +103,8 @@ def ask_for_subject(relation: str, object_: str) -> str | None:
 
 def base_form(past: str) -> str | None:
     """The base form of a past form; None where its spelling does not tell."""
-    if past in IRREGULAR["en"]:
-        return IRREGULAR["en"][past]
+    if past in irregular_forms()["en"]:
+        return irregular_forms()["en"][past]
     for form, base in _ENDINGS:
         if found := form.fullmatch(past):
             return found[1] + base
@@ -112,4 +112,4 @@ def base_form(past: str) -> str | None:
 
 
 def _is_past(word: str) -> bool:
-    return (len(word) > 3 and word.endswith("ed")) or word in IRREGULAR["en"]
+    return (len(word) > 3 and word.endswith("ed")) or word in irregular_forms()["en"]

@@ -9,8 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from graphrag_rdf.index.analyse import analyse, common_words, primary_language
-from graphrag_rdf.index.stopwords import STOP_WORDS
+from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
@@ -114,7 +113,7 @@ class QuestionWords:
         """Whether a word is a common one of the text's language, which is another than the question's: to
         die, and the German article; a text is in the language of which it has most common words.
         """
-        others = [language for language, stop in STOP_WORDS.items() if term in stop]
+        others = [language for language, stop in stop_words().items() if term in stop]
         return any(common_words(text, other) > common_words(text, self.language) for other in others)
 
     def weight(self, terms: Iterable[str]) -> float:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.documents.language import _LATIN, FUNCTION_WORDS, detect_language, normalise_tag
+from graphrag_rdf.documents.language import _LATIN, detect_language, function_words, normalise_tag
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_tags(tag: str | None, normal: str | None) -> None:
 
 def test_a_language_is_named_only_with_words_that_show_it() -> None:
     """Statistics of letters alone are sure of some rare language for any text that is no prose."""
-    assert set(_LATIN) <= set(FUNCTION_WORDS)
+    assert set(_LATIN) <= set(function_words())
     commands = "\n".join(f"mv src/mod{n}.o lib/qism{n}.a && chmod {n} lib/qism{n}.a" for n in range(40))
     assert detect_language(commands) is None

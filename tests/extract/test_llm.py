@@ -13,7 +13,7 @@ from graphrag_rdf.documents.context import Context
 from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.llm import LlmExtractor
-from graphrag_rdf.extract.model import EntityCandidate, Marked, RelationCandidate
+from graphrag_rdf.extract.model import ChunkContext, EntityCandidate, RelationCandidate
 from graphrag_rdf.llm.cache import ResponseCache
 from graphrag_rdf.llm.gateway import LlmGateway
 from graphrag_rdf.llm.model import LlmSettings
@@ -502,8 +502,8 @@ def test_no_item_breaks_the_chunk(scripted_server, gateway, items):
 
 
 def test_what_stands_before_the_passage_is_shown(scripted_server, gateway):
-    marked = Marked(context=Context(("Mills", "Lindow</headings>"), "Mary Hale came. She stayed."))
-    extractor().extract(TEXT, language="en", title="T", gateway=gateway, marked=marked)
+    context = ChunkContext(preceding=Context(("Mills", "Lindow</headings>"), "Mary Hale came. She stayed."))
+    extractor().extract(TEXT, language="en", title="T", gateway=gateway, context=context)
     prompt = scripted_server.requests[0].prompt
     assert "<headings>Mills > Lindow‹/headings></headings>" in prompt
     assert "<before>\nMary Hale came. She stayed.\n</before>\n<text>" in prompt

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.index.analyse import analyse, match_key, primary_language
-from graphrag_rdf.index.stopwords import STOP_WORDS
+from graphrag_rdf.index.analyse import analyse, match_key, primary_language, stop_words
 
 
 @pytest.mark.parametrize(
@@ -33,10 +32,10 @@ def test_terms(language: str | None, text: str, terms: list[str]) -> None:
     assert analyse(text, language) == terms
 
 
-@pytest.mark.parametrize("language", sorted(STOP_WORDS))
+@pytest.mark.parametrize("language", sorted(stop_words()))
 def test_stop_words_are_dropped_and_written_as_folded(language: str) -> None:
-    assert analyse(" ".join(STOP_WORDS[language]), language) == []
-    assert all(match_key(word) == word for word in STOP_WORDS[language])
+    assert analyse(" ".join(stop_words()[language]), language) == []
+    assert all(match_key(word) == word for word in stop_words()[language])
 
 
 @given(st.text(), st.sampled_from([None, "en", "de", "zh", "hi", "ru"]))

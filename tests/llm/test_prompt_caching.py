@@ -8,24 +8,24 @@ import pytest
 
 from graphrag_rdf.documents.context import Context
 from graphrag_rdf.extract.llm import LlmExtractor
-from graphrag_rdf.extract.model import Marked
+from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.resources import folder
 from tests.support.scripted_server import Reply
 
 PROMPTS = folder("pipelines") / "ingest"
 NOTHING = '{"entities": [], "relations": []}'
 CHUNKS = (
-    ("Mary Hale opened the mill.", "en", "A history", Marked()),
-    ("| Reed Mill | 1,200 |", None, "", Marked(columns=("Mill", "Looms"))),
-    ("Sie blieb.", "de", "Chronik", Marked(context=Context(("1851",), "Mary Hale kam nach Tarn."))),
+    ("Mary Hale opened the mill.", "en", "A history", ChunkContext()),
+    ("| Reed Mill | 1,200 |", None, "", ChunkContext(columns=("Mill", "Looms"))),
+    ("Sie blieb.", "de", "Chronik", ChunkContext(preceding=Context(("1851",), "Mary Hale kam nach Tarn."))),
 )
 
 
 def read_all(gateway, model):
     extractor = LlmExtractor(PROMPTS, model=model)
     return [
-        extractor.extract(text, language=language, title=title, gateway=gateway, marked=marked)[1][0]
-        for text, language, title, marked in CHUNKS
+        extractor.extract(text, language=language, title=title, gateway=gateway, context=context)[1][0]
+        for text, language, title, context in CHUNKS
     ]
 
 

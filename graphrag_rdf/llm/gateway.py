@@ -280,7 +280,7 @@ class LlmGateway:
                 thinking = getattr(message, "reasoning_content", None)
                 raw = raw_output(content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))
-                cost = answer._hidden_params.get("response_cost") if tokens.read is not None else None
+                cost = _cost_of(answer, tokens)
                 take(tokens, cost)
             return asked.completion(raw, choice.finish_reason, tokens, cost, attempt)
 
@@ -413,9 +413,8 @@ class LlmGateway:
         def attempt(_: int) -> T:
             with self._spending(target, size) as take:
                 answer = send()
-                read = told_tokens(getattr(answer, "usage", None)).read
-                hidden = getattr(answer, "_hidden_params", None) or {}
-                take(Told(read), hidden.get("response_cost") if read is not None else None)
+                tokens = Told(told_tokens(getattr(answer, "usage", None)).read)
+                take(tokens, _cost_of(answer, tokens))
                 return answer
 
         return self._retried(attempt)
@@ -493,6 +492,12 @@ class LlmGateway:
 
     def _retried(self, send: Callable[[int], T]) -> T:
         return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
+
+
+def _cost_of(answer: Any, tokens: Told) -> float | None:
+    """Cost in USD as litellm computed it, None where the server did not report tokens."""
+    hidden = getattr(answer, "_hidden_params", None) or {}
+    return hidden.get("response_cost") if tokens.read is not None else None
 
 
 def _vector(embedding: str | list[float]) -> NDArray[np.float32]:

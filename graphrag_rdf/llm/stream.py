@@ -119,8 +119,7 @@ class OpenStream:
             thoughts.append(thought)
             if shown := self._thinking.feed(piece):
                 yield shown
-        # litellm ends a stream with "stop" of its own when the connection just closes
-        if raw.received_finish_reason is None and raw.intermittent_finish_reason is None:
+        if not _is_finished(raw):
             raise failure("connection", "the stream ended before the answer did", self._target)
         self.raw = raw_output("".join(pieces), "".join(thoughts), self.finish_reason, self._target)
         if self.tokens.read is not None and self.tokens.written is not None:
@@ -130,9 +129,16 @@ class OpenStream:
             yield rest
 
 
+def _is_finished(raw: Any) -> bool:
+    """Whether the server ended its answer; when the connection just closes, litellm ends it with "stop"."""
+    reasons = ("received_finish_reason", "intermittent_finish_reason")
+    return any(getattr(raw, name, "unknown") for name in reasons)
+
+
 def _close(raw: Any) -> None:
     """litellm's wrapper cannot be closed from synchronous code, what it wraps can."""
-    for part in (raw.completion_stream, getattr(raw.completion_stream, "response", None)):
+    wrapped = getattr(raw, "completion_stream", raw)
+    for part in (wrapped, getattr(wrapped, "response", None)):
         close = getattr(part, "close", None)
         if close is not None:
             with contextlib.suppress(Exception):

@@ -1,14 +1,13 @@
-"""Questions, documents and decisions to a server over HTTP; what comes back is as of a store of one's own."""
+"""Questions, documents and decisions for a server over HTTP; answers are those of a local store."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from graphrag_rdf.client.connection import Connection, ServerError
+from graphrag_rdf.client.connection import Connection, ServerError, encoded
 from graphrag_rdf.client.formats import events, form_of, read_token
 from graphrag_rdf.trace.documents import DocumentSummary, document_of
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -21,22 +20,22 @@ NUMBERS: Mapping[str, str] = {
     "synthesis.max_sentences": "max_sentences",
     "synthesis.suggestions": "suggestions",
 }
-"""Parameter of a step → what a question over HTTP calls it: all that a client may set."""
+"""Parameter of a step → its name in a question over HTTP. Clients may set no others."""
 
 _TERMS = ("subject", "predicate", "object")
 _AT_ONCE = 1000
-"""Documents of one request, of which a server tells no more."""
+"""Documents of one request; a server returns no more."""
 _PATIENCE = 1800.0
-"""Seconds to wait for questions that are asked again, of which nothing is heard meanwhile."""
+"""Seconds to wait for questions that are asked again: the server is silent meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a question over HTTP may say.
+    """A question over HTTP.
 
     Attributes:
-        numbers: of `NUMBERS`, by the name that HTTP has for them.
-        session: the earlier session that this question goes on with.
+        numbers: see `NUMBERS`, by their names over HTTP.
+        session: the earlier session that this question continues.
     """
 
     question: str
@@ -57,53 +56,42 @@ class Client(Connection):
     """A server by its address; see `Connection`."""
 
     def ask(self, question: Question) -> Generator[GraphRagResponse, None, None]:
-        """The messages of a run. Closing the iterator hangs up, which cancels the run.
+        """The messages of a run. Closing the iterator disconnects, which cancels the run.
 
         Raises:
-            ServerError: when the server cannot be reached, is none of ours, refuses, or breaks off.
+            ServerError: the server cannot be reached, is not a graphrag-rdf server, refuses, or breaks off.
         """
-        body = json.dumps(question.as_json(), ensure_ascii=False).encode("utf-8", "replace")
-        headers = {"Accept": "text/event-stream", "Content-Type": "application/json"}
-        connection, response = self._request("POST", "/ask", headers, body)
         ended, seen = False, 0
-        try:
-            self._require(response, "text/event-stream")
+        with self._answer("POST", "/ask", "text/event-stream", encoded(question.as_json())) as response:
             for data in self._events(response):
                 message = self._message(data)
                 seen, ended = seen + 1, message.end_of_session
                 yield message
             if not ended:
                 raise self._cut(seen)
-        finally:
-            connection.close()
 
     def ingest(
         self, documents: Sequence[tuple[str, bytes]], progress: Callable[[int, int, str], None]
     ) -> dict[str, Any]:
-        """Send documents; the report of the run, as `ingest --format json`. Hanging up stops the run.
+        """Send documents; the report of the run, as `ingest --format json`. Disconnecting stops the run.
 
         Args:
             documents: (identity, content).
-            progress: hears of each finished chunk.
+            progress: called after each chunk.
 
         Raises:
             ServerError: as `ask`.
         """
         kind, body = form_of(documents)
-        headers = {"Accept": "text/event-stream", "Content-Type": kind}
-        connection, response = self._request("POST", "/documents", headers, body)
-        try:
-            self._require(response, "text/event-stream")
+        with self._answer("POST", "/documents", "text/event-stream", body, kind) as response:
             for data in self._events(response):
                 found = self._object(data)
                 if "done" not in found:
                     return found
                 progress(found["done"], found["total"], found["path"])
-            raise ServerError(
-                f"{self.url} broke off: the ingest may not be whole", hint="send the same again: it goes on"
-            )
-        finally:
-            connection.close()
+        raise ServerError(
+            f"{self.url} broke off: the ingest may not be complete", hint="send the same again: it goes on"
+        )
 
     def documents(self) -> Iterator[DocumentSummary]:
         """The documents of the server's store, as `documents` lists them.
@@ -117,13 +105,13 @@ class Client(Connection):
             try:
                 yield from map(document_of, found)
             except (KeyError, TypeError, ValueError):
-                raise self._not_ours("its documents are told otherwise; is it older?") from None
+                raise self._not_ours("its documents have another form; is it older?") from None
             if len(found) < _AT_ONCE:
                 return
             offset += _AT_ONCE
 
     def duplicates(self) -> list[dict[str, Any]]:
-        """Documents that say the same, as `documents --duplicates --format json`.
+        """Groups of equal documents, as `documents --duplicates --format json`.
 
         Raises:
             ServerError: as `ask`.
@@ -193,13 +181,7 @@ class Client(Connection):
         Raises:
             ServerError: as `ask`.
         """
-        address = f"/traces/{quote(trace, safe='')}"
-        connection, response = self._request("GET", address, {"Accept": "text/plain"})
-        try:
-            self._require(response, "text/plain")
-            return self._all(response).decode("utf-8", "replace")
-        finally:
-            connection.close()
+        return self._text(f"/traces/{quote(trace, safe='')}")
 
 
 def _truth(value: bool) -> str:

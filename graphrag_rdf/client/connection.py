@@ -1,19 +1,16 @@
-"""Requests to one server: what it answers, and why it does not.
+"""Requests to one server, with httpx: its answers, and why there is none.
 
-Server-sent events are read as https://html.spec.whatwg.org/multipage/server-sent-events.html says. Nothing is
-followed to another address, so a token goes to no other server than the one that was named.
+Server-sent events are read as https://html.spec.whatwg.org/multipage/server-sent-events.html says. Redirects
+and proxies of the environment are not followed, so a token reaches only the server that was named.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import logging
-import socket
-import ssl
 from collections.abc import Iterator
-from contextlib import suppress
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from graphrag_rdf.client.formats import events
@@ -21,18 +18,21 @@ from graphrag_rdf.errors import GraphRagError, UsageError, without_credentials
 from graphrag_rdf.loopback import is_loopback
 from graphrag_rdf.trace.messages import GraphRagResponse
 
+if TYPE_CHECKING:
+    import httpx
+
 log = logging.getLogger(__name__)
 
 _CONNECT = 10.0
 _SILENCE = 120.0
-"""Seconds without a byte after which the server counts as gone; it says every 15 s that it is alive."""
+"""Seconds without a byte after which a request fails; the server sends a sign of life every 15 s."""
 _LONGEST = 1 << 20
 """Bytes of a problem document, or of a text, that are read."""
 _LONGEST_ANSWER = 1 << 28
 
 
 class ServerError(GraphRagError):
-    """A server cannot be reached, is none of ours, or refuses."""
+    """A server cannot be reached, is not a graphrag-rdf server, or refuses."""
 
 
 class Connection:
@@ -43,23 +43,21 @@ class Connection:
         token: sent with every request.
 
     Raises:
-        UsageError: when the address is none.
+        UsageError: when the address is malformed.
     """
 
     def __init__(self, url: str, token: str | None = None) -> None:
         self.url = url.rstrip("/")
         try:
             parts = urlsplit(self.url)
-            host, port = parts.hostname, parts.port
+            host, _ = parts.hostname, parts.port
         except ValueError:
-            host, port = None, None
+            host = None
         if parts.scheme not in ("http", "https") or not host or parts.username or parts.query:
             shown = without_credentials(url)
             raise UsageError(f"{shown!r} is not the address of a server", hint="e.g. http://127.0.0.1:7878")
-        self._secure = parts.scheme == "https"
-        self._host, self._port, self._path = host, port, parts.path
         self._token = token
-        if token and not self._secure and not is_loopback(host):
+        if token and parts.scheme == "http" and not is_loopback(host):
             log.warning("the token is sent to %s without encryption; use https", host)
 
     def _json(
@@ -71,66 +69,91 @@ class Connection:
         holds: str,
         patience: float = _SILENCE,
     ) -> dict[str, Any]:
-        """What a request that is answered with JSON gives.
+        """The JSON object that answers a request.
 
         Args:
-            holds: a key that the answer of a server of ours has.
+            holds: a key that the answer of a graphrag-rdf server has.
             patience: seconds to wait for the answer.
         """
-        sent = None if body is None else json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
-        headers = {"Accept": "application/json", "Content-Type": "application/json"}
-        connection, response = self._request(method, path, headers, sent, patience=patience)
-        try:
-            self._require(response, "application/json")
-            found = self._object(self._all(response, _LONGEST_ANSWER).decode("utf-8", "replace"))
-            if holds not in found:
-                raise self._not_ours(f"its answer has no {holds!r}")
-            return found
-        finally:
-            connection.close()
+        sent = None if body is None else encoded(body)
+        with self._answer(method, path, "application/json", sent, patience=patience) as response:
+            found = self._object(self._all(response, _LONGEST_ANSWER))
+        if holds not in found:
+            raise self._not_ours(f"its answer has no {holds!r}")
+        return found
 
-    def _request(
+    def _text(self, path: str) -> str:
+        with self._answer("GET", path, "text/plain") as response:
+            return self._all(response)
+
+    @contextmanager
+    def _answer(
         self,
         method: str,
         path: str,
-        headers: dict[str, str],
+        accept: str,
         body: bytes | None = None,
+        sent: str = "application/json",
         *,
         patience: float = _SILENCE,
-    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    ) -> Iterator[httpx.Response]:
+        """The answer to a request, open for the length of a block.
+
+        Args:
+            accept: the media type that the answer must have.
+            sent: that of the body.
+
+        Raises:
+            GraphRagError: there is no answer, or a different one.
+        """
+        import ssl
+
+        import httpx
+
+        headers = {"Accept": accept, "Content-Type": sent}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
-        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        connection = kind(self._host, self._port, timeout=_CONNECT)
-        try:
-            connection.connect()
-            connection.sock.settimeout(patience)
-            with suppress(BrokenPipeError, ConnectionResetError):  # refused before all was sent: it says why
-                connection.request(method, self._path + path, body, headers)
-            return connection, connection.getresponse()
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            connection.close()
-            raise self._unreachable(error) from error
+        timeout = httpx.Timeout(patience, connect=_CONNECT)
+        secure = ssl.create_default_context() if self.url.startswith("https:") else False
+        with httpx.Client(verify=secure, timeout=timeout, trust_env=False) as client:
+            try:
+                request = client.build_request(method, self.url + path, content=body, headers=headers)
+                response = client.send(request, stream=True)
+            except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+                raise self._unreachable(error) from error
+            try:
+                self._require(response, accept)
+                yield response
+            finally:
+                response.close()
 
     def _unreachable(self, error: Exception) -> ServerError:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return ServerError(f"{self.url} shows a certificate that is not trusted: {error.verify_message}")
-        if isinstance(error, http.client.HTTPException | ValueError | ssl.SSLError):
-            return self._not_ours("what answers there is no server of ours")
-        if isinstance(error, TimeoutError):
+        import socket
+        import ssl
+
+        import httpx
+
+        cause: BaseException = error
+        while (below := cause.__cause__ or cause.__context__) is not None:
+            cause = below
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return ServerError(f"{self.url} shows a certificate that is not trusted: {cause.verify_message}")
+        if isinstance(error, httpx.TimeoutException):
             return ServerError(f"{self.url} does not answer", hint="is the server overloaded, or stopped?")
-        reason = "there is no such host" if isinstance(error, socket.gaierror) else _reason(error)
+        if isinstance(cause, ssl.SSLError) or not isinstance(error, httpx.NetworkError):
+            return self._not_ours("its answer is not HTTP")
+        reason = "there is no such host" if isinstance(cause, socket.gaierror) else _reason(cause)
         return ServerError(
             f"{self.url} cannot be reached: {reason}", hint="start it with: graphrag-rdf serve"
         )
 
-    def _require(self, response: http.client.HTTPResponse, media_type: str) -> None:
-        """Raise what a response says, unless it is what was asked for."""
-        kind = (response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
-        if response.status == 200 and kind == media_type:
+    def _require(self, response: httpx.Response, media_type: str) -> None:
+        """Raise what a response reports, unless it is the answer that was asked for."""
+        kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if response.status_code == 200 and kind == media_type:
             return
         if kind != "application/problem+json":
-            raise self._not_ours(f"it answers {response.status} {kind or 'without a type'}")
+            raise self._not_ours(f"it answers {response.status_code} {kind or 'without a type'}")
         try:
             problem = json.loads(self._all(response))
             detail, hint = str(problem["detail"]), problem.get("hint")
@@ -138,45 +161,54 @@ class Connection:
             raise self._not_ours("its refusal is no problem document") from None
         raise self._refusal(response, detail, hint)
 
-    def _refusal(self, response: http.client.HTTPResponse, detail: str, hint: Any) -> GraphRagError:
+    def _refusal(self, response: httpx.Response, detail: str, hint: Any) -> GraphRagError:
         way = hint if isinstance(hint, str) else None
-        if response.status == 401:
+        status, again = response.status_code, response.headers.get("Retry-After", "")
+        if status == 401:
             way = "give it with --token-file FILE, or GRAPHRAG_RDF_CLIENT__TOKEN in the environment"
-        again = response.headers.get("Retry-After", "")
-        if response.status in (429, 503):
+        if status in (429, 503):
             way = f"try again in {again} s" if again.isdigit() else "try again later"
         message = f"{self.url} says: {detail}"
-        return (UsageError if response.status in (400, 404, 409, 422) else ServerError)(message, hint=way)
+        return (UsageError if status in (400, 404, 409, 422) else ServerError)(message, hint=way)
 
     def _not_ours(self, why: str) -> ServerError:
         return ServerError(
             f"{self.url} is not a graphrag-rdf server: {why}",
-            hint="graphrag-rdf serve tells its address when it starts",
+            hint="graphrag-rdf serve prints its address when it starts",
         )
 
     def _cut(self, seen: int) -> ServerError:
         return ServerError(
-            f"{self.url} broke off after {seen} messages: the answer is not whole",
+            f"{self.url} broke off after {seen} messages: the answer is not complete",
             hint="ask again; the server's log tells more",
         )
 
-    # --- what comes -----------------------------------------------------------------------------------
+    # --- bodies ---------------------------------------------------------------------------------------
 
-    def _all(self, response: http.client.HTTPResponse, most: int = _LONGEST) -> bytes:
+    def _all(self, response: httpx.Response, most: int = _LONGEST) -> str:
+        import httpx
+
+        data = bytearray()
         try:
-            return response.read(most)
-        except (OSError, http.client.HTTPException) as error:
+            for piece in response.iter_bytes():
+                data += piece
+                if len(data) > most:
+                    break
+        except httpx.HTTPError as error:
             raise self._unreachable(error) from error
+        return data[:most].decode("utf-8", "replace")
 
-    def _events(self, response: http.client.HTTPResponse) -> Iterator[str]:
+    def _events(self, response: httpx.Response) -> Iterator[str]:
+        import httpx
+
         seen = 0
         try:
-            for data in events(iter(response.readline, b"")):
+            for data in events(_lines(response.iter_bytes())):
                 yield data
                 seen += 1
-        except TimeoutError as error:
+        except httpx.TimeoutException as error:
             raise ServerError(f"{self.url} fell silent after {seen} messages") from error
-        except (OSError, http.client.HTTPException) as error:
+        except httpx.HTTPError as error:
             raise self._cut(seen) from error
 
     def _message(self, data: str) -> GraphRagResponse:
@@ -198,5 +230,20 @@ class Connection:
         return found
 
 
-def _reason(error: Exception) -> str:
+def encoded(body: dict[str, Any]) -> bytes:
+    """A JSON body."""
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Lines that end with \\n; texts may hold the other line ends of Unicode."""
+    rest = b""
+    for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        yield from lines
+    if rest:
+        yield rest
+
+
+def _reason(error: BaseException) -> str:
     return error.strerror if isinstance(error, OSError) and error.strerror else str(error)

@@ -1,4 +1,4 @@
-"""What is sent and what comes: forms with files, server-sent events, and files that hold a token."""
+"""Forms with files, server-sent events, and files that hold a token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphrag_rdf.errors import UsageError
 
 
 def form_of(files: Sequence[tuple[str, bytes]]) -> tuple[str, bytes]:
-    """(media type, body) of a form with files (RFC 7578).
+    """(media type, body) of a form with files (RFC 7578). httpx would write %22 for a quote in a name.
 
     Args:
         files: (name, content).
@@ -25,7 +25,7 @@ def form_of(files: Sequence[tuple[str, bytes]]) -> tuple[str, bytes]:
 
 
 def events(lines: Iterable[bytes]) -> Iterator[str]:
-    """The data of each server-sent event; comments, names and ids are passed over.
+    """The data of each server-sent event; comments, names and ids are ignored.
 
     An event that ends without an empty line after it was cut off, and is dropped, as the standard says.
     """

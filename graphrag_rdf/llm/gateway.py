@@ -19,7 +19,7 @@ from graphrag_rdf.llm.budget import Budget, LlmUsage
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, Told, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
-from graphrag_rdf.llm.library import load_litellm, price_of
+from graphrag_rdf.llm.library import has_price, litellm_for, price_of
 from graphrag_rdf.llm.limits import RateLimiter
 from graphrag_rdf.llm.marking import marked_messages
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
@@ -176,7 +176,7 @@ class LlmGateway:
         name = self._model(model or self.settings.rerank_model, "rerank model")
         if not documents:
             return []
-        litellm = load_litellm()
+        litellm = litellm_for(name)
         connection = self._connection()
         if self.settings.rerank_api_base is not None:  # another server, whose key is not the model's
             connection |= {"api_base": self.settings.rerank_api_base, "api_key": None}
@@ -265,7 +265,7 @@ class LlmGateway:
         return completion
 
     def _ask(self, asked: Asked) -> Completion:
-        litellm = load_litellm()
+        litellm = litellm_for(asked.model)
         target = self._target(asked.model)
 
         def send(attempt: int, options: dict[str, Any]) -> Completion:
@@ -280,7 +280,7 @@ class LlmGateway:
                 thinking = getattr(message, "reasoning_content", None)
                 raw = raw_output(content, thinking, choice.finish_reason, target)
                 tokens = told_tokens(getattr(answer, "usage", None))
-                cost = _cost_of(answer, tokens)
+                cost = _cost_of(answer, target, tokens)
                 take(tokens, cost)
             return asked.completion(raw, choice.finish_reason, tokens, cost, attempt)
 
@@ -318,7 +318,7 @@ class LlmGateway:
         finish(completion)
 
     def _open(self, asked: Asked, attempt: int, options: dict[str, Any]) -> OpenStream:
-        litellm = load_litellm()
+        litellm = litellm_for(asked.model)
         target = self._target(asked.model)
         return OpenStream(
             self._reserved(asked),
@@ -384,7 +384,7 @@ class LlmGateway:
     def _embed_batch(self, batch: list[str], model: str) -> NDArray[np.float32]:
         import numpy as np
 
-        litellm = load_litellm()
+        litellm = litellm_for(model)
 
         def send() -> Any:
             return litellm.embedding(
@@ -414,7 +414,7 @@ class LlmGateway:
             with self._spending(target, size) as take:
                 answer = send()
                 tokens = Told(told_tokens(getattr(answer, "usage", None)).read)
-                take(tokens, _cost_of(answer, tokens))
+                take(tokens, _cost_of(answer, target, tokens))
                 return answer
 
         return self._retried(attempt)
@@ -494,10 +494,10 @@ class LlmGateway:
         return call_with_retries(send, self._policy, retry_after, sleep=self._sleep)
 
 
-def _cost_of(answer: Any, tokens: Told) -> float | None:
-    """Cost in USD as litellm computed it, None where the server did not report tokens."""
+def _cost_of(answer: Any, target: Target, tokens: Told) -> float | None:
+    """Cost in USD as litellm computed it, None if the price or the tokens are not known."""
     hidden = getattr(answer, "_hidden_params", None) or {}
-    return hidden.get("response_cost") if tokens.read is not None else None
+    return hidden.get("response_cost") if tokens.read is not None and has_price(target.model) else None
 
 
 def _vector(embedding: str | list[float]) -> NDArray[np.float32]:

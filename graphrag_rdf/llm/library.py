@@ -11,6 +11,8 @@ import warnings
 from types import ModuleType
 from typing import Any
 
+_UNPRICED = {"mode": "chat", "added_by": "graphrag-rdf"}
+"""Entry of litellm's list for a model whose price is not known."""
 _THINK = re.compile(r"<(/?)think>")
 LITELLM_WARNINGS = ("Item .* is using the `ReadOnly` qualifier", "Pydantic serializer warnings")
 """Warnings of pydantic about litellm's own types: with the first stream, and with packed vectors."""
@@ -49,6 +51,17 @@ def load_litellm() -> ModuleType:
     return litellm
 
 
+def litellm_for(model: str) -> ModuleType:
+    """litellm, ready for a model.
+
+    It asks an Ollama server about each model that is not in its list, before and after each call.
+    """
+    litellm = load_litellm()
+    if model.startswith("ollama") and model not in litellm.model_cost:
+        litellm.model_cost[model] = _UNPRICED | {"litellm_provider": model.partition("/")[0]}
+    return litellm
+
+
 def _keep_thinking_tags() -> None:
     """Have litellm leave `<think>` in streams of Ollama: it removes the tags and returns most of the thinking
     as the answer. It does not know `<thinking>`. Versions without this class or method stay as they are.
@@ -70,10 +83,19 @@ def _keep_thinking_tags() -> None:
     setattr(Pieces, "chunk_parser", chunk_parser)  # noqa: B010  # mypy takes methods for constants
 
 
+@functools.lru_cache(maxsize=256)
+def has_price(model: str) -> bool:
+    """Whether litellm's list has a price for a model."""
+    return price_of(model, 1, 1) is not None
+
+
 def price_of(model: str, in_tokens: int, out_tokens: int) -> float | None:
     """Cost in USD by litellm's list of prices, None for a model that is not in it."""
+    litellm = load_litellm()
+    if litellm.model_cost.get(model, {}).items() >= _UNPRICED.items():
+        return None
     try:
-        parts = load_litellm().cost_per_token(model, prompt_tokens=in_tokens, completion_tokens=out_tokens)
+        parts = litellm.cost_per_token(model, prompt_tokens=in_tokens, completion_tokens=out_tokens)
     except Exception:  # noqa: BLE001  # it raises plain Exception for unknown models
         return None
     return float(sum(parts))

@@ -27,7 +27,9 @@ def test_a_version_without_what_is_patched_is_left_as_it_is(monkeypatch: pytest.
 def test_ollama_is_asked_nothing_but_our_questions(make_gateway, scripted_server) -> None:
     """litellm would look up the price of its models there, in a thread, after each answer."""
     scripted_server.script(
-        Reply(raw=b'{"message": {"role": "assistant", "content": "ok"}, "done": true, "prompt_eval_count": 3}')
+        Reply(
+            raw=b'{"message": {"role": "assistant", "content": "ok"}, "done": true, "prompt_eval_count": 3}'
+        )
     )
     gateway = make_gateway(model="ollama_chat/qwen3", api_base=scripted_server.host_url)
     answer = gateway.chat([{"role": "user", "content": "Hello"}], purpose="test")

@@ -355,10 +355,10 @@ class Engine(Components):
         if model is None:
             state.warn("no_llm", "No language model is configured: this answer quotes the documents.")
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
-        for key in chosen.without_effect(given, with_model=model is not None):
-            state.warn(
-                "setting_ignored", f"{key} was not followed: only a model can, and the answer is quoted"
-            )
+        for key, why in chosen.without_effect(given, with_model=model is not None).items():
+            state.warn("setting_ignored", f"{key} was not followed: {why}")
+        for words in chosen.unused:
+            state.warn("setting_ignored", words)
         kept = None
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())

@@ -261,7 +261,7 @@ def step_values(pipeline: Pipeline) -> dict[str, bool | int | float | str]:
     return {
         f"{name}.{step.name}.{parameter}": value
         for step in pipeline.definition.steps
-        for parameter, value in {"use": step.use, **step.parameters}.items()
+        for parameter, value in {"use": step.use or step.kind.default, **step.values()}.items()
     }
 
 

@@ -1,81 +1,113 @@
 """Pipelines: read from `pipeline.yaml`, run step by step.
 
-The flow `sequence` runs steps in order; a step with `stop_when_empty` that finds nothing lets only the last
-one still run, which says so. Read pipelines/graph_rag/pipeline.yaml and you know what happens.
+A pipeline.yaml names the steps, in order, and the parameters that differ from the defaults. The kind of a
+step declares what it does, its parameters and its prompts (`steps/kinds.py`).
+
+The flow `sequence` runs steps in order; if a step with `stop_when_empty` finds nothing, only the last one
+still runs, and answers that.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PREFIXES
-from graphrag_rdf.steps import activate, explore, focus, ground, hybrid, synthesise
 from graphrag_rdf.steps.answer import give_again
-from graphrag_rdf.steps.parameters import FOR_A_MODEL, PARAMETERS, check_parameters
-from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.steps.kinds import StepKind, Way, kinds
+from graphrag_rdf.steps.parameters import Value, check_values, read_value
+from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
 
-StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
-
-STEPS: Mapping[str, Mapping[str, StepFunction]] = {
-    "ground": {"rules": ground.by_rules, "llm": ground.by_model},
-    "explore": {"hops": explore.hops, "activation": activate.activation, "hybrid": hybrid.hybrid},
-    "focus": {
-        "rank": focus.rank,
-        "llm": focus.by_model,
-        "llm-score": focus.score_then_reason,
-        "chunks": focus.chunks_alone,
-        "edges": focus.edges_alone,
-    },
-    "synthesise": {"extractive": synthesise.extractive, "llm": synthesise.by_model},
-}
-"""What implements each step, by the name that `use:` takes."""
-
-AUTO: Mapping[str, tuple[str, str]] = {
-    "ground": ("rules", "llm"),
-    "focus": ("rank", "llm"),
-    "synthesise": ("extractive", "llm"),
-}
-"""What `use: auto` means: (without a model, with one)."""
-
-FINDING = frozenset({"ground", "explore"})
-"""The kinds of steps that find; the others select and answer."""
-
 
 class StepDefinition(BaseModel):
-    """One step of a pipeline.yaml."""
+    """One step of a pipeline.yaml.
+
+    Attributes:
+        step: a kind of step.
+        use: a way of it; "" for its default.
+        prompts: what a prompt is for → a file other than the default.
+        parameters: those that differ from the defaults.
+        stop_when_empty: whether the run ends with the last step if this one finds nothing.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     step: str
-    use: str = "auto"
-    trace_class: str = Field(alias="class")
-    prompt: str | None = None
-    filter_prompt: str | None = None
-    suggest_prompt: str | None = None
-    repair_prompt: str | None = None
-    templates: tuple[str, ...] = ()
+    use: str = ""
+    prompts: dict[str, str] = {}
     parameters: dict[str, bool | int | float | str] = {}
     stop_when_empty: bool = False
 
+    @property
+    def kind(self) -> StepKind:
+        """The kind of the step. Raises ConfigError for an unknown one."""
+        known = kinds()
+        if self.step not in known:
+            close = difflib.get_close_matches(self.step, known)
+            hint = f"did you mean {close[0]}?" if close else f"kinds: {', '.join(known)}"
+            raise ConfigError(f"step {self.name} is of the unknown kind {self.step!r}", hint=hint)
+        return known[self.step]
+
+    def choose(self, *, with_model: bool) -> str:
+        """The way in which the step works."""
+        return self.kind.choose(self.use or self.kind.default, with_model=with_model)
+
+    def values(self) -> dict[str, Value]:
+        """The values of all parameters of all ways."""
+        return {
+            name: self.parameters.get(name, parameter.default)
+            for name, parameter in self.kind.parameters.items()
+        }
+
+    def values_of(self, way: Way) -> dict[str, Value]:
+        """The values of the parameters that a way follows. Raises ConfigError for what it does not take."""
+        given = {
+            name: self.parameters[name] for name in way.parameters.model_fields if name in self.parameters
+        }
+        return check_values(way.parameters, self.name, given)
+
+    def check(self) -> None:
+        """Refuse kinds, ways, prompts and parameters that there are not, and values out of bounds.
+
+        Raises:
+            ConfigError: naming what is wrong.
+        """
+        kind = self.kind
+        self.choose(with_model=False)
+        for what, known, given in (
+            ("parameter", list(kind.parameters), self.parameters),
+            ("prompt", list(kind.prompts), self.prompts),
+        ):
+            for name in given:
+                if name not in known:
+                    raise ConfigError(f"step {self.name} has no {what} {name!r}", hint=_meant(name, known))
+        for way in kind.ways.values():
+            self.values_of(way)
+
 
 class PipelineDefinition(BaseModel):
-    """A pipeline.yaml."""
+    """A pipeline.yaml.
+
+    Attributes:
+        label, question: of the question in traces: what its label begins with, and its classes.
+        prompts_of: another pipeline, whose prompts are used where the folder lacks one.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -84,24 +116,43 @@ class PipelineDefinition(BaseModel):
     flow: Literal["sequence"]
     label: str
     question: tuple[str, ...]
+    prompts_of: str | None = None
     steps: tuple[StepDefinition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A pipeline with its folder."""
+    """A pipeline with its folder.
+
+    Attributes:
+        prompt_folders: where its prompts are; the first that has one counts.
+        folders: where all pipelines are.
+        unused: what its pipeline.yaml holds that no step reads, in words.
+    """
 
     definition: PipelineDefinition
-    folder: Path
+    prompt_folders: tuple[Path, ...]
+    folders: tuple[Path, ...]
+    unused: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> Path:
+        """Where its pipeline.yaml is."""
+        return self.prompt_folders[0]
 
     @property
     def hash(self) -> str:
-        """SHA-256 over all files of the folder: what an answer depends on beside data and model."""
-        return hash_of_folder(self.folder)
+        """SHA-256 over all files of its folders: what an answer depends on beside data and model."""
+        hashes = [hash_of_folder(folder) for folder in self.prompt_folders]
+        return hashes[0] if len(hashes) == 1 else iris.digest("\x00".join(hashes))
+
+    def step(self, name: str) -> StepDefinition | None:
+        """A step by name."""
+        return next((step for step in self.definition.steps if step.name == name), None)
 
     def parameters(self, *, with_model: bool) -> dict[str, dict[str, Any]]:
         """What each step uses, and its parameters."""
-        return _parameters([(step, _choose(step, with_model)) for step in self.definition.steps])
+        return _parameters([(step, step.choose(with_model=with_model)) for step in self.definition.steps])
 
     def with_settings(self, settings: Mapping[str, str]) -> Pipeline:
         """The pipeline with `step.parameter` (or `step.use`) set from text.
@@ -113,32 +164,74 @@ class Pipeline:
         for key, text in settings.items():
             name, _, parameter = key.partition(".")
             if name not in steps:
-                meant = [f"{s.name}.{key}" for s in steps.values() if key in PARAMETERS[s.step]]
-                hint = f"did you mean {' or '.join(meant)}?" if meant else f"steps: {', '.join(steps)}"
-                raise ConfigError(f"{self.definition.name} has no step {name!r}", hint=hint)
-            steps[name] = _set(steps[name], parameter, text)
+                raise self._no_step(key, name, parameter)
+            steps[name] = self._set(steps[name], parameter, text)
         definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
         return replace(self, definition=definition)
 
-    def without_effect(self, settings: Iterable[str], *, with_model: bool) -> list[str]:
-        """Those of the settings that only a model follows, in steps that do not ask one.
+    def _no_step(self, key: str, name: str, parameter: str) -> ConfigError:
+        steps = self.definition.steps
+        meant = [f"{step.name}.{key}" for step in steps if key in step.kind.parameters]
+        hint = (
+            f"did you mean {' or '.join(meant)}?" if meant else f"steps: {', '.join(s.name for s in steps)}"
+        )
+        elsewhere = self._others(name, lambda kind: parameter == "use" or parameter in kind.parameters)
+        return ConfigError(f"{self.definition.name} has no step {name!r}", hint=_hint(elsewhere) or hint)
+
+    def _set(self, step: StepDefinition, parameter: str, text: str) -> StepDefinition:
+        kind, pipeline = step.kind, self.definition.name
+        if parameter == "use":
+            if text not in kind.uses:
+                elsewhere = self._others(step.name, lambda other: text in other.ways)
+                hint = _hint(elsewhere) or f"it can use: {', '.join(kind.uses)}"
+                what = f": {_those(elsewhere)} can" if elsewhere else ""
+                raise ConfigError(f"step {step.name} of {pipeline} cannot use {text!r}{what}", hint=hint)
+            return step.model_copy(update={"use": text})
+        if parameter not in kind.parameters:
+            elsewhere = self._others(step.name, lambda other: parameter in other.parameters)
+            what = f": {_those(elsewhere)} has it" if elsewhere else ""
+            raise ConfigError(
+                f"step {step.name} of {pipeline} has no parameter {parameter!r}{what}",
+                hint=_hint(elsewhere) or _meant(parameter, ["use", *kind.parameters]),
+            )
+        value = read_value(kind.parameters[parameter], text)
+        changed = step.model_copy(update={"parameters": {**step.parameters, parameter: value}})
+        changed.check()
+        return changed
+
+    def _others(self, step: str, fits: Callable[[StepKind], bool]) -> list[str]:
+        """Other pipelines in which the step of this name is of a fitting kind."""
+        return [
+            name
+            for name in pipeline_names(self.folders)
+            if name != self.definition.name
+            and (found := load_pipeline(name, self.folders).step(step)) is not None
+            and fits(found.kind)
+        ]
+
+    def without_effect(self, settings: Iterable[str], *, with_model: bool) -> dict[str, str]:
+        """Those of the settings that the ways in use do not follow → why, in words.
 
         Args:
             settings: `step.parameter`.
         """
-        unheeding = {
-            step.name: step
-            for step in self.definition.steps
-            if step.step in FOR_A_MODEL and _choose(step, with_model) != "llm"
-        }
-        parts = [(key, *key.partition(".")[::2]) for key in settings]
-        return [
-            key
-            for key, name, parameter in parts
-            if name in unheeding
-            and parameter in FOR_A_MODEL[unheeding[name].step]
-            and unheeding[name].parameters[parameter] is not False
-        ]
+        found = {}
+        for key in settings:
+            name, _, parameter = key.partition(".")
+            step = self.step(name)
+            if step is None or parameter not in step.kind.parameters:
+                continue
+            use = step.choose(with_model=with_model)
+            default = step.kind.parameters[parameter].default
+            if (
+                parameter in step.kind.ways[use].parameters.model_fields
+                or step.values()[parameter] == default
+            ):
+                continue
+            ways = step.kind.ways.items()
+            follow = [way for way, how in ways if parameter in how.parameters.model_fields]
+            found[key] = f"{name} uses {use}, and only {' or '.join(follow)} follows it"
+        return found
 
     def run(
         self,
@@ -159,7 +252,7 @@ class Pipeline:
             kept: an answer that was given before and is given again, instead of running any step.
         """
         recorder = context.recorder
-        steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
+        steps = self._chosen(model)
         ended = False
         try:
             yield from _as_stored(
@@ -208,13 +301,11 @@ class Pipeline:
         Raises:
             GraphRagError: of the step that failed, once the trace says so.
         """
-        steps = [(step, _choose(step, model is not None)) for step in self.definition.steps]
-        finding = [(step, use) for step, use in steps if step.step in FINDING]
+        finding = [(step, use) for step, use in self._chosen(model) if step.kind.finds]
         try:
             yield from self._begin(context, state, finding, model)
             for step, use in finding:
-                function = STEPS[step.step][use]
-                yield from function(_for_step(context, step), state, step.parameters)
+                yield from _run_step(step, use, context, state)
         except Exception as error:
             for _ in context.recorder.fail(error, type(error).__name__):
                 pass  # the trace tells of it; the caller hears the error itself
@@ -223,6 +314,9 @@ class Pipeline:
             context.recorder.end("cancelled")
             raise
         context.recorder.end()
+
+    def _chosen(self, model: str | None) -> list[tuple[StepDefinition, str]]:
+        return [(step, step.choose(with_model=model is not None)) for step in self.definition.steps]
 
     def _begin(
         self,
@@ -253,8 +347,7 @@ class Pipeline:
                 continue
             if context.gateway is not None or context.reranker is not None:
                 yield None
-            function = STEPS[step.step][use]
-            yield from function(_for_step(context, step), state, step.parameters)
+            yield from _run_step(step, use, context, state)
             stopped = stopped or (step.stop_when_empty and state.empty)
 
 
@@ -291,13 +384,14 @@ def hash_of_folder(folder: Path) -> str:
     return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
 
 
-def _for_step(context: Context, step: StepDefinition) -> Context:
-    names = ("prompt", "filter_prompt", "suggest_prompt", "repair_prompt")
-    return replace(context, **{name: getattr(step, name) for name in names})
+def _run_step(step: StepDefinition, use: str, context: Context, state: State) -> Iterator[GraphRagResponse]:
+    way = step.kind.ways[use]
+    context = replace(context, prompts={**way.prompts, **step.prompts})
+    yield from way.run(context, state, step.values_of(way))
 
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:
-    return {step.name: {"use": use, **step.parameters} for step, use in steps}
+    return {step.name: {"use": use, **step.values_of(step.kind.ways[use])} for step, use in steps}
 
 
 def pipeline_names(folders: Sequence[Path]) -> list[str]:
@@ -317,24 +411,58 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
         raise ConfigError(f"there is no pipeline named {name!r}", hint=f"known: {', '.join(known)}")
     path = found[-1] / "pipeline.yaml"
     try:
-        definition = _definition(path.read_text("utf-8"))
+        definition, unused = _read(path.read_text("utf-8"))
+        for step in definition.steps:
+            step.check()
     except (yaml.YAMLError, ValidationError, OSError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
-    for step in definition.steps:
-        if step.step not in STEPS:
-            raise ConfigError(f"{path}: step {step.name} is of the unknown kind {step.step!r}")
-        _choose(step, with_model=False)
-        try:
-            check_parameters(step.step, step.name, step.parameters)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}", hint=error.hint) from error
-    return Pipeline(definition, found[-1])
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}", hint=error.hint) from error
+    prompts = [found[-1]]
+    if definition.prompts_of is not None:
+        if definition.prompts_of not in pipeline_names(folders):
+            raise ConfigError(f"{path}: prompts_of: there is no pipeline named {definition.prompts_of!r}")
+        prompts += [at for folder in reversed(folders) if (at := folder / definition.prompts_of).is_dir()][:1]
+    return Pipeline(definition, tuple(prompts), tuple(folders), tuple(f"{path}: {words}" for words in unused))
+
+
+_FIRST_PROMPTS = {"ground": "concepts", "focus": "select", "synthesise": "answer"}
+"""Kind of step → what its `prompt:` was for, in files of earlier versions."""
 
 
 @lru_cache(maxsize=64)
-def _definition(text: str) -> PipelineDefinition:
-    """What a pipeline.yaml says; read once, as reading it takes longer than many a query."""
-    return PipelineDefinition.model_validate(yaml.safe_load(text))
+def _read(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
+    """The definition in a pipeline.yaml, and what is unused in it. Each text is read once, as that takes
+    longer than many a query.
+
+    Files of earlier versions are read too. Unused are keys that kinds of steps declare now, and parameters of
+    ways of exploring that are pipelines of their own now.
+    """
+    data = yaml.safe_load(text)
+    unused: list[str] = []
+    steps = data.get("steps") if isinstance(data, dict) else None
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict):
+            unused += _take_unused(step)
+    return PipelineDefinition.model_validate(data), tuple(unused)
+
+
+def _take_unused(step: dict[str, Any]) -> Iterator[str]:
+    known = kinds()
+    kind = known.get(step.get("step", ""))
+    keys = [key for key in ("class", "templates") if step.pop(key, None) is not None]
+    if kind is not None:
+        prompts = {key: step.pop(key) for key in list(step) if key == "prompt" or key.endswith("_prompt")}
+        for key, file in prompts.items():
+            role = key.removesuffix("prompt").rstrip("_") or _FIRST_PROMPTS.get(kind.name, "")
+            step.setdefault("prompts", {})[role] = file
+        parameters = step.get("parameters") or {}
+        elsewhere = {name for other in known.values() for name in other.parameters} - kind.parameters.keys()
+        for name in [name for name in parameters if name in elsewhere]:
+            del parameters[name]
+            keys.append(name)
+    if keys:
+        yield f"step {step.get('name')} does not use {', '.join(keys)}: remove them"
 
 
 def expand(name: str) -> NamedNode:
@@ -349,27 +477,14 @@ def expand(name: str) -> NamedNode:
     return NamedNode(PREFIXES[prefix] + local)
 
 
-def _choose(step: StepDefinition, with_model: bool) -> str:
-    ways = STEPS[step.step]
-    auto = ["auto"] if step.step in AUTO else []
-    use = AUTO[step.step][with_model] if auto and step.use == "auto" else step.use
-    if use not in ways:
-        raise ConfigError(
-            f"step {step.name} cannot use {use!r}", hint=f"it can use: {', '.join([*auto, *ways])}"
-        )
-    return use
+def _meant(name: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(close)}?" if close else f"it has: {', '.join(known)}"
 
 
-def _set(step: StepDefinition, parameter: str, text: str) -> StepDefinition:
-    if parameter == "use":
-        changed = step.model_copy(update={"use": text})
-        _choose(changed, with_model=True)
-        return changed
-    kind = PARAMETERS[step.step].get(parameter)
-    try:
-        value = kind.read(text) if kind else text
-    except ValueError as error:
-        raise ConfigError(f"{step.name}.{parameter}: {text!r} is not {kind}") from error
-    parameters = {**step.parameters, parameter: value}
-    check_parameters(step.step, step.name, parameters)
-    return step.model_copy(update={"parameters": parameters})
+def _those(pipelines: Sequence[str]) -> str:
+    return " or ".join(pipelines)
+
+
+def _hint(pipelines: Sequence[str]) -> str:
+    return f"choose the pipeline {_those(pipelines)}, e.g. with --pipeline" if pipelines else ""

@@ -72,7 +72,7 @@ def prepare(
         store=store,
         blobs=parts.blobs,
         recorder=recorder,
-        prompts=pipeline.folder,
+        prompt_folders=pipeline.prompt_folders,
         text_index=index,
         vectors=parts.ready_vectors(state.warn),
         embedder=parts.embedder,

@@ -22,7 +22,6 @@ from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.forget import find_documents, retire_chunks, retire_documents
 from graphrag_rdf.ingest.protocols import NeededComponents
 from graphrag_rdf.ingest.retract import retract_subgraphs
-from graphrag_rdf.pipeline import AUTO
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
@@ -271,11 +270,12 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
     """
     assert trace.kind is not None  # noqa: S101 - see _asked
     pipeline = engine.pipeline(trace.kind)
-    known = pipeline.parameters(with_model=True)
-    if (engine.settings.llm.model is None) != (trace.model is None):
-        for step in pipeline.definition.steps:
-            if step.step in AUTO:
-                del known[step.name]["use"]
+    known: dict[str, dict[str, Any]] = {}
+    same = (engine.settings.llm.model is None) == (trace.model is None)
+    for step in pipeline.definition.steps:
+        known[step.name] = dict(step.values())
+        if same or not step.kind.auto:
+            known[step.name]["use"] = step.choose(with_model=True)
     return {
         f"{step}.{name}": str(value).lower() if isinstance(value, bool) else str(value)
         for step, values in trace.parameters.items()

@@ -88,7 +88,7 @@ def weights(
                 learned, found = tune(engine, _marked(engine, pipeline), now, folds=folds, progress=progress)
         else:
             there = _now(pipeline, needed=apply)
-            related = there is not None and there.use == "hybrid"
+            related = there is not None and there.kind == "hybrid"
             with _set(evalset, overrides, options, related=related) as (engine, graded):
                 now = there or weights_in_force(engine, pipeline)
                 learned, found = tune(engine, graded, now, folds=folds, cuts=(2, 5), progress=progress)

@@ -103,20 +103,21 @@ def _quoted(sentences: Sequence[_Piece]) -> dict[str, Any]:
 
 def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_Piece]) -> dict[str, Any]:
     state = State(question, language_of(engine, question))
-    step = next(step for step in pipeline.definition.steps if step.name == "synthesis")
+    step = pipeline.step("synthesis")
     evidence = _evidence(ranked)
-    tokens = int(step.parameters["evidence_tokens"])
+    values = step.values() if step is not None else {}
+    tokens = int(values.get("evidence_tokens", 0))
     lines = evidence.fitting(tokens, tokens, ())
-    if not lines or step.prompt is None:
+    if not lines or step is None:
         return {"answer": nothing_found(state.language), "answered": False}
     prompt = render(
-        pipeline.folder,
-        step.prompt,
+        pipeline.prompt_folders,
+        {**step.kind.prompts, **step.prompts}["answer"],
         question=question.strip(),
         history=[],
         documents=evidence.told(lines),
-        response_type=step.parameters["response_type"],
-        allow_general_knowledge=step.parameters["allow_general_knowledge"],
+        response_type=values["response_type"],
+        allow_general_knowledge=values["allow_general_knowledge"],
         unknown=SENTINEL,
     )
     state.completion = engine.gateway.chat([{"role": "user", "content": prompt}], purpose="baseline")

@@ -10,10 +10,13 @@ paths, so the explanation is the computation.
 from __future__ import annotations
 
 import math
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from typing import Any
 
+from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
@@ -21,7 +24,9 @@ from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
 from graphrag_rdf.steps.gather import Gathering
+from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.mentions import mentions_of
+from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
@@ -50,6 +55,54 @@ _NOTHING: frozenset[str] = frozenset()
 _SPECIFIC = 0.5  # how much less a seed starts with the more passages mention it: 1/(1 + this × ln passages)
 
 
+class SpreadParameters(StepParameters):
+    """What exploration by activation has in common with the composite score."""
+
+    rounds: Hops = Field(4, description="rounds in which activation spreads")
+    threshold: Share = Field(0.1, description="activation below which an entity is not reached")
+    hub_limit: Some = Field(
+        25, description="an entity in more chunks passes nothing on unless the question names it"
+    )
+    synonym_weight: Share = Field(
+        0.0, description="how far names that are nearly the same count as the same: 0 not at all"
+    )
+    passages: Some = Field(10, description="chunks whose sentences the answer may quote")
+    passage_limit: Some = Field(100, description="chunks ranked by each signal")
+    passage_entities: Weight = Field(1.0, description="weight of the entities that a chunk mentions")
+    passage_carrier: Weight = Field(1.0, description="weight of the best bridge sentence of a chunk")
+    sentence_limit: Limit = Field(50, description="sentences considered")
+    considered_limit: Limit = Field(30, description="facts kept in the trace as considered")
+    rerank_weight: Share = Field(
+        0.5, description="with a reranker (setting rerank.model): its share of a chunk's score"
+    )
+    rerank_limit: Some = Field(20, description="chunks that the reranker scores")
+
+
+class ActivationParameters(SpreadParameters):
+    """Of exploration by activation."""
+
+    passage_words: Weight = Field(
+        2.25, description="weight of the words that a chunk shares with the question"
+    )
+    passage_meaning: Weight = Field(1.0, description="weight of a chunk's meaning, with an embedding model")
+    passage_further: Share = Field(
+        0.2, description="how far words count in chunks after the best, if the question names something"
+    )
+
+
+SEARCH: Mapping[str, Any] = {
+    "entity_limit": 50,  # seed entities, shared out among the concepts
+    "seeds_per_concept": 3,  # of those found by words or meaning; names that match exactly always count
+    "min_similarity": 0.5,  # below it a name is not a seed
+    "lexical_weight": 1.0,  # of words, meaning and graph in the score of a fact or sentence
+    "vector_weight": 1.0,
+    "graph_weight": 0.6,
+}
+"""How seeds, facts and sentences are found."""
+
+_DEFAULTS = {**SEARCH, **ActivationParameters.model_validate({}).model_dump()}
+
+
 def activation(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Explore by activation from the seeds."""
     run = Activation(context, state, parameters, begin_exploration(context, state, parameters, "activation"))
@@ -63,15 +116,16 @@ class Activation:
     """A run of activation, phase by phase: `spread`, `rank_passages`, `gather`, `finish`.
 
     Args:
+        parameters: of any way of exploring; defaults for those that it lacks.
         step: where it is recorded: that of exploration, or another that looks something up.
     """
 
     def __init__(self, context: Context, state: State, parameters: Parameters, step: Step) -> None:
         self.context = context
         self.state = state
-        self.parameters = parameters
+        self.parameters: Parameters = ChainMap(parameters, _DEFAULTS)  # type: ignore[arg-type] # only read
         self.step = step
-        self.search = QuestionSearch(context, state, parameters, self.step, _SEARCHED)
+        self.search = QuestionSearch(context, state, self.parameters, self.step, _SEARCHED)
         with_index = ThreadPoolExecutor(1, "index")  # which lets other threads work while it searches
         self._lexical = with_index.submit(self._like_the_question)
         self._own_words = with_index.submit(self._search_passages)
@@ -391,3 +445,40 @@ def _to_start_from(seeds: list[Seed]) -> list[Seed]:
             kept.append(seed)
             taken.add(seed.matched_text)
     return kept
+
+
+TEMPLATES = (
+    "retrieval/entities-by-label",  # without the text index
+    "retrieval/canonical",
+    "retrieval/passage-counts",
+    "retrieval/carriers",
+    "retrieval/sentences-with",
+    "retrieval/mentioned-entities",
+    "retrieval/activated-passages",
+    "retrieval/passage-ranking",
+    "retrieval/best-passages",
+    "retrieval/passage-paths",
+    "retrieval/synonyms",
+    "retrieval/chunks",  # these two with a reranker
+    "selection/reranked",
+    "retrieval/passage-sentences",
+    "retrieval/quoted-facts",
+    "retrieval/names",
+    "retrieval/facts-by-hand",
+    "retrieval/metadata-facts",
+    "retrieval/imports",
+    "retrieval/unread-facts",
+    "retrieval/unverified-facts",
+    "facts/text-wrong",  # of removed facts
+)
+"""What every exploration runs that gathers facts and sentences from chunks."""
+
+EXPLORE = register(
+    StepKind(
+        "explore",
+        "exploration",
+        "Spreads activation from the entities of the question through sentences, and ranks chunks by it.",
+        {"activation": Way(activation, ActivationParameters, templates=TEMPLATES)},
+        finds=True,
+    )
+)

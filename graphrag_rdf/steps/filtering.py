@@ -70,9 +70,7 @@ def _by_model(
     del parameters
     offers = _offers(asked)
     items = [json.dumps(_offer(key, one), ensure_ascii=False) for key, one in offers.items()]
-    text = ask_model(
-        context, step, "filter", template=context.filter_prompt, question=state.question, items=items
-    )
+    text = ask_model(context, step, "filter", prompt="filter", question=state.question, items=items)
     said, bad = parse_items(text)
     verdicts = {str(item.get("id", "")): _verdict(item) for item in reversed(said) if isinstance(item, dict)}
     unknown = [key for key in verdicts if key not in offers and key != "none"]

@@ -14,7 +14,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
+from typing import Literal as Choose
 
+from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.index.analyse import analyse
@@ -22,13 +24,16 @@ from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.steps.activate import TEMPLATES
 from graphrag_rdf.steps.chunks import record_chunks, select_chunks
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.filtering import filter_found
+from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.labels import edge_id
 from graphrag_rdf.steps.look_up import look_up
 from graphrag_rdf.steps.models import ask_model
+from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import edge_term, score_facts
 from graphrag_rdf.steps.reranking import rerank_found
@@ -50,6 +55,55 @@ Items: TypeAlias = dict[str, tuple[Line, Edge | None]]
 
 Choice: TypeAlias = dict[str, tuple[float | None, str | None]]
 """Id → the model's score from 0 to 1, and its reason."""
+
+
+class _Parameters(StepParameters):
+    edge_limit: Limit = Field(25, description="facts selected")
+    min_score: Share = Field(0.15, description="score below which nothing is selected")
+    filter: Choose["none", "llm", "rerank"] = Field(
+        "none", description="what decides first which facts and sentences count"
+    )
+    filter_limit: Limit = Field(
+        40, description="facts, and sentences, that the filter looks at; the others are left out"
+    )
+    filter_min_score: Share = Field(
+        0.3,
+        description="with filter rerank: between the least and the best score, below which one is dropped",
+    )
+    rerank_weight: Share = Field(
+        0.5, description="with a reranker: its share of the score of a fact or sentence"
+    )
+    rerank_limit: Some = Field(30, description="facts, and sentences, that the reranker scores")
+
+
+class _WithChunks(_Parameters):
+    chunk_limit: Limit = Field(10, description="chunks selected, by rank")
+    chunk_tokens: Limit = Field(1300, description="tokens of all selected chunks together")
+    window_tokens: Some = Field(325, description="tokens taken of a longer chunk, around its best sentence")
+
+
+class RankParameters(_WithChunks):
+    """Of selection by score."""
+
+    sentence_limit: Limit = Field(12, description="sentences selected that no selected fact was quoted from")
+    min_share: Share = Field(0.5, description="share of the best fact's score that the others need")
+
+
+class EdgesParameters(_Parameters):
+    """Of the choice among facts."""
+
+    offered_limit: Limit = Field(15, description="facts that the model chooses from")
+
+
+class ScoreParameters(_WithChunks, EdgesParameters):
+    """Of scores by the model."""
+
+
+class ModelParameters(ScoreParameters):
+    """Of the choice by the model."""
+
+    lookups: Few = Field(2, description="times that the program searches for what the model misses; 0: never")
+    lookup_tokens: Some = Field(500, description="tokens of the chunks that each look-up adds")
 
 
 def rank(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -228,6 +282,7 @@ def _ask(
         context,
         step,
         "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
+        prompt="select",
         question=state.question,
         history=state.conversation,
         documents=state.evidence.told(lines, items.keys()),
@@ -424,3 +479,49 @@ def record_selections(context: Context, step: Step, selections: Sequence[Selecti
             step.quads += [
                 recorder.quad(selection.node, link, NamedNode(iri)) for link, iri in used if iri is not None
             ]
+
+
+_TEMPLATES = (
+    "retrieval/chunks",
+    "retrieval/passage-sentences",
+    "retrieval/sentence-texts",  # with a filter or reranker
+    "retrieval/document-details",
+    "retrieval/document-texts",  # of dialogues, for their speakers
+    "documents/named-alike",
+    "selection/chunks",
+    "selection/facts",
+    "selection/sentences",
+    "selection/chosen",
+    "selection/reranked",
+    "selection/filtered",
+    "provenance/sources",
+    "provenance/containers",
+    "provenance/origins",
+    "provenance/sentence-sources",
+    "provenance/rows",
+)
+_LOOK_UP = tuple(dict.fromkeys((*_TEMPLATES, *TEMPLATES)))
+_FILTER = {"filter": "filter.j2"}
+_SELECT = {"select": "select.j2", **_FILTER}
+
+FOCUS = register(
+    StepKind(
+        "focus",
+        "focus",
+        "Selects the chunks, sentences and facts that the answer may rest on.",
+        {
+            "rank": Way(rank, RankParameters, prompts=_FILTER, templates=_TEMPLATES),
+            "llm": Way(by_model, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP),
+            "llm-score": Way(
+                score_then_reason, ScoreParameters, needs_model=True, prompts=_SELECT, templates=_TEMPLATES
+            ),
+            "chunks": Way(
+                chunks_alone, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP
+            ),
+            "edges": Way(
+                edges_alone, EdgesParameters, needs_model=True, prompts=_SELECT, templates=_TEMPLATES
+            ),
+        },
+        auto=("rank", "llm"),
+    )
+)

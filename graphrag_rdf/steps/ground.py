@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from pydantic import Field
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.documents.sentences import split_sentences
@@ -13,8 +14,10 @@ from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
 from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.parameters import Some, StepParameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
@@ -25,6 +28,12 @@ _FROM_ANSWER = 4  # and names taken from them
 _PERSONS = ("he", "she", "they")
 _POSSESSIVE = re.compile(r"(?:['’][sS]|(?<=[sS])['’])$")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]+(?:['’.&-][^\W_]+)*")
+
+
+class GroundParameters(StepParameters):
+    """Of both ways."""
+
+    max_concepts: Some = Field(12, description="names and phrases to search for")
 
 
 def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -54,6 +63,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
         context,
         step,
         "concepts",
+        prompt="concepts",
         question=state.question,
         history=state.conversation,
         max_concepts=parameters["max_concepts"],
@@ -159,3 +169,26 @@ def _known_names(context: Context, state: State, step: Step, question: str) -> l
         if run in found and analyse(run, None) and all(end <= a or b <= start for a, b in taken):
             taken.append((start, end))
     return [runs[span] for span in sorted(taken)]
+
+
+_BY_LABEL = ("retrieval/entities-by-label",)  # without the text index, or of names written together or apart
+
+GROUND = register(
+    StepKind(
+        "ground",
+        "grounding",
+        "Takes names and phrases from the question: what to search for.",
+        {
+            "rules": Way(by_rules, GroundParameters, templates=_BY_LABEL),
+            "llm": Way(
+                by_model,
+                GroundParameters,
+                needs_model=True,
+                prompts={"concepts": "concepts.j2"},
+                templates=("documents/languages", *_BY_LABEL),
+            ),
+        },
+        auto=("rules", "llm"),
+        finds=True,
+    )
+)

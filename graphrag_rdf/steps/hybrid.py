@@ -21,10 +21,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
-from graphrag_rdf.steps.activate import Activation
+from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
+from graphrag_rdf.steps.kinds import StepKind, Way, register
+from graphrag_rdf.steps.parameters import Hops, Share, Some, Weight
 from graphrag_rdf.steps.recording import begin_exploration
 from graphrag_rdf.steps.reranking import rerank_passages
 from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
@@ -47,6 +50,32 @@ RELATIONS: Mapping[str, str] = {
 """Signal, for typed relations the local name of the property → its parameter, `weight_NAME`."""
 
 _SCORED = 200  # passages that a hop is asked for
+
+
+class HybridParameters(SpreadParameters):
+    """Of the composite score."""
+
+    relation_hops: Hops = Field(1, description="how far relations lead from what search found")
+    relation_origins: Some = Field(20, description="chunks that relations start from, at each hop")
+    fallback_confidence: Share = Field(
+        0.3, description="confidence of a relation to a chunk that is only next to another in its document"
+    )
+    weight_vector: Weight = Field(1.0, description="weight of meaning, with an embedding model")
+    weight_words: Weight = Field(0.4, description="weight of words shared with the question")
+    weight_activation: Weight = Field(1.0, description="weight of what a chunk gets by activation")
+    weight_degree: Weight = Field(0.0, description="weight of the number of related chunks")
+    weight_relates: Weight = Field(0.15, description="weight of entities shared with what was found")
+    weight_cooccurs: Weight = Field(
+        0.1, description="weight of mentions of what is named near the entities of the question"
+    )
+    weight_causes: Weight = Field(0.22, description="weight of relations causes")
+    weight_supports: Weight = Field(0.2, description="weight of relations supports")
+    weight_references: Weight = Field(0.18, description="weight of relations references")
+    weight_substep_of: Weight = Field(0.17, description="weight of relations substepOf")
+    weight_follows: Weight = Field(0.16, description="weight of relations follows")
+    weight_part_of: Weight = Field(0.15, description="weight of relations partOf")
+    weight_contrasts: Weight = Field(0.14, description="weight of relations contrasts")
+    weight_related_to: Weight = Field(0.15, description="weight of relations relatedTo")
 
 
 def hybrid(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -200,3 +229,26 @@ def _number(row: Row, name: str) -> float:
     value = to_python(row[name])
     assert isinstance(value, int | float)  # noqa: S101 - as the template computes it
     return float(value)
+
+
+HYBRID = register(
+    StepKind(
+        "hybrid",
+        "exploration",
+        "Ranks chunks by a composite score: search, activation, and relations to what was found.",
+        {
+            "hybrid": Way(
+                hybrid,
+                HybridParameters,
+                templates=(
+                    *TEMPLATES,
+                    "retrieval/composite",
+                    "retrieval/passage-relations",
+                    "retrieval/passage-degrees",
+                    "relations/failures",
+                ),
+            )
+        },
+        finds=True,
+    )
+)

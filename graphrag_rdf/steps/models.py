@@ -14,21 +14,19 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.model import Completion
 
 
-def ask_model(
-    context: Context, step: Step, purpose: str, *, template: str | None = None, **values: Any
-) -> str:
-    """The model's whole answer to the step's prompt; the call is recorded with the step.
+def ask_model(context: Context, step: Step, purpose: str, *, prompt: str, **values: Any) -> str:
+    """The model's whole answer to one of the step's prompts; the call is recorded with the step.
 
     Args:
-        template: another prompt than the step's own.
+        prompt: what the prompt is for, as the kind of the step declares it.
 
     Raises:
         LlmError: when the call fails after its retries, or no model is set.
     """
-    gateway, prompt = _ready(context, template or context.prompt, values)
-    messages = [{"role": "user", "content": prompt}]
+    gateway, text = _ready(context, prompt, values)
+    messages = [{"role": "user", "content": text}]
     completion = gateway.chat(messages, purpose=purpose, since=context.recorder.began)
-    _record(context, step, purpose, prompt, completion)
+    _record(context, step, purpose, text, completion)
     return str(completion.text)
 
 
@@ -38,38 +36,37 @@ def stream_model(
     purpose: str,
     done: Callable[[Completion], None],
     *,
-    template: str | None = None,
+    prompt: str,
     **values: Any,
 ) -> Iterator[str]:
     """The model's answer piece by piece; the call is recorded when it is complete.
 
     Args:
         done: called with the whole answer.
-        template: another prompt than the step's own.
+        prompt: what the prompt is for, as the kind of the step declares it.
 
     Raises:
         LlmError: when the call fails, also half-way.
     """
-    gateway, prompt = _ready(context, template or context.prompt, values)
-    stream = gateway.stream(
-        [{"role": "user", "content": prompt}], purpose=purpose, since=context.recorder.began
-    )
+    gateway, text = _ready(context, prompt, values)
+    messages = [{"role": "user", "content": text}]
+    stream = gateway.stream(messages, purpose=purpose, since=context.recorder.began)
     try:
         yield from stream
     finally:
         stream.close()
-    _record(context, step, purpose, prompt, stream.completion)
+    _record(context, step, purpose, text, stream.completion)
     done(stream.completion)
 
 
-def _ready(context: Context, template: str | None, values: dict[str, Any]) -> tuple[Any, str]:
-    if context.gateway is None or template is None:
+def _ready(context: Context, prompt: str, values: dict[str, Any]) -> tuple[Any, str]:
+    if context.gateway is None:
         raise LlmError(
             "this step needs a model and none is set",
             kind="model",
             hint="name one with --model, or let the step use rules",
         )
-    return context.gateway, render(context.prompts, template, **values)
+    return context.gateway, render(context.prompt_folders, context.prompts[prompt], **values)
 
 
 def _record(context: Context, step: Step, purpose: str, prompt: str, completion: Any) -> None:

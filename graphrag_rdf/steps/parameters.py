@@ -1,182 +1,74 @@
-"""The parameters that each kind of step reads, and what they may be.
+"""Parameters of steps: the types that declarations are made of, and how values are read and checked.
 
-A pipeline.yaml gives every one of them a value; what is missing, unknown or meaningless is refused
-before anything runs.
+A way of a step declares its parameters as a model. Each field has a default and a description; its type says
+which values it takes.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Annotated, TypeAlias, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from graphrag_rdf.errors import ConfigError
 
 Value: TypeAlias = bool | int | float | str
 
+Limit: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000)]
+Some: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
+Few: TypeAlias = Annotated[int, Field(ge=0, le=10)]
+Hops: TypeAlias = Annotated[int, Field(ge=0, le=20)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Weight: TypeAlias = Annotated[float, Field(ge=0, le=1000)]
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What values a parameter takes.
 
-    Attributes:
-        type: int takes whole numbers, float any number.
-        least, most: of numbers, both included.
-        choices: of texts, where there are only so many.
+class StepParameters(BaseModel):
+    """The parameters of a way of a step. Values are not converted: 1.0 is no whole number, "3" no number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def takes(parameter: FieldInfo) -> str:
+    """The values that a parameter takes, in words: "a whole number from 0 to 10"."""
+    if parameter.annotation is bool:
+        return "true or false"
+    if parameter.annotation is str:
+        return "a text"
+    if choices := get_args(parameter.annotation):
+        return f"one of {', '.join(choices)}"
+    bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}
+    kind = "a whole number" if parameter.annotation is int else "a number"
+    return f"{kind} from {bounds['ge']:g} to {bounds['le']:g}"
+
+
+def read_value(parameter: FieldInfo, text: str) -> Value:
+    """A value written as text, e.g. on the command line. Text that is no value of the type is returned as it
+    is, and refused by `check_values`.
     """
-
-    type: type[Value]
-    name: str
-    least: float = 0
-    most: float = 0
-    choices: tuple[str, ...] = ()
-
-    def read(self, text: str) -> Value:
-        """A value written as text, e.g. on the command line.
-
-        Raises:
-            ValueError: when the text is not of the type; the range is not looked at.
-        """
-        if self.type is bool:
-            if text.lower() not in ("true", "false"):
-                raise ValueError(text)
-            return text.lower() == "true"
-        return self.type(text)
-
-    def takes(self, value: Value) -> bool:
-        """Whether a value is of the type and in the range."""
-        if self.type in (bool, str):
-            return isinstance(value, self.type) and (not self.choices or value in self.choices)
-        if isinstance(value, bool | str) or (self.type is int and not isinstance(value, int)):
-            return False
-        return math.isfinite(value) and self.least <= value <= self.most
-
-    def __str__(self) -> str:
-        if self.type in (bool, str):
-            return self.name
-        return f"{self.name} from {self.least:g} to {self.most:g}"
+    if parameter.annotation is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if parameter.annotation not in (int, float):
+        return text
+    try:
+        return parameter.annotation(text)
+    except ValueError:
+        return text
 
 
-LIMIT = Kind(int, "a whole number", 0, 1e6)
-SOME = Kind(int, "a whole number", 1, 1e6)
-FEW = Kind(int, "a whole number", 0, 10)
-HOPS = Kind(int, "a whole number", 0, 20)
-SHARE = Kind(float, "a number", 0, 1)
-WEIGHT = Kind(float, "a number", 0, 1000)
-TEXT = Kind(str, "a text")
-FLAG = Kind(bool, "true or false")
-
-
-def one_of(*choices: str) -> Kind:
-    """A text out of a few."""
-    return Kind(str, f"one of {', '.join(choices)}", choices=choices)
-
-
-PARAMETERS: Mapping[str, Mapping[str, Kind]] = {
-    "ground": {"max_concepts": SOME},
-    "explore": {
-        "entity_limit": SOME,
-        "seeds_per_concept": SOME,
-        "triple_limit": SOME,
-        "max_path_length": HOPS,
-        "frontier_limit": SOME,
-        "edge_limit": LIMIT,
-        "max_reranker_input": SOME,
-        "sentence_limit": LIMIT,
-        "min_similarity": SHARE,
-        "lexical_weight": WEIGHT,
-        "vector_weight": WEIGHT,
-        "graph_weight": WEIGHT,
-        "rounds": HOPS,
-        "threshold": SHARE,
-        "hub_limit": SOME,
-        "synonym_weight": SHARE,
-        "passages": SOME,
-        "passage_limit": SOME,
-        "passage_entities": WEIGHT,
-        "passage_carrier": WEIGHT,
-        "passage_words": WEIGHT,
-        "passage_meaning": WEIGHT,
-        "passage_further": SHARE,
-        "rerank_weight": SHARE,
-        "rerank_limit": SOME,
-        "relation_hops": HOPS,
-        "relation_origins": SOME,
-        "fallback_confidence": SHARE,
-        "weight_vector": WEIGHT,
-        "weight_words": WEIGHT,
-        "weight_activation": WEIGHT,
-        "weight_degree": WEIGHT,
-        "weight_relates": WEIGHT,
-        "weight_cooccurs": WEIGHT,
-        "weight_causes": WEIGHT,
-        "weight_supports": WEIGHT,
-        "weight_references": WEIGHT,
-        "weight_substep_of": WEIGHT,
-        "weight_follows": WEIGHT,
-        "weight_part_of": WEIGHT,
-        "weight_contrasts": WEIGHT,
-        "weight_related_to": WEIGHT,
-        "considered_limit": LIMIT,
-    },
-    "focus": {
-        "chunk_limit": LIMIT,
-        "chunk_tokens": LIMIT,
-        "window_tokens": SOME,
-        "edge_limit": LIMIT,
-        "sentence_limit": LIMIT,
-        "offered_limit": LIMIT,
-        "lookups": FEW,
-        "lookup_tokens": SOME,
-        "min_score": SHARE,
-        "min_share": SHARE,
-        "filter": one_of("none", "llm", "rerank"),
-        "filter_limit": LIMIT,
-        "filter_min_score": SHARE,
-        "rerank_weight": SHARE,
-        "rerank_limit": SOME,
-    },
-    "synthesise": {
-        "max_sentences": SOME,
-        "min_share": SHARE,
-        "min_margin": SHARE,
-        "evidence_tokens": SOME,
-        "unchosen_tokens": LIMIT,
-        "response_type": TEXT,
-        "allow_general_knowledge": FLAG,
-        "repair": FLAG,
-        "suggestions": FEW,
-    },
-}
-"""Kind of step → parameter → what it takes."""
-
-
-FOR_A_MODEL: Mapping[str, frozenset[str]] = {
-    "synthesise": frozenset(
-        {"evidence_tokens", "unchosen_tokens", "response_type", "allow_general_knowledge", "repair"}
-    ),
-}
-"""Kind of step → parameters that only its way by a model, `llm`, follows."""
-
-
-def check_parameters(step: str, name: str, values: Mapping[str, Value]) -> None:
-    """See that a step's parameters are those that it reads, with values that mean something.
+def check_values(model: type[StepParameters], step: str, values: dict[str, Value]) -> dict[str, Value]:
+    """The values of all parameters of a way: those given, else the defaults.
 
     Args:
-        step: the kind of step, a key of `PARAMETERS`.
-        name: of the step, for the message.
+        step: its name, for the message.
+        values: no others than those of the way.
 
     Raises:
         ConfigError: naming the parameter and what it takes.
     """
-    kinds = PARAMETERS[step]
-    for parameter in (*kinds, *values):
-        if parameter not in kinds:
-            raise ConfigError(
-                f"step {name} has no parameter {parameter!r}", hint=f"it has: {', '.join(['use', *kinds])}"
-            )
-        if parameter not in values:
-            raise ConfigError(f"step {name} lacks the parameter {parameter!r}", hint="give it a value")
-        if not kinds[parameter].takes(values[parameter]):
-            raise ConfigError(f"{name}.{parameter}: {values[parameter]!r} is not {kinds[parameter]}")
+    try:
+        return model.model_validate(values).model_dump()
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        wanted = takes(model.model_fields[name])
+        raise ConfigError(f"{step}.{name}: {values[name]!r} is not {wanted}") from error

@@ -19,24 +19,27 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 @cache
-def _environment(folder: Path) -> ImmutableSandboxedEnvironment:
+def _environment(folders: tuple[Path, ...]) -> ImmutableSandboxedEnvironment:
     return ImmutableSandboxedEnvironment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         autoescape=False,
     )
 
 
-def render(folder: Path, name: str, **values: Any) -> str:
+def render(folders: tuple[Path, ...], name: str, **values: Any) -> str:
     """A prompt for these values; every text among them is `quoted` first.
+
+    Args:
+        folders: where the template is; the first that has it counts.
 
     Raises:
         TemplateError: when the template is missing or fails.
     """
     try:
-        return _environment(folder).get_template(name).render(quoted(values)).strip()
+        return _environment(folders).get_template(name).render(quoted(values)).strip()
     except (JinjaError, OSError) as error:
-        raise TemplateError(f"prompt {folder / name}: {error}") from error
+        raise TemplateError(f"prompt {folders[0] / name}: {error}") from error
 
 
 def quoted(value: Any) -> Any:

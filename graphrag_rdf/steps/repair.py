@@ -36,7 +36,7 @@ def repair(
         return
     found: list[Completion] = []
     values = {**prompt, "draft": draft, "problems": problems}
-    for _ in stream_model(context, step, "repair", found.append, template=context.repair_prompt, **values):
+    for _ in stream_model(context, step, "repair", found.append, prompt="repair", **values):
         pass
     second = found[0]
     text, refused = in_one_form(second.text, state.language, by_marker.keys())

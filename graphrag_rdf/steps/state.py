@@ -38,26 +38,21 @@ class Context:
         vectors, embedder: None without an embedding model.
         gateway: None without a model.
         reranker: None without one.
-        prompts: the folder of the pipeline's prompt templates.
-        prompt: name of the step's prompt template, None if it has none.
-        filter_prompt, suggest_prompt, repair_prompt: the same of its filter, of what it suggests to ask next,
-            and of the correction of an answer.
+        prompt_folders: where the pipeline's prompts are; the first that has one counts.
+        prompts: of the step: what each is for → its file.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
     store: Store
     blobs: BlobStore
     recorder: TraceRecorder
-    prompts: Path
+    prompt_folders: tuple[Path, ...]
     text_index: TextIndex | None = None
     vectors: VectorIndex | None = None
     embedder: Embedder | None = None
     gateway: LlmGateway | None = None
     reranker: Reranker | None = None
-    prompt: str | None = None
-    filter_prompt: str | None = None
-    suggest_prompt: str | None = None
-    repair_prompt: str | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
     reuse: Reuse | None = None
 
 

@@ -78,7 +78,7 @@ def suggest(context: Context, state: State, step: Step, number: int) -> list[dic
     """
     facts = _Facts(context, state, step)
     found: list[Suggestion] = []
-    if context.gateway is not None and context.suggest_prompt is not None:
+    if context.gateway is not None:
         found = _by_model(context, state, step, number, facts)
     found = found or facts.questions(number)
     for index, suggestion in enumerate(found):
@@ -103,7 +103,7 @@ def _by_model(context: Context, state: State, step: Step, number: int, facts: _F
             context,
             step,
             "suggest",
-            template=context.suggest_prompt,
+            prompt="suggest",
             question=state.question,
             answer=state.answer,
             statements=facts.unused(_STATEMENTS),

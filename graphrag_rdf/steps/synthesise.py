@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 
+from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
@@ -23,7 +24,9 @@ from graphrag_rdf.steps.answer import (
 from graphrag_rdf.steps.citations import cited_numbers
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.focus import record_selections
+from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.models import stream_model
+from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.refusals import (
     SENTINEL,
@@ -39,6 +42,46 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
+
+
+class _Parameters(StepParameters):
+    max_sentences: Some = Field(3, description="sentences of an answer that quotes the documents")
+    min_share: Share = Field(
+        0.1, description="share of the first sentence's value that each further sentence must add"
+    )
+    suggestions: Few = Field(
+        0, description="questions to ask next: by the model, else from facts next to the answer"
+    )
+
+
+class ExtractiveParameters(_Parameters):
+    """Of answers that quote the documents."""
+
+    min_margin: Share = Field(
+        0.345,
+        description="how far quotes must stand out from the best chunks' other sentences to be an answer",
+    )
+
+
+class ModelParameters(_Parameters):
+    """Of answers that a model writes."""
+
+    evidence_tokens: Some = Field(
+        1300, description="tokens of the evidence in the prompt: what was chosen, then the rest by rank"
+    )
+    unchosen_tokens: Limit = Field(
+        200, description="of these, tokens for chunks that the model could choose from and chose nothing of"
+    )
+    response_type: str = Field(
+        "a short answer of a few sentences", description="what the answer should be like"
+    )
+    allow_general_knowledge: bool = Field(
+        False, description="let the model add what it knows; such sentences are marked and cite nothing"
+    )
+    repair: bool = Field(
+        False,
+        description="return uncited and unsupported sentences to the model once; nothing is streamed then",
+    )
 
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -74,7 +117,8 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
             "allow_general_knowledge": parameters["allow_general_knowledge"],
             "unknown": SENTINEL,
         }
-        pieces = stream_model(context, step, "answer", partial(setattr, state, "completion"), **prompt)
+        done = partial(setattr, state, "completion")
+        pieces = stream_model(context, step, "answer", done, prompt="answer", **prompt)
         if not parameters["repair"]:
             yield from _give_out(context, state, pieces)
         for _ in pieces:  # else it is given out when it is repaired
@@ -228,3 +272,42 @@ def _as_sentence(sentence: Candidate) -> str:
     if edge and pronoun and named and edge.s_label not in line:
         line = f"{pronoun[0]} [{edge.s_label}]{line[pronoun.end() :]}"
     return line if without_emoji(line)[-1:] in '.!?。！？…"”’)' else f"{line.rstrip(',;:')}."
+
+
+_TEMPLATES = (
+    "selection/quotable",
+    "selection/margin",
+    "selection/decided-against",
+    "provenance/sentence-sources",
+    "provenance/rows",  # of tables, whose rows are quoted with the names of columns
+    "retrieval/chunks",  # as far as focus did not read them
+    "retrieval/labels",
+    "documents/named-alike",  # documents with equal titles are shown with their paths
+    "retrieval/edges",  # these two for suggestions without a model
+    "retrieval/names",
+)
+_SUGGEST = {"suggest": "suggest.j2"}
+
+SYNTHESISE = register(
+    StepKind(
+        "synthesise",
+        "synthesis",
+        "Answers from what was selected, and cites it.",
+        {
+            "extractive": Way(extractive, ExtractiveParameters, prompts=_SUGGEST, templates=_TEMPLATES),
+            "llm": Way(
+                by_model,
+                ModelParameters,
+                needs_model=True,
+                prompts={"answer": "answer.j2", "repair": "repair.j2", **_SUGGEST},
+                templates=(
+                    *_TEMPLATES,
+                    "retrieval/passage-sentences",  # these three where focus went by rank
+                    "retrieval/document-details",
+                    "retrieval/document-texts",
+                ),
+            ),
+        },
+        auto=("extractive", "llm"),
+    )
+)

@@ -231,7 +231,7 @@ def example_tries(excerpts: int, wishes: Wishes) -> int:
 def profile_prompt(settings: Settings, seen: Sequence[Passage], wishes: Wishes) -> str:
     """What is asked about the documents as a whole."""
     return render(
-        prompt_folder(settings, PIPELINE, "profile.j2"),
+        (prompt_folder(settings, PIPELINE, "profile.j2"),),
         "profile.j2",
         passages=_shown_passages(seen),
         domain=wishes.domain,
@@ -243,7 +243,7 @@ def types_prompt(
 ) -> str:
     """What is asked about types and relations."""
     return render(
-        prompt_folder(settings, PIPELINE, "types.j2"),
+        (prompt_folder(settings, PIPELINE, "types.j2"),),
         "types.j2",
         passages=_shown_passages(seen),
         domain=domain,

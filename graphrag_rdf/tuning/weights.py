@@ -27,10 +27,10 @@ REASON = "tune weights"
 """How versions of the settings begin that were written here."""
 _DEPTH = 100
 _WEIGHTS: Mapping[str, Mapping[str, str]] = {
-    "activation": {name: f"passage_{name}" for name in SIGNALS},
+    "explore": {name: f"passage_{name}" for name in SIGNALS},
     "hybrid": {name: f"weight_{RELATIONS.get(name, name)}" for name in (*OWN, *RELATIONS)},
 }
-"""Way of exploration → signal of a passage → the parameter that is its weight."""
+"""Kind of step → signal of a passage → the parameter that is its weight."""
 _TRACE = 1e-9
 """Weight at which a signal is looked at, and changes no rank."""
 
@@ -45,7 +45,7 @@ class Weights:
 
     Attributes:
         step: the name of its step that explores.
-        use: how that explores.
+        kind: of that step.
         values: signal → weight.
         beside: what else is set for a question, `step.parameter` → value: it is read by rules, and passages
             are not ranked again, also where models are set for that: they would be called too often.
@@ -53,19 +53,19 @@ class Weights:
 
     pipeline: str
     step: str
-    use: str
+    kind: str
     values: Mapping[str, float]
     beside: Mapping[str, str]
 
     def settings(self) -> dict[str, str]:
         """`step.parameter` → value, for a question."""
-        names = _WEIGHTS[self.use]
+        names = _WEIGHTS[self.kind]
         given = {f"{self.step}.{names[name]}": repr(value) for name, value in self.values.items()}
         return {**self.beside, **given}
 
     def stored(self) -> dict[str, float]:
         """`pipeline.step.parameter` → value, as the store keeps it."""
-        names = _WEIGHTS[self.use]
+        names = _WEIGHTS[self.kind]
         return {f"{self.pipeline}.{self.step}.{names[name]}": value for name, value in self.values.items()}
 
     def changed(self, values: Mapping[str, float]) -> Weights:
@@ -82,13 +82,13 @@ def weights_in_force(engine: Engine, pipeline: str) -> Weights:
     engine.live.read()
     definition = engine.pipeline(pipeline).definition
     for step in definition.steps:
-        if step.step == "explore" and step.use in _WEIGHTS:
-            values = {name: float(step.parameters[key]) for name, key in _WEIGHTS[step.use].items()}
+        if step.step in _WEIGHTS:
+            given = step.values()
+            values = {name: float(given[key]) for name, key in _WEIGHTS[step.step].items()}
             beside = {f"{s.name}.use": "rules" for s in definition.steps if s.step == "ground"}
-            beside |= {f"{step.name}.use": step.use, f"{step.name}.rerank_weight": "0"}
-            return Weights(pipeline, step.name, step.use, values, beside)
-    ways = " or ".join(_WEIGHTS)
-    raise UsageError(f"{pipeline} does not explore by {ways}: it has no weights to learn")
+            beside[f"{step.name}.rerank_weight"] = "0"
+            return Weights(pipeline, step.name, step.step, values, beside)
+    raise UsageError(f"{pipeline} has no weights to learn", hint="graph_rag and hybrid_rag have")
 
 
 def tune(

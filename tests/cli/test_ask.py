@@ -131,10 +131,10 @@ def test_no_store(run: Run, folder: Path) -> None:
     ("arguments", "told"),
     [
         (["--pipeline", "nothing"], "graph_rag"),
-        (["--set", "exploration.nothing=1"], "edge_limit"),
+        (["--set", "exploration.nothing=1"], "passage_words"),
         (["--set", "nothing.edge_limit=1"], "exploration"),
         (["--set", "max_sentences=1"], "did you mean synthesis.max_sentences?"),
-        (["--set", "exploration.edge_limit=many"], "many"),
+        (["--set", "focus.edge_limit=many"], "many"),
         (["--set", "exploration"], "name=value"),
         (["--include-entity", "Nobody At All"], "entities list"),
         (["--collection", "other"], "default"),
@@ -161,10 +161,10 @@ def test_excluded_entities_are_not_followed(run: Run, store: Path) -> None:
     assert all(edge["s_label"] != "Andrew Orr" for edge in edges)
 
 
-@pytest.mark.parametrize("use", ["activation", "hybrid", "hops"])
-def test_sentences_about_excluded_entities_are_left_out(run: Run, store: Path, use: str) -> None:
+@pytest.mark.parametrize("pipeline", ["graph_rag", "hybrid_rag", "hops_rag"])
+def test_sentences_about_excluded_entities_are_left_out(run: Run, store: Path, pipeline: str) -> None:
     """Though their words answer the question."""
-    asked = ("ask", "--set", f"exploration.use={use}", "--format", "json", QUESTION)
+    asked = ("ask", "--pipeline", pipeline, "--format", "json", QUESTION)
     assert "designed" in run(*asked).json["answer"]
     without = run(*asked, "--exclude-entity", "Drumlaw Head Lighthouse").json
     assert "Drumlaw Head Lighthouse" not in str([without["answer"], without["closest"]])

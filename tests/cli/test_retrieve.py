@@ -31,7 +31,7 @@ def test_for_people(run: Run, store: Path) -> None:
 
 def test_relations_are_told_by_titles_and_labels(run: Run, store: Path) -> None:
     assert run("refresh", "relations", "--min-count", "1").code == 0
-    asked = ("retrieve", "--preview", "--set", "exploration.use=hybrid", "Who founded Port Merrin?")
+    asked = ("retrieve", "--preview", "--pipeline", "hybrid_rag", "Who founded Port Merrin?")
     found = [
         path for result in run(*asked, "--format", "json").json["results"] for path in result["relations"]
     ]

@@ -131,25 +131,25 @@ def test_from_marks(run: Run, mills: Path) -> None:
 @pytest.mark.slow
 def test_the_weights_of_the_composite_score(run: Run, mills: Path, evalset: Path) -> None:
     """Of whichever signals there are, also those that count nothing yet."""
-    run("config", "set", "graph_rag.exploration.use", "hybrid")
-    run("config", "set", "graph_rag.exploration.weight_activation", "0")
-    found = run("tune", "weights", "--evalset", evalset, "--apply", "--format", "json")
+    run("config", "set", "hybrid_rag.exploration.weight_activation", "0")
+    found = run(
+        "tune", "weights", "--pipeline", "hybrid_rag", "--evalset", evalset, "--apply", "--format", "json"
+    )
     assert found.code == 0, found.err
     weights = found.json["weights"]
     assert {"words", "activation"} <= weights.keys()
     assert "causes" not in weights  # no model said so of anything
     assert found.json["applied"] is True
     assert weights["activation"]["after"] > 0
-    kept = run("config", "get", "graph_rag.exploration.weight_activation").out
+    kept = run("config", "get", "hybrid_rag.exploration.weight_activation").out
     assert float(kept) == weights["activation"]["after"]
     assert in_force(run)["words"] == 1
     run("tune", "weights", "--undo")
-    assert float(run("config", "get", "graph_rag.exploration.weight_activation").out) == 0
+    assert float(run("config", "get", "hybrid_rag.exploration.weight_activation").out) == 0
 
 
 def test_another_pipeline_is_refused(run: Run, store: Path) -> None:
     assert run("tune", "weights", "--pipeline", "nothing").code == 2
-    run("config", "set", "graph_rag.exploration.use", "hops")
-    found = run("tune", "weights")
+    found = run("tune", "weights", "--pipeline", "hops_rag")
     assert found.code == 2
-    assert "activation" in found.err
+    assert "hybrid_rag" in found.err

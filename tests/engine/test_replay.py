@@ -47,15 +47,17 @@ def everything(engine: Engine) -> tuple[set[str], set[str], int]:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    ("pipeline", "settings"),
     [
-        {},
-        {"exploration.use": "hops", "synthesis.suggestions": "2", "focus.min_score": "0.2"},
-        {"exploration.use": "hybrid", "exploration.relation_hops": "2"},
+        ("graph_rag", {}),
+        ("hops_rag", {"synthesis.suggestions": "2", "focus.min_score": "0.2"}),
+        ("hybrid_rag", {"exploration.relation_hops": "2"}),
     ],
 )
-def test_the_same_comes_out_and_nothing_is_left(engine: Engine, settings: dict[str, str]) -> None:
-    ask(engine, settings=settings)
+def test_the_same_comes_out_and_nothing_is_left(
+    engine: Engine, pipeline: str, settings: dict[str, str]
+) -> None:
+    ask(engine, pipeline=pipeline, settings=settings)
     before = everything(engine)
     done = engine.replay("last")
     assert done.differences == []

@@ -195,8 +195,8 @@ def test_sentences_are_left_out_where_the_text_is_wrong(engine: Engine) -> None:
     assert "Arnhythe" in answer(engine)  # the sentence says so, whatever was read from it
     engine.facts.undo_about(*BORN)
     engine.facts.remove(*BORN, with_sentences=True)
-    for settings in ({}, {"exploration.use": "hops"}, {"exploration.use": "hybrid"}):
-        *_, last = engine.ask(QUESTION, settings=settings)
+    for pipeline in ("graph_rag", "hops_rag", "hybrid_rag"):
+        *_, last = engine.ask(QUESTION, pipeline)
         assert last.answer is not None
         assert "Arnhythe" not in last.answer["answer"]
 

@@ -70,13 +70,13 @@ def answer(engine: Engine, question: str, **options: object) -> dict[str, object
         ("Who published the Heron Survey?", "Heron Survey was published by Skell Press. [1]"),
     ],
 )
-@pytest.mark.parametrize("how", ["activation", "hops"])
+@pytest.mark.parametrize("pipeline", ["graph_rag", "hops_rag"])
 def test_questions_find_them_and_cite_the_document(
-    heron: Path, engine_of: MakeEngine, question: str, expected: str, how: str
+    heron: Path, engine_of: MakeEngine, question: str, expected: str, pipeline: str
 ) -> None:
     engine = engine_of()
     engine.ingest([heron])
-    found = answer(engine, question, settings={"exploration.use": how})
+    found = answer(engine, question, pipeline=pipeline)
     assert expected in str(found["answer"])
     citation = found["citations"][0]  # type: ignore[index]
     assert [source["title"] for source in citation["sources"]] == ["The Heron Survey"]

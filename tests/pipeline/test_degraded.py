@@ -51,13 +51,13 @@ def without_index(sample_folder: Path, tmp_path: Path) -> Iterator[Engine]:
         yield engine
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
-def test_without_an_index_names_are_looked_up_in_the_store(without_index: Engine, use: str) -> None:
-    answer = final(without_index, settings={"exploration.use": use})
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
+def test_without_an_index_names_are_looked_up_in_the_store(without_index: Engine, pipeline: str) -> None:
+    answer = final(without_index, pipeline=pipeline)
     assert kinds(answer).count("index_missing") == 1
     assert answer["citations"]
     assert "reversing gear" in answer["answer"]
-    found = without_index.retrieve(QUESTION, preview=True, settings={"exploration.use": use})
+    found = without_index.retrieve(QUESTION, preview=True, pipeline=pipeline)
     assert [(seed["label"], seed["matched_by"]) for seed in found["seeds"]] == [("Rhoda Tennant", "exact")]
     assert found["results"]
 
@@ -82,13 +82,13 @@ def test_names_with_a_language_are_found_too(without_index: Engine) -> None:
 # --- odd questions and names -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
 @pytest.mark.parametrize(
     "question",
     ["???", "the of and", "谁发明了换向齿轮？", "🙂", "x\x00y", ' O\'Neil "x" \\ <b>', "Rhoda " * 3000],
 )
-def test_odd_questions_have_an_answer(samples: Engine, question: str, use: str) -> None:
-    assert final(samples, question, settings={"exploration.use": use})["answer"]
+def test_odd_questions_have_an_answer(samples: Engine, question: str, pipeline: str) -> None:
+    assert final(samples, question, pipeline=pipeline)["answer"]
 
 
 def test_lower_and_upper_case_are_one_question(samples: Engine) -> None:
@@ -146,23 +146,23 @@ def embedding_requests(server: ScriptedServer) -> list[Any]:
     return [request.body["input"] for request in server.requests if request.path.endswith("/embeddings")]
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
 def test_meaning_counts_where_there_are_vectors(
-    embedded: Engine, scripted_server: ScriptedServer, use: str
+    embedded: Engine, scripted_server: ScriptedServer, pipeline: str
 ) -> None:
-    messages = list(embedded.ask(QUESTION, settings={"exploration.use": use}))
+    messages = list(embedded.ask(QUESTION, pipeline=pipeline))
     assert embedding_requests(scripted_server) == [[QUESTION]], "a name that is known needs no vector"
     step = next(message for message in messages if message.kind == "exploration")
     assert "vectorScore" in str(step.explain_triples)
     assert "Rhoda Tennant" in messages[-1].answer["answer"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
 def test_when_the_embedding_server_fails_words_are_searched(
-    embedded: Engine, scripted_server: ScriptedServer, use: str
+    embedded: Engine, scripted_server: ScriptedServer, pipeline: str
 ) -> None:
     scripted_server.script(Reply(status=500, text="out of order"))
-    answer = final(embedded, settings={"exploration.use": use})
+    answer = final(embedded, pipeline=pipeline)
     assert kinds(answer).count("embedding_failed") == 1
     assert "Rhoda Tennant" in answer["answer"]
 
@@ -277,7 +277,7 @@ def test_each_degraded_mode_is_named(
     place: Path, scripted_server: ScriptedServer, degrade: Degrade, kind: str, lasts: bool
 ) -> None:
     with open_engine(place, config=degrade(place, scripted_server)) as engine:
-        answer = final(engine, settings={"exploration.use": "hybrid"})
+        answer = final(engine, pipeline="hybrid_rag")
         assert kinds(answer).count(kind) == 1
         assert answer["citations"], "it still works"
         session = engine.store.select("trace/list", pipelines=[], outcomes=[], texts=[], limit=1, offset=0)[
@@ -299,6 +299,6 @@ def test_nothing_is_named_that_is_not_degraded(place: Path, scripted_server: Scr
         engine.rebuild_indexes()
     with open_engine(place, config=by_meaning(scripted_server, "openai/test-embedding")) as engine:
         engine.rebuild_indexes()
-        answer = final(engine, settings={"exploration.use": "hybrid"})
+        answer = final(engine, pipeline="hybrid_rag")
         assert kinds(answer) == ["no_llm"]
         assert [warning["type"] for warning in diagnostics(engine)["warnings"]] == ["no_llm"]

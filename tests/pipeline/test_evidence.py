@@ -67,9 +67,11 @@ def scripted(
     return asked
 
 
-def ask(engine: Engine, question: str = QUESTION, **steps: str) -> tuple[dict[str, Any], Trace]:
+def ask(
+    engine: Engine, question: str = QUESTION, pipeline: str = "graph_rag", **steps: str
+) -> tuple[dict[str, Any], Trace]:
     chosen = {key.replace("__", "."): value for key, value in steps.items()}
-    *_, last = engine.ask(question, settings=chosen, cache=False)
+    *_, last = engine.ask(question, pipeline, settings=chosen, cache=False)
     assert last.answer is not None, last.error
     (owner,) = engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
     return last.answer, read_trace(engine.store, text_of(owner["session"]), engine.blobs)

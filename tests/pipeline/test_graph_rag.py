@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import pytest
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError, UsageError
-from graphrag_rdf.pipeline import STEPS
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
+from graphrag_rdf.steps.kinds import kinds
 from graphrag_rdf.trace.messages import GraphRagResponse
 from tests.support.stores import open_engine
 
@@ -196,17 +197,16 @@ def test_an_answer_is_repeatable(samples: Engine) -> None:
     }
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
-def test_both_explorations_answer(samples: Engine, use: str) -> None:
-    answer = final(samples, "Who invented the reversing gear?", settings={"exploration.use": use})
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
+def test_both_explorations_answer(samples: Engine, pipeline: str) -> None:
+    answer = final(samples, "Who invented the reversing gear?", pipeline=pipeline)
     assert "Rhoda Tennant" in answer["answer"]
 
 
 @pytest.mark.parametrize("setting", ["exploration.max_path_length", "exploration.edge_limit"])
 def test_sentences_answer_where_no_facts_are_followed(samples: Engine, setting: str) -> None:
     """Also sentences whose mention of what the question names was not recorded."""
-    given = {"exploration.use": "hops", setting: "0"}
-    answer = final(samples, "Who invented the reversing gear?", settings=given)
+    answer = final(samples, "Who invented the reversing gear?", pipeline="hops_rag", settings={setting: "0"})
     assert "Rhoda Tennant" in answer["answer"]
     assert answer["citations"]
 
@@ -255,6 +255,9 @@ def test_an_unknown_entity_is_an_error(samples: Engine) -> None:
         ({"focus.nothing": "1"}, "no parameter"),
         ({"focus.edge_limit": "many"}, "whole number"),
         ({"exploration.use": "magic"}, "cannot use"),
+        ({"exploration.use": "hybrid"}, "graph_rag cannot use 'hybrid': hybrid_rag can"),
+        ({"exploration.relation_hops": "2"}, "no parameter 'relation_hops': hybrid_rag has it"),
+        ({"exploration.entity_limit": "2"}, "no parameter 'entity_limit': hops_rag has it"),
     ],
 )
 def test_wrong_settings_of_a_pipeline_name_what_is_known(
@@ -282,8 +285,8 @@ def test_a_retrieval_that_is_interrupted_closes_its_trace(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    for use in STEPS["explore"]:
-        monkeypatch.setitem(STEPS["explore"], use, interrupted)  # type: ignore[arg-type]
+    ways = kinds()["explore"].ways
+    monkeypatch.setitem(ways, "activation", replace(ways["activation"], run=interrupted))  # type: ignore[arg-type]
     question = "Who invented the reversing gear, and was interrupted?"
     with pytest.raises(KeyboardInterrupt):
         samples.retrieve(question, stored=True)

@@ -61,8 +61,7 @@ def engine(related_folder: Path, tmp_path: Path) -> Iterator[Engine]:
 
 
 def retrieve(engine: Engine, **options: Any) -> dict[str, Any]:
-    settings = {"exploration.use": "hybrid", **options.pop("settings", {})}
-    return engine.retrieve(QUESTION, k=50, settings=settings, **options)
+    return engine.retrieve(QUESTION, k=50, pipeline="hybrid_rag", **options)
 
 
 def relate(engine: Engine, start: str, kind: str, end: str, confidence: float, *, gone: bool = False) -> None:
@@ -187,7 +186,7 @@ def test_relations_lead_to_passages_that_search_does_not_find(engine: Engine) ->
 
 def test_weights_are_changed_live_and_traces_lead_to_the_version(engine: Engine) -> None:
     before = by_chunk(retrieve(engine))
-    engine.live.set("graph_rag.exploration.weight_relates", "5")
+    engine.live.set("hybrid_rag.exploration.weight_relates", "5")
     found = retrieve(engine, stored=True)
     chunk = next(result for result in found["results"] if result["signals"]["relates"] > 0)
     assert chunk["weights"]["relates"] > before[chunk["chunk"]]["weights"]["relates"]
@@ -202,7 +201,7 @@ def test_weights_are_changed_live_and_traces_lead_to_the_version(engine: Engine)
 
 
 def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
-    *_, last = engine.ask("What did Rhoda Tennant invent?", settings={"exploration.use": "hybrid"})
+    *_, last = engine.ask("What did Rhoda Tennant invent?", pipeline="hybrid_rag")
     assert last.answer is not None
     assert "Rhoda Tennant" in last.answer["answer"]
     node = NamedNode(last.answer["question_iri"])
@@ -227,11 +226,11 @@ def test_without_relations_it_ranks_by_what_search_says(samples: Engine) -> None
     assert all(result["signals"]["relates"] == 0 for result in found["results"])
 
 
-@pytest.mark.parametrize("way", ["hybrid", "activation", "hops"])
-def test_a_trace_is_exported_whole_and_goes_whole(engine: Engine, way: str) -> None:
+@pytest.mark.parametrize("pipeline", ["hybrid_rag", "graph_rag", "hops_rag"])
+def test_a_trace_is_exported_whole_and_goes_whole(engine: Engine, pipeline: str) -> None:
     """With the shares and paths of its passages."""
-    settings = {"exploration.use": way, "focus.filter": "rerank"}
-    *_, last = engine.ask("Who invented the reversing gear?", settings=settings)
+    settings = {"focus.filter": "rerank"}
+    *_, last = engine.ask("Who invented the reversing gear?", pipeline, settings=settings)
     assert last.answer is not None
     node = NamedNode(last.answer["question_iri"])
     session = NamedNode(text_of(engine.store.select("trace/session-of", node=node)[0]["session"]))

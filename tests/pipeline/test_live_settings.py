@@ -23,14 +23,14 @@ def engine(tmp_path: Path) -> Engine:
 
 
 def test_hold_at_the_next_question(engine: Engine) -> None:
-    engine.live.set("graph_rag.exploration.use", "hops")
-    assert engine.pipeline("graph_rag").parameters(with_model=False)["exploration"]["use"] == "activation"
+    engine.live.set("graph_rag.focus.use", "edges")
+    assert engine.pipeline("graph_rag").parameters(with_model=False)["focus"]["use"] == "rank"
     first, *_ = engine.ask(QUESTION)
-    assert engine.pipeline("graph_rag").parameters(with_model=False)["exploration"]["use"] == "hops"
+    assert engine.pipeline("graph_rag").parameters(with_model=False)["focus"]["use"] == "edges"
     assert any(str(triple.predicate).endswith("ns#settings>") for triple in first.explain_triples)
-    engine.live.unset("graph_rag.exploration.use")
+    engine.live.unset("graph_rag.focus.use")
     engine.retrieve(QUESTION)
-    assert engine.pipeline("graph_rag").parameters(with_model=False)["exploration"]["use"] == "activation"
+    assert engine.pipeline("graph_rag").parameters(with_model=False)["focus"]["use"] == "rank"
 
 
 def test_parts_are_made_anew_when_their_settings_change(engine: Engine) -> None:

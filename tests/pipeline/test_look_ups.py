@@ -87,16 +87,16 @@ SMALL = {"focus__chunk_tokens": "30"}
 """Room for the first document only."""
 
 
-@pytest.mark.parametrize("way", ["activation", "hops", "hybrid"])
+@pytest.mark.parametrize("pipeline", ["graph_rag", "hops_rag", "hybrid_rag"])
 def test_each_hop_is_searched_for_by_the_name_that_the_last_one_gave(
-    engine: Engine, scripted_server: ScriptedServer, way: str
+    engine: Engine, scripted_server: ScriptedServer, pipeline: str
 ) -> None:
     prompts = scripted(
         scripted_server,
         of("Egon Falk built", "Egon Falk wife married"),
         of("Thea Lund", "Thea Lund born grew up"),
     )
-    answer, trace = ask(engine, QUESTION, exploration__use=way, **SMALL)
+    answer, trace = ask(engine, QUESTION, pipeline, **SMALL)
     first, second, last = prompts
     assert "Thea Lund" not in first
     assert "Egon Falk built" in second.partition("<before>")[2].partition("</before>")[0]

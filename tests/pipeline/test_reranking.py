@@ -92,10 +92,10 @@ def test_a_cross_encoder_in_a_folder(open_samples: Open, tmp_path: Path) -> None
     assert first["rerank_score"] > last["rerank_score"]
 
 
-@pytest.mark.parametrize("way", ["activation", "hops"])
-def test_shares_add_up_and_the_trace_computes_them_again(open_samples: Open, way: str) -> None:
+@pytest.mark.parametrize("pipeline", ["graph_rag", "hops_rag"])
+def test_shares_add_up_and_the_trace_computes_them_again(open_samples: Open, pipeline: str) -> None:
     engine = open_samples(rerank__model="lexical")
-    found = engine.retrieve(QUESTION, k=10, preview=True, stored=True, settings={"exploration.use": way})
+    found = engine.retrieve(QUESTION, k=10, preview=True, stored=True, pipeline=pipeline)
     session = NamedNode(found["trace"])
     told = {result["chunk"]: result for result in found["results"]}
     rows = engine.store.select("trace/passage-scores", session=session)

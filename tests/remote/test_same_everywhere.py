@@ -76,7 +76,7 @@ def seen(engine: Engine) -> Seen:
             continue
         same = Quad(alike(quad.subject), quad.predicate, alike(quad.object), quad.graph_name)
         (traces if quad.graph_name == Graphs.RETRIEVAL else content).add(same)
-    ranked = engine.retrieve(QUESTIONS[1], k=10, settings={"exploration.use": "hybrid"})["results"]
+    ranked = engine.retrieve(QUESTIONS[1], k=10, pipeline="hybrid_rag")["results"]
     read = [read_trace(engine.store, trace.iri) for trace in list_traces(engine.store, len(QUESTIONS))]
     steps = {trace.question: [step.kind for step in trace.steps] for trace in read}
     return Seen(content, traces, answers, {result["chunk"]: result["score"] for result in ranked}, steps)

@@ -97,6 +97,7 @@ def test_the_first_event_comes_at_once(client: httpx.Client) -> None:
         ({"question": QUESTION, "pipeline": "../../etc"}, 422),
         ({"question": QUESTION, "pipeline": "nothing"}, 400),
         ({"question": QUESTION, "edge_limit": 100_000}, 422),
+        ({"question": QUESTION, "edge_limit": 10, "max_path_length": 1}, 400),
         ({"question": QUESTION, "settings": {"exploration.use": "hops"}}, 422),
         ({"question": QUESTION, "include": ["nobody at all"]}, 400),
         ({"question": "   "}, 400),
@@ -125,6 +126,7 @@ def test_other_bodies_are_refused(client: httpx.Client) -> None:
 def test_numbers_up_to_their_caps_count(client: httpx.Client) -> None:
     body = {
         "question": QUESTION,
+        "pipeline": "hops_rag",
         "edge_limit": 1,
         "max_path_length": 1,
         "entity_limit": 5,

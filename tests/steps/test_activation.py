@@ -38,7 +38,7 @@ def reached(
     engine: Engine, question: str, include: Sequence[str] = (), **settings: Any
 ) -> dict[str, Reached]:
     """The activated entities of a question, read from the step's triples."""
-    given = {"exploration.use": "activation"} | {f"exploration.{k}": str(v) for k, v in settings.items()}
+    given = {f"exploration.{k}": str(v) for k, v in settings.items()}
     step = next(m for m in engine.ask(question, settings=given, include=include) if m.kind == "exploration")
     nodes: dict[str, dict[NamedNode, Any]] = {}
     for triple in step.explain_triples:

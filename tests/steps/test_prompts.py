@@ -59,4 +59,4 @@ def test_quoting_reaches_nested_values() -> None:
 
 def test_a_missing_prompt_names_its_file(tmp_path: Path) -> None:
     with pytest.raises(TemplateError, match=r"nothing\.j2"):
-        render(tmp_path, "nothing.j2")
+        render((tmp_path,), "nothing.j2")

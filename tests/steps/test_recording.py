@@ -31,11 +31,12 @@ def test_an_edge_is_recorded_by_its_terms() -> None:
     assert edge_term(edge) == Triple(S, P, Literal("x", language="en"))
 
 
-@pytest.mark.parametrize("use", ["hops", "activation"])
-def test_both_ways_of_exploring_record_the_same_things(samples: Engine, use: str) -> None:
+@pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])
+def test_both_ways_of_exploring_record_the_same_things(samples: Engine, pipeline: str) -> None:
     """Seeds with how they matched, and considered edges with their score and its parts."""
-    settings = {"exploration.use": use, "exploration.considered_limit": "3"}
-    step = next(m for m in samples.ask("Who owned the Petrel?", settings=settings) if m.kind == "exploration")
+    settings = {"exploration.considered_limit": "3"}
+    messages = samples.ask("Who owned the Petrel?", pipeline, settings=settings)
+    step = next(m for m in messages if m.kind == "exploration")
     said: dict[object, set[NamedNode]] = {}
     kinds: dict[object, NamedNode] = {}
     for quad in step.explain_triples:

@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from pydantic import Field
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.mentions import left_out, mentions_of
+from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
@@ -28,6 +31,36 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
+
+
+class HopsParameters(StepParameters):
+    """Of the walk along facts."""
+
+    entity_limit: Some = Field(50, description="seed entities, shared out among the concepts")
+    seeds_per_concept: Some = Field(
+        3, description="seeds of a concept found by words or meaning; exact matches always count"
+    )
+    min_similarity: Share = Field(0.5, description="similarity below which a name is not a seed")
+    triple_limit: Some = Field(
+        30, description="facts of an entity in each direction; half of them in the second hop, and so on"
+    )
+    max_path_length: Hops = Field(2, description="hops; 0: only sentences about the seeds")
+    frontier_limit: Some = Field(20, description="entities that the next hop starts from")
+    edge_limit: Limit = Field(
+        25, description="facts kept at each hop; 0: no facts, hops go through sentences alone"
+    )
+    max_reranker_input: Some = Field(100, description="facts scored at each hop")
+    lexical_weight: Weight = Field(1.0, description="weight of words in the score of a fact or sentence")
+    vector_weight: Weight = Field(1.0, description="weight of meaning, with an embedding model")
+    graph_weight: Weight = Field(0.6, description="weight of how surely its entity was reached")
+    sentence_limit: Limit = Field(50, description="sentences considered")
+    considered_limit: Limit = Field(30, description="facts kept in the trace as considered")
+    passages: Some = Field(10, description="with a reranker: chunks kept in the trace")
+    passage_limit: Some = Field(100, description="with a reranker: chunks ranked")
+    rerank_weight: Share = Field(
+        0.5, description="with a reranker (setting rerank.model): its share of a chunk's score"
+    )
+    rerank_limit: Some = Field(20, description="chunks that the reranker scores")
 
 
 def hops(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -241,3 +274,30 @@ class _Exploration:
 
 def _top(scores: dict[str, float], limit: int) -> list[str]:
     return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
+
+
+HOPS = register(
+    StepKind(
+        "hops",
+        "exploration",
+        "Follows facts hop by hop from the entities of the question, and keeps the best of each hop.",
+        {
+            "hops": Way(
+                hops,
+                HopsParameters,
+                templates=(
+                    "retrieval/entities-by-label",  # without the text index
+                    "retrieval/canonical",
+                    "retrieval/mentioned-entities",
+                    "retrieval/names",
+                    "retrieval/edges",
+                    "retrieval/evidence-sentences",
+                    "retrieval/sentence-texts",  # where no facts are followed
+                    "retrieval/chunks",  # these two with a reranker
+                    "selection/reranked",
+                ),
+            )
+        },
+        finds=True,
+    )
+)

@@ -1,0 +1,125 @@
+"""Kinds of steps, declared as data: what a `pipeline.yaml` can name after `step:`.
+
+A kind is declared once, in the module that implements it, by `register(StepKind(...))`. Validation of
+pipelines and of `--set`, help, settings and reference pages are derived from the declarations.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias
+
+from pydantic.fields import FieldInfo
+
+from graphrag_rdf import steps
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.steps.parameters import StepParameters
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.messages import GraphRagResponse
+
+StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
+"""Runs a step; it gets a value for each parameter that its way declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a step of a kind can work; its name is what `use:` takes.
+
+    Attributes:
+        parameters: those that it follows.
+        needs_model: whether it asks a language model.
+        prompts: what a prompt is for → its file.
+        templates: the SPARQL templates that it can run.
+    """
+
+    run: StepFunction
+    parameters: type[StepParameters] = StepParameters
+    needs_model: bool = False
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    templates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepKind:
+    """A kind of step.
+
+    Attributes:
+        name: as in `step:` of a pipeline.yaml.
+        node: the name of its nodes in traces.
+        about: what it does, in a sentence.
+        auto: what `use: auto` means: the way without a model, and with one. Without it there is no `auto`,
+            and the first way is the default.
+        finds: whether `retrieve` runs it: it searches, and does not answer.
+    """
+
+    name: str
+    node: str
+    about: str
+    ways: Mapping[str, Way]
+    auto: tuple[str, str] | None = None
+    finds: bool = False
+
+    @property
+    def default(self) -> str:
+        """What `use:` is where a pipeline doesn't name it."""
+        return "auto" if self.auto else next(iter(self.ways))
+
+    @property
+    def uses(self) -> list[str]:
+        """What `use:` takes."""
+        return [*(["auto"] if self.auto else []), *self.ways]
+
+    @property
+    def parameters(self) -> dict[str, FieldInfo]:
+        """The parameters of all ways, by name."""
+        found: dict[str, FieldInfo] = {}
+        for way in self.ways.values():
+            found |= way.parameters.model_fields
+        return found
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The prompts of all ways: what each is for → its file."""
+        return {role: file for way in self.ways.values() for role, file in way.prompts.items()}
+
+    def choose(self, use: str, *, with_model: bool) -> str:
+        """The way that `use:` names.
+
+        Raises:
+            ConfigError: if there is none.
+        """
+        if self.auto and use == "auto":
+            return self.auto[with_model]
+        if use not in self.ways:
+            raise ConfigError(f"{self.name} cannot use {use!r}", hint=f"it can use: {', '.join(self.uses)}")
+        return use
+
+
+_KINDS: dict[str, StepKind] = {}
+
+
+def register(kind: StepKind) -> StepKind:
+    """Declare a kind of step; pipelines can name it from now on.
+
+    Raises:
+        ValueError: if another kind has its name.
+    """
+    if _KINDS.setdefault(kind.name, kind) is not kind:
+        raise ValueError(f"there are two kinds of step named {kind.name}")
+    return kind
+
+
+def kinds() -> Mapping[str, StepKind]:
+    """All kinds of steps by name: those of this package, and those that a program registered."""
+    _import_all()
+    return _KINDS
+
+
+@cache
+def _import_all() -> None:
+    for module in pkgutil.iter_modules(steps.__path__, f"{steps.__name__}."):
+        importlib.import_module(module.name)

@@ -17,20 +17,19 @@ from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import find_names, parted
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.entity_decisions import read_groups
-from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.extractors import Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written, literal_of
-from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.ingest.names import KnownNames, unsettled
-from graphrag_rdf.ingest.plan import IngestSettings, Task
-from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal
+from graphrag_rdf.ingest.plan import Task
+from graphrag_rdf.ingest.report import FailureReport, Run
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.ingest.schedule import ADVICE, Failure, UnexpectedError, attempt
 from graphrag_rdf.rdf import iris, prompts, prov
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes
 
 log = logging.getLogger(__name__)
 
@@ -43,39 +42,19 @@ _PROBLEMS = {
 
 
 class ChunkWriter:
-    """Writes chunks with what an extractor found in them, or why it found nothing.
+    """Writes chunks with what an extractor found in them, or why it found nothing."""
 
-    Args:
-        extractor: what found it.
-        report: where facts, entities and failures are counted.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        journal: Journal,
-        failures: FailureRecords,
-        indexer: StoreIndexer,
-        extractor: ChunkExtractor,
-        settings: IngestSettings,
-        report: IngestReport,
-    ) -> None:
-        self._store = store
-        self._journal = journal
-        self._failures = failures
-        self._indexer = indexer
-        self._extractor = extractor
-        self._report = report
-        self._facts = settings.facts
-        self._mentions_only = settings.mentions_only
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._mentions_only = run.settings.mentions_only
         self._others = 0
         self._begin()
 
     def _begin(self) -> None:
         """Know nothing of the store but what it says now."""
-        self._names = KnownNames(self._store)
-        groups, withheld = read_groups(self._store), read_withheld(self._store)
-        self._writer = FactWriter(self._names, self._facts, groups, withheld)
+        self._names = KnownNames(self._run.store)
+        groups, withheld = read_groups(self._run.store), read_withheld(self._run.store)
+        self._writer = FactWriter(self._names, self._run.settings.facts, groups, withheld)
         self._agents_written = self._prompt_written = False
 
     def write(self, task: Task, outcome: Extracted | Failure) -> None:
@@ -83,7 +62,7 @@ class ChunkWriter:
 
         Where somebody else wrote meanwhile, only if its document is still there.
         """
-        if (others := self._journal.others()) and not self._stands(task, others):
+        if (others := self._run.journal.others()) and not self._stands(task, others):
             return
         if isinstance(outcome, Extracted):
             written = attempt(partial(self._write_found, task, outcome))
@@ -92,7 +71,7 @@ class ChunkWriter:
                 outcome = written
         if isinstance(outcome, Failure):
             self._write_failed(task, outcome)
-        self._indexer.flush()
+        self._run.indexer.flush()
 
     def _write_found(self, task: Task, extracted: Extracted) -> None:
         changes = self._chunk(task)
@@ -107,7 +86,7 @@ class ChunkWriter:
         if task.stored:  # what an earlier extraction found stays
             changes = Changes()
             self._failed(task, error, changes)
-            self._journal.commit(changes)
+            self._run.journal.commit(changes)
             return
         named = attempt(partial(self._write_names, task, error))
         if isinstance(named, UnexpectedError):
@@ -125,12 +104,12 @@ class ChunkWriter:
 
     def _count(self, *written: Written) -> None:
         for each in written:
-            self._report.facts += each.facts
-            self._report.by_content += each.by_content
-            self._report.unverified += each.unverified
-            self._report.entities += len(each.new_entities)
+            self._run.report.facts += each.facts
+            self._run.report.by_content += each.by_content
+            self._run.report.unverified += each.unverified
+            self._run.report.entities += len(each.new_entities)
             for reason, _ in each.rejected:
-                self._report.rejected[reason] = self._report.rejected.get(reason, 0) + 1
+                self._run.report.rejected[reason] = self._run.report.rejected.get(reason, 0) + 1
 
     def _chunk(self, task: Task) -> Changes:
         """The chunk itself, and what of it has to go."""
@@ -140,8 +119,8 @@ class ChunkWriter:
             changes.updates.append(("links/drop", {"chunks": [chunk]}))
             changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
             if not self._mentions_only:
-                changes.updates += self._failures.of_chunk(chunk)
-            retract_subgraphs(self._store, task.replaces, changes)
+                changes.updates += self._run.failures.of_chunk(chunk)
+            retract_subgraphs(self._run.store, task.replaces, changes)
         else:
             if task.retired:
                 changes.updates.append(("ingest/retract-chunks", {"chunks": [chunk]}))
@@ -149,7 +128,7 @@ class ChunkWriter:
             changes.add += place_quads(document, placed)
         if not self._agents_written:
             changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
-            changes.add += prov.agent(self._extractor.component, self._extractor.version)
+            changes.add += prov.agent(self._run.extractor.component, self._run.extractor.version)
         return changes
 
     def _commit(self, task: Task, changes: Changes, entities: set[NamedNode]) -> None:
@@ -157,10 +136,10 @@ class ChunkWriter:
         changes.add += unsettled(self._names.take_contested())
         changes.add += unlinked([chunk])
         if task.stored:  # noted before: what is noted and not there does no harm
-            rows = self._store.select("ingest/sentences-of", chunks=[chunk])
-            self._indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
-        self._indexer.written(chunk, task.sentences, entities)
-        self._journal.commit(changes)
+            rows = self._run.store.select("ingest/sentences-of", chunks=[chunk])
+            self._run.indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
+        self._run.indexer.written(chunk, task.sentences, entities)
+        self._run.journal.commit(changes)
         self._agents_written = True
 
     def _stands(self, task: Task, others: int) -> bool:
@@ -168,20 +147,20 @@ class ChunkWriter:
             self._others = others
             self._begin()
         plan = task.incoming.plan
-        stands = self._store.ask("ingest/document-stands", document=plan.iri, hash=plan.content_hash)
+        stands = self._run.store.ask("ingest/document-stands", document=plan.iri, hash=plan.content_hash)
         if not stands:
-            self._report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
+            self._run.report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
         return stands
 
     def _storable(self, task: Task, extracted: Extracted) -> Fit:
         """What may become facts; a value that the store cannot hold as what it is becomes a plain text."""
         fit = self._writer.fit(extracted.extraction)
-        refused = self._store.refused(filter(None, map(literal_of, fit.relations)))
+        refused = self._run.store.refused(filter(None, map(literal_of, fit.relations)))
         if not refused:
             return fit
         for literal in sorted(refused, key=str):
             what = f"the store cannot hold {literal}: it is kept as a plain text"
-            self._report.warn("literal_as_text", f"{task.incoming.plan.name}: {what}")
+            self._run.report.warn("literal_as_text", f"{task.incoming.plan.name}: {what}")
         relations = [
             replace(each, datatype=None) if literal_of(each) in refused else each for each in fit.relations
         ]
@@ -197,7 +176,7 @@ class ChunkWriter:
         if task.stored:
             # what an extractor named and said nothing about stands in the mention layer only
             without = [] if self._mentions_only else task.replaces
-            rows = self._store.select("ingest/names-in-chunk", chunk=chunk, without=without)
+            rows = self._run.store.select("ingest/names-in-chunk", chunk=chunk, without=without)
             elsewhere.update(text_of(row["name"]) for row in rows)
         found: Sequence[Mention] = ()
         known = set(elsewhere)
@@ -247,16 +226,16 @@ class ChunkWriter:
     def _extraction(
         self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
     ) -> Written:
-        chunk, asks = task.placed.iri, self._extractor.asks
+        chunk, asks = task.placed.iri, self._run.extractor.asks
         if asks is not None and not self._prompt_written:  # with what uses it: a prompt alone is swept away
             self._prompt_written = True
             changes.add += prompts.prompt(asks.hash, asks.tuned_by)
         details = prov.ExtractionFacts(
             chunk=chunk,
-            component=self._extractor.component,
-            extractor=self._extractor.key,
+            component=self._run.extractor.component,
+            extractor=self._run.extractor.key,
             started=task.started,
-            model=self._extractor.model,
+            model=self._run.extractor.model,
             asks=asks.hash if asks else None,
             prompt_hash=extracted.prompt_hash,
             in_tokens=extracted.in_tokens,
@@ -266,32 +245,32 @@ class ChunkWriter:
             cached_in_tokens=extracted.cached_in_tokens,
         )
         changes.add += prov.extraction(details)
-        subgraph = iris.subgraph(chunk, self._extractor.key, task.context.hash)
+        subgraph = iris.subgraph(chunk, self._run.extractor.key, task.context.hash)
         passage = Passage(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
         written = self._writer.extraction(subgraph, passage, fit, layer.named)
         changes.add += written.quads
         path = task.incoming.plan.name
         if extracted.extraction.language_warning:
             warning = f"{path}: {extracted.extraction.language_warning}"
-            self._report.warn("language_without_tagger", warning)
-        for row in task.chunk_context.rows if not self._extractor.waits else ():
+            self._run.report.warn("language_without_tagger", warning)
+        for row in task.chunk_context.rows if not self._run.extractor.waits else ():
             if row.reading.problem:
-                self._report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
+                self._run.report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
         return written
 
     def _failed(self, task: Task, error: Failure, changes: Changes) -> None:
         """Report the failure, and record it unless it is recorded already."""
         path, chunk = task.incoming.plan.name, task.placed.iri
         failure = FailureReport(path, chunk.value, "extract", error.message)
-        if failure not in self._report.failures:  # a second attempt reports it again
-            self._report.failures.append(failure)
+        if failure not in self._run.report.failures:  # a second attempt reports it again
+            self._run.report.failures.append(failure)
             log.info("%s: %s", path, error.message, exc_info=error.__cause__)
         if isinstance(error, UnexpectedError):
-            self._report.warn("unexpected_error", ADVICE)
+            self._run.report.warn("unexpected_error", ADVICE)
         else:
-            self._report.warn("extraction_failed", f"{path}: {error.message}")
+            self._run.report.warn("extraction_failed", f"{path}: {error.message}")
         if not self._mentions_only:  # which no later ingest tries again
-            self._failures.record(chunk, "extract", error.message, path, changes)
+            self._run.failures.record(chunk, "extract", error.message, path, changes)
 
 
 def _row_quads(task: Task) -> Iterator[Quad]:

@@ -10,57 +10,33 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.table_columns import read_columns
-from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.metadata import write_metadata
-from graphrag_rdf.ingest.plan import Incoming, IngestSettings, PlacedChunk, Task, place_chunks
-from graphrag_rdf.ingest.report import FailureRecords, IngestReport, Journal
+from graphrag_rdf.ingest.plan import Incoming, PlacedChunk, Task, place_chunks
+from graphrag_rdf.ingest.report import Run
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, PROV, RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, datetime_, node_of, now, text_of
-from graphrag_rdf.store.base import Changes, Row, Store
-from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.store.base import Changes, Row
 
 MENTIONS_KEY = "mentions/1"
 """The key of the mention layer, as an extractor has one."""
 
 
 class DocumentWriter:
-    """Writes documents, in the order blob store, store.
+    """Writes documents, in the order blob store, store."""
 
-    Args:
-        extractor: the extractor's key.
-        report: where documents' pages and chunks are counted.
-    """
-
-    def __init__(
-        self,
-        store: Store,
-        blobs: BlobStore,
-        journal: Journal,
-        failures: FailureRecords,
-        indexer: StoreIndexer,
-        settings: IngestSettings,
-        extractor: str,
-        report: IngestReport,
-    ) -> None:
-        self._store = store
-        self._blobs = blobs
-        self._journal = journal
-        self._failures = failures
-        self._indexer = indexer
-        self._settings = settings
-        self._extractor = extractor
-        self._report = report
+    def __init__(self, run: Run) -> None:
+        self._run = run
 
     def write(self, document: Incoming, parsed: ParsedDocument) -> list[Task]:
         """Write a document, its version, pages, and where its chunks stand; the chunks left to extract."""
         plan = document.plan
-        placed = place_chunks(plan.iri, parsed, self._settings.chunks)
-        contexts = chunk_contexts(parsed, placed, self._extractor)
-        original = self._blobs.put(plan.data)
+        placed = place_chunks(plan.iri, parsed, self._run.settings.chunks)
+        contexts = chunk_contexts(parsed, placed, self._run.extractor.key)
+        original = self._run.blobs.put(plan.data)
         # a plain text is its own original, kept once: it need not be looked for again
-        text = original if parsed.text.encode() == plan.data else self._blobs.put(parsed.text)
+        text = original if parsed.text.encode() == plan.data else self._run.blobs.put(parsed.text)
         facts = prov.DocumentFacts(
             iri=plan.iri,
             identity=plan.stored.identity if plan.stored else plan.source.identity,
@@ -70,7 +46,7 @@ class DocumentWriter:
             content_hash=plan.content_hash,
             byte_size=len(plan.data),
             chunk_count=len(placed),
-            chunker=self._settings.chunks.key,
+            chunker=self._run.settings.chunks.key,
             language=parsed.language,
             encoding=parsed.encoding,
             page_count=len(parsed.pages),
@@ -86,15 +62,15 @@ class DocumentWriter:
             wanted += prov.table(plan.iri, each.signature, each.names, each.table.separator, each.key)
         if plan.replaces is not None:
             wanted.append(prov.source(plan.iri, DCTERMS.replaces, plan.replaces.iri))
-        self._report.pages += len(parsed.pages)
+        self._run.report.pages += len(parsed.pages)
         for kind, detail in parsed.warnings:
-            self._report.warn(kind, f"{plan.name}: {detail}")
+            self._run.report.warn(kind, f"{plan.name}: {detail}")
         known = {"document": plan.iri, "forgotten": iris.forgotten(plan.iri)}
-        if plan.stored is None and not self._store.ask("ingest/has-document", **known):
-            changes = Changes(updates=self._failures.of_document(plan), add=wanted)
+        if plan.stored is None and not self._run.store.ask("ingest/has-document", **known):
+            changes = Changes(updates=self._run.failures.of_document(plan), add=wanted)
             self._write_metadata(plan.iri, parsed, changes)
-            self._journal.commit(changes)
-            self._report.chunks.added += len(placed)
+            self._run.journal.commit(changes)
+            self._run.report.chunks.added += len(placed)
             return [
                 Task(document, chunk, parsed, readings=readings, context=context)
                 for chunk, context in zip(placed, contexts, strict=True)
@@ -114,44 +90,44 @@ class DocumentWriter:
         contexts: Mapping[str, Context],
     ) -> list[Task]:
         iri = document.plan.iri
-        changes = Changes(updates=self._failures.of_document(document.plan))
+        changes = Changes(updates=self._run.failures.of_document(document.plan))
         old = self._document_quads(iri)
         changes.remove, changes.add = _document_changes(iri, old, wanted)
         self._write_metadata(iri, parsed, changes)
         stands = self._places(iri)
         now_here = {chunk.iri.value for chunk in placed}
         gone = [node_of(quads[0].subject) for key, quads in stands.items() if key not in now_here]
-        sentences = self._store.select("ingest/sentences-of", chunks=gone) if gone else []
-        retract_chunks(self._store, gone, changes)
+        sentences = self._run.store.select("ingest/sentences-of", chunks=gone) if gone else []
+        retract_chunks(self._run.store, gone, changes)
         fresh = [chunk for chunk in placed if chunk.iri.value not in stands]
         reused = [chunk for chunk in placed if chunk.iri.value in stands]
         for chunk in reused:
             now_there = list(place_quads(iri, chunk))
             _difference(stands[chunk.iri.value], now_there, changes)
             if _below(stands[chunk.iri.value]) != _below(now_there):
-                self._indexer.changed(chunks=[chunk.iri])
+                self._run.indexer.changed(chunks=[chunk.iri])
         if parted := _parted(stands, placed):
             changes.updates.append(("derived/part", {"pairs": parted}))
         if reused and _context(old, iri) != _context(wanted, iri):
             changes.updates.append(("ingest/outdate-chunks", {"chunks": [chunk.iri for chunk in reused]}))
-        self._indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
-        self._journal.commit(changes)
-        self._report.chunks.added += len(fresh)
-        self._report.chunks.reused += len(reused)
-        self._report.chunks.removed += len(gone)
-        retired = {text_of(row["chunk"]) for row in self._store.select("ingest/tombstones", document=iri)}
+        self._run.indexer.removed([*gone, *(node_of(row["sentence"]) for row in sentences)])
+        self._run.journal.commit(changes)
+        self._run.report.chunks.added += len(fresh)
+        self._run.report.chunks.reused += len(reused)
+        self._run.report.chunks.removed += len(gone)
+        retired = {text_of(row["chunk"]) for row in self._run.store.select("ingest/tombstones", document=iri)}
         return [
             *(Task(document, chunk, parsed, retired=chunk.iri.value in retired) for chunk in fresh),
             *self._unfinished(document, parsed, reused, contexts),
         ]
 
     def _write_metadata(self, document: NamedNode, parsed: ParsedDocument, changes: Changes) -> None:
-        if not self._settings.metadata:
+        if not self._run.settings.metadata:
             return
-        written = write_metadata(self._store, self._settings.facts, document, parsed, changes)
-        self._report.facts += written.facts
-        self._report.entities += len(written.new_entities)
-        self._indexer.changed(entities=written.entities)
+        written = write_metadata(self._run.store, self._run.settings.facts, document, parsed, changes)
+        self._run.report.facts += written.facts
+        self._run.report.entities += len(written.new_entities)
+        self._run.indexer.changed(entities=written.entities)
 
     def _unfinished(
         self,
@@ -166,29 +142,29 @@ class DocumentWriter:
         """
         found: dict[str, dict[NamedNode, str | None]] = {}
         done = set()
-        for row in self._store.select("ingest/chunk-extractors", document=document.plan.iri):
+        for row in self._run.store.select("ingest/chunk-extractors", document=document.plan.iri):
             key = text_of(row["extractor"]) if "extractor" in row else None
             found.setdefault(text_of(row["chunk"]), {})[node_of(row["subgraph"])] = key
             done.add(extraction_of(row))
-        family = _family(self._extractor)
+        family = _family(self._run.extractor.key)
         for chunk in reused:
             have = found.get(chunk.iri.value, {})
-            wanted = (chunk.iri.value, self._extractor, contexts[chunk.iri.value].hash)
-            if wanted in done and not self._settings.refresh:
+            wanted = (chunk.iri.value, self._run.extractor.key, contexts[chunk.iri.value].hash)
+            if wanted in done and not self._run.settings.refresh:
                 continue
             replaced = [
                 subgraph
                 for subgraph, key in have.items()
                 if key == MENTIONS_KEY
-                or (not self._settings.mentions_only and (key is None or _family(key) == family))
+                or (not self._run.settings.mentions_only and (key is None or _family(key) == family))
             ]
             yield Task(document, chunk, parsed, stored=True, replaces=sorted(replaced, key=str))
 
     def _document_quads(self, document: NamedNode) -> list[Quad]:
-        in_source = self._store.select(
+        in_source = self._run.store.select(
             "ingest/document-quads", document=document, forgotten=iris.forgotten(document)
         )
-        in_facts = self._store.select("ingest/document-facts", document=document)
+        in_facts = self._run.store.select("ingest/document-facts", document=document)
         return [
             *(prov.source(node_of(row["s"]), node_of(row["p"]), row["o"]) for row in in_source),
             *(prov.fact(document, node_of(row["p"]), row["o"]) for row in in_facts),  # type: ignore[arg-type]
@@ -196,7 +172,7 @@ class DocumentWriter:
 
     def _places(self, document: NamedNode) -> dict[str, list[Quad]]:
         places: dict[str, list[Quad]] = {}
-        for row in self._store.select("ingest/chunk-places", document=document):
+        for row in self._run.store.select("ingest/chunk-places", document=document):
             chunk = node_of(row["chunk"])
             quad = prov.source(chunk, node_of(row["property"]), row["value"])
             places.setdefault(chunk.value, []).append(quad)

@@ -89,6 +89,7 @@ def estimate(
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
     tokens = ExpectedTokens(engine, extractor)
+    moved = 0
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):
             _failed(out, plan)
@@ -96,10 +97,11 @@ def estimate(
             out.documents.unchanged += 1
             out.chunks.reused += plan.stored.chunks if plan.stored else 0
         else:
+            moved += plan.replaces is not None
             _add(out, engine, plan, extractor.key, tokens, refresh=refresh)
     out.missing = [stored.identity for stored in gone]
     if sync:
-        out.documents.forgotten = len(gone) - out.documents.moved
+        out.documents.forgotten = len(gone) - moved
         out.chunks.removed += sum(stored.chunks for stored in gone)
     out.llm = tokens.counts()
     # of nothing to extract nothing is estimated: what was written before need not be read
@@ -138,16 +140,7 @@ def _add(
     out.pages += len(parsed.pages)
     due = [each for iri, each in now.items() if refresh or (iri, key, each[1].hash) not in extracted]
     out.extracted += len(due)
-    if plan.replaces is not None:
-        out.documents.moved += 1
-    elif plan.stored is None:
-        out.documents.added += 1
-    elif plan.stored.content_hash != plan.content_hash:
-        out.documents.updated += 1
-    elif due:
-        out.documents.read_again += 1
-    else:
-        out.documents.unchanged += 1
+    out.documents.count(plan, again=bool(due))
     for chunk, context in due:
         chunk_context = ChunkContext(columns=columns_above(parsed, chunk.chunk), preceding=context)
         tokens.chunk(chunk.chunk.text, parsed.language, parsed.title, chunk_context)

@@ -152,8 +152,8 @@ def begin(
     at, spent = time.perf_counter(), engine.budget.usage
     pipeline, indexer = ingest_pipeline(engine.settings), engine.indexer
     indexer.recover()
-    if "synonyms" in pipeline:
-        apply_synonyms(engine.store, engine.settings.extract, indexer)
+    if "synonyms" in pipeline and engine.settings.extract.synonyms is not None:
+        apply_synonyms(engine, engine.settings.extract.synonyms)
     settings = replace(
         ingest_settings(engine.settings, refresh=refresh),
         version=engine.settings_version,

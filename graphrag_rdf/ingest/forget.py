@@ -16,9 +16,10 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.ingest.metadata import retract_metadata
 from graphrag_rdf.ingest.plan import Stored, stored_documents
 from graphrag_rdf.ingest.relations import build_relations, built
-from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
+from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs

@@ -21,7 +21,8 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.extract.names import apart, match_key, together
 from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions, undo
-from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER, words
+from graphrag_rdf.ingest.likeness import SHORT_NAME, TOGETHER
+from graphrag_rdf.ingest.names import words
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of

@@ -15,9 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphrag_rdf.extract.names import apart, fold
+from graphrag_rdf.ingest.names import APOSTROPHES, NOT_WORD, words
 
-_APOSTROPHES = re.compile("['’ʼ`´]")
-_NOT_WORD = re.compile(r"[\W_]+")
 _ORDINAL = re.compile(r"\d|^[ivxlcdm]{1,7}$")
 _UPPER_WORD = re.compile(r"[A-ZÀ-Þ]")
 
@@ -36,20 +35,6 @@ class Pair:
     other: int
     rule: str
     score: float
-
-
-def words(name: str) -> list[str]:
-    """The words of a name, without punctuation; single letters that follow each other are one (U. S. A.)."""
-    out: list[str] = []
-    run = False
-    for word in _NOT_WORD.sub(" ", _APOSTROPHES.sub("", fold(name).replace("&", " and "))).split():
-        single = len(word) == 1 and word.isalpha()
-        if single and run:
-            out[-1] += word
-        else:
-            out.append(word)
-        run = single
-    return out
 
 
 def _plain(name: str) -> list[str]:
@@ -205,7 +190,7 @@ def initials(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
     """
     by_surname: dict[str, list[tuple[int, tuple[str, ...]]]] = defaultdict(list)
     for thing, name in names:
-        parts = _NOT_WORD.sub(" ", _APOSTROPHES.sub("", fold(name))).split()
+        parts = NOT_WORD.sub(" ", APOSTROPHES.sub("", fold(name))).split()
         capitals = sum(1 for word in name.split() if _UPPER_WORD.match(word))
         if 2 <= len(parts) <= 5 and capitals >= 2 and len(parts[-1]) > 1:
             by_surname[parts[-1]].append((thing, tuple(parts[:-1])))

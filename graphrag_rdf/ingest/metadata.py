@@ -7,7 +7,7 @@ have no quote. An author or publisher is an entity if that is a plain name, else
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pyoxigraph import NamedNode, Triple
@@ -21,8 +21,8 @@ from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written, literal_of
 from graphrag_rdf.ingest.names import KnownNames, unsettled
-from graphrag_rdf.ingest.retract import metadata_subgraph, retract_subgraphs
-from graphrag_rdf.rdf import prov
+from graphrag_rdf.ingest.retract import retract_subgraphs
+from graphrag_rdf.rdf import iris, prov
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import now
@@ -30,6 +30,7 @@ from graphrag_rdf.store.base import Changes, Store
 
 _COMPONENT = "graphrag-rdf-metadata"
 _VERSION = "1"
+_KEY = "metadata/1"
 _RELATIONS = {label: relation for relation, label in METADATA.items()}
 _MOST_WORDS = 6  # of a plain name
 _LONGEST_WORD = 8  # of a name that is written without spaces
@@ -37,30 +38,7 @@ _ADDRESS = re.compile(r"\s*<[^<>]*@[^<>]*>$")
 _BETWEEN = re.compile(r",\s*(?:and\s+)?|\s+(?:and|und|en|et|y|e|&)\s+")
 _WORD = re.compile(r"[^\W\d_][\w.'’-]*")
 _SMALL = frozenset(
-    [
-        "al",
-        "bin",
-        "da",
-        "de",
-        "del",
-        "della",
-        "den",
-        "der",
-        "di",
-        "do",
-        "dos",
-        "du",
-        "el",
-        "ibn",
-        "la",
-        "le",
-        "van",
-        "von",
-        "y",
-        "zu",
-        "zum",
-        "zur",
-    ]
+    "al bin da de del della den der di do dos du el ibn la le van von y zu zum zur".split()  # noqa: SIM905
 )
 _OF_BODIES = frozenset({"for", "of", "the"})  # "Ministry of Fish and Game" is one
 # what programs write where nobody has given a name
@@ -101,6 +79,16 @@ def write_metadata(
         changes.add += written.quads
         changes.add += unsettled(names.take_contested())
     return written
+
+
+def retract_metadata(store: Store, documents: Sequence[NamedNode], changes: Changes) -> None:
+    """Add the removal of the facts that the metadata of documents give to a transaction."""
+    retract_subgraphs(store, [metadata_subgraph(document) for document in documents], changes)
+
+
+def metadata_subgraph(document: NamedNode) -> NamedNode:
+    """What contains the facts that the metadata of a document give."""
+    return iris.subgraph(document, _KEY)
 
 
 def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:

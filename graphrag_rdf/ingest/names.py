@@ -9,18 +9,35 @@ result depends neither on order nor on luck.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.extract.names import slug
+from graphrag_rdf.extract.names import fold, slug
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS, STORE_NODE, Graphs
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Store
 
+APOSTROPHES = re.compile("['’ʼ`´]")
+NOT_WORD = re.compile(r"[\W_]+")
 _REMEMBERED = 20_000  # things whose names are kept in memory: about 10 MB
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, without punctuation; single letters that follow each other are one (U. S. A.)."""
+    out: list[str] = []
+    run = False
+    for word in NOT_WORD.sub(" ", APOSTROPHES.sub("", fold(name).replace("&", " and "))).split():
+        single = len(word) == 1 and word.isalpha()
+        if single and run:
+            out[-1] += word
+        else:
+            out.append(word)
+        run = single
+    return out
 
 
 class Minter:

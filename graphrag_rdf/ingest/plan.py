@@ -88,6 +88,13 @@ class DocumentPlan:
     replaces: Stored | None = None
 
     @property
+    def is_new_content(self) -> bool:
+        """Whether the store has no document with this content under its name."""
+        return self.replaces is None and (
+            self.stored is None or self.stored.content_hash != self.content_hash
+        )
+
+    @property
     def is_here(self) -> bool:
         """Whether it is a file of this computer, not something that was sent."""
         return self.source.path != Path()

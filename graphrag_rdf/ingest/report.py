@@ -14,7 +14,11 @@ from graphrag_rdf.rdf.terms import datetime_, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
+    from graphrag_rdf.ingest.extractors import ChunkExtractor
+    from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.ingest.plan import IngestSettings
     from graphrag_rdf.llm.budget import LlmUsage
+    from graphrag_rdf.store.blobs import BlobStore
 
 
 N = TypeVar("N", int, float)
@@ -53,6 +57,26 @@ class Documents:
     moved: int = 0
     failed: int = 0
     forgotten: int = 0
+
+    def count(self, plan: DocumentPlan, *, again: bool) -> None:
+        """Count a document that was read.
+
+        Args:
+            again: whether chunks of it are extracted from.
+        """
+        stored = plan.stored
+        if plan.replaces is not None:
+            self.moved += 1
+        elif stored is None:
+            self.added += 1
+        elif plan.is_new_content:
+            self.updated += 1
+        elif again:
+            self.read_again += 1
+        elif stored.location != plan.location:
+            self.moved += 1
+        else:
+            self.unchanged += 1
 
 
 @dataclass(slots=True)
@@ -244,3 +268,22 @@ class Journal:
     def _of_run(self) -> list[Quad]:
         says = [*self._says, (PROV.startedAtTime, self._started)]
         return [Quad(self._run, p, o, Graphs.SYSTEM) for p, o in says if o is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the writers of documents and chunks share in a run.
+
+    Attributes:
+        blobs, store, indexer: where they write, in this order.
+        extractor: what finds facts.
+    """
+
+    store: Store
+    blobs: BlobStore
+    extractor: ChunkExtractor
+    indexer: StoreIndexer
+    settings: IngestSettings
+    journal: Journal
+    failures: FailureRecords
+    report: IngestReport = field(default_factory=IngestReport)

@@ -12,12 +12,10 @@ from collections.abc import Sequence
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.ingest.names import unsettled
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Row, Store
 
-METADATA_KEY = "metadata/1"
 _NAMES = (RDFS.label, SKOS.altLabel)
 
 
@@ -59,16 +57,6 @@ def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Cha
     candidates = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     changes.updates.append(("ingest/retract-subgraphs", {"subgraphs": subgraphs}))
     _retract_facts(candidates, changes)
-
-
-def retract_metadata(store: Store, documents: Sequence[NamedNode], changes: Changes) -> None:
-    """Add the removal of the facts that the metadata of documents give to a transaction."""
-    retract_subgraphs(store, [metadata_subgraph(document) for document in documents], changes)
-
-
-def metadata_subgraph(document: NamedNode) -> NamedNode:
-    """What contains the facts that the metadata of a document give."""
-    return iris.subgraph(document, METADATA_KEY)
 
 
 def _retract_facts(candidates: list[Row], changes: Changes) -> None:

@@ -30,7 +30,7 @@ from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
 from graphrag_rdf.ingest.indexing import StoreIndexer
 from graphrag_rdf.ingest.plan import DocumentPlan, Incoming, IngestSettings, Planner, Task, documents_at
-from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal
+from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal, Run
 from graphrag_rdf.ingest.schedule import (
     ADVICE,
     BudgetSpentError,
@@ -57,7 +57,7 @@ class Ingest:
         extractor: what finds facts.
         indexer: keeps search indexes in step.
         settings: see `IngestSettings`.
-        progress: hears of each finished chunk.
+        progress: called after each chunk.
         stop: see `Stop`.
 
     Attributes:
@@ -77,37 +77,21 @@ class Ingest:
         progress: Progress | None,
         stop: Stop | None,
     ) -> None:
-        self._store = store
-        self._blobs = blobs
-        self._extractor = extractor
-        self._indexer = indexer
-        self._settings = settings
+        journal = Journal(store, extractor.key, settings.version)
+        self._run = run = Run(store, blobs, extractor, indexer, settings, journal, FailureRecords(store))
         self._progress = progress
         self._stop = stop or (lambda: False)
         self._done = self._linked = 0
         self.refreshed: list[NamedNode] = []
         self.written: list[NamedNode] = []
         self.read_by_model: set[NamedNode] = set()
-        self.report = IngestReport()
-        self._journal = Journal(store, extractor.key, self._settings.version)
-        self._failures = FailureRecords(store)
-        self._documents = DocumentWriter(
-            store,
-            blobs,
-            self._journal,
-            self._failures,
-            indexer,
-            self._settings,
-            extractor.key,
-            self.report,
-        )
-        self._chunks = ChunkWriter(
-            store, self._journal, self._failures, indexer, extractor, self._settings, self.report
-        )
+        self.report = run.report
+        self._documents, self._chunks = DocumentWriter(run), ChunkWriter(run)
 
     def planner(self, max_bytes: int, sources: Sequence[Source]) -> Planner:
-        """What finds out the fate of each of these sources, against the store as it is now."""
-        return Planner(self._store, self._extractor.key, self._settings.chunks.key, max_bytes, sources)
+        """Plans what to do for each of these sources, from the store as it is now."""
+        run = self._run
+        return Planner(run.store, run.extractor.key, run.settings.chunks.key, max_bytes, sources)
 
     def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
         """Ingest documents; what fails is reported and the rest goes on.
@@ -122,15 +106,15 @@ class Ingest:
         """
         begun = time.perf_counter()
         try:
-            self._indexer.recover()
-            waits = self._extractor.waits and not self._settings.mentions_only
-            jobs = self._settings.jobs if waits else 1
+            self._run.indexer.recover()
+            waits = self._run.extractor.waits and not self._run.settings.mentions_only
+            jobs = self._run.settings.jobs if waits else 1
             Schedule(self._extract, self._write, self._stop).run(self._tasks(documents), jobs)
             if self._stop():
                 self.report.stopped = "interrupted"
             else:
-                gone = self._failures.of_gone_files()
-                self._journal.commit(Changes(updates=gone))
+                gone = self._run.failures.of_gone_files()
+                self._run.journal.commit(Changes(updates=gone))
         except KeyboardInterrupt:
             self.report.stopped = "interrupted"
         except BudgetSpentError as spent:
@@ -138,14 +122,14 @@ class Ingest:
             self.report.warn("budget_spent", str(spent))
         finally:
             self._finish()
-            self.report.quads = self._journal.quads + self._linked
+            self.report.quads = self._run.journal.quads + self._linked
             self.report.seconds = round(time.perf_counter() - begun, 3)
         return self.report
 
     def _finish(self) -> None:
-        self._indexer.changed(entities=settle(self._store))
-        self._journal.end()
-        self._linked = self._indexer.flush(final=True)
+        self._run.indexer.changed(entities=settle(self._run.store))
+        self._run.journal.end()
+        self._linked = self._run.indexer.flush(final=True)
 
     def _tasks(self, documents: Iterable[Incoming | DocumentError]) -> Iterator[Task]:
         counts = self.report.documents
@@ -156,39 +140,22 @@ class Ingest:
                 self._document_failed(document)
                 continue
             plan = document.plan
-            if (
-                plan.fate == "unchanged"
-                and not self._settings.refresh
-                and self._still_stands(plan)
-                and self._is_kept(plan)
-            ):
+            if self._is_done(plan):
                 counts.unchanged += 1
-                self._journal.commit(
-                    Changes(updates=self._failures.of_document(plan))
-                )  # of a file that was broken meanwhile
                 self.report.chunks.reused += plan.stored.chunks if plan.stored else 0
+                cleared = self._run.failures.of_document(plan)  # of a file that was broken meanwhile
+                self._run.journal.commit(Changes(updates=cleared))
                 continue
             try:
                 tasks = self._read(document)
             except DocumentError as error:
                 self._document_failed(error, here=plan.is_here)
                 continue
-            if self._settings.refresh and not self._settings.mentions_only:
+            if self._run.settings.refresh and not self._run.settings.mentions_only:
                 self.refreshed.append(plan.iri)
-            if plan.replaces is not None:
-                counts.moved += 1
-            elif plan.stored is None:
-                counts.added += 1
+            counts.count(plan, again=bool(tasks))
+            if plan.is_new_content:
                 self.written.append(plan.iri)
-            elif plan.stored.content_hash != plan.content_hash:
-                counts.updated += 1
-                self.written.append(plan.iri)
-            elif tasks:
-                counts.read_again += 1
-            elif plan.stored.location != plan.location:
-                counts.moved += 1
-            else:
-                counts.unchanged += 1
             yield from tasks
 
     def _read(self, document: Incoming) -> list[Task]:
@@ -198,16 +165,21 @@ class Ingest:
             raise DocumentError(document.plan.name, tasks.message) from tasks.__cause__
         return tasks
 
+    def _is_done(self, plan: DocumentPlan) -> bool:
+        """Whether nothing is left to do for a document."""
+        unchanged = plan.fate == "unchanged" and not self._run.settings.refresh
+        return unchanged and self._still_stands(plan) and self._is_kept(plan)
+
     def _still_stands(self, plan: DocumentPlan) -> bool:
         """Whether a document is as it was when it was planned for; asked if somebody else wrote meanwhile."""
-        return not self._journal.others() or self._store.ask(
+        return not self._run.journal.others() or self._run.store.ask(
             "ingest/document-stands", document=plan.iri, hash=plan.content_hash
         )
 
     def _is_kept(self, plan: DocumentPlan) -> bool:
         """Whether the blob store has the bytes and the text of a document, undamaged."""
         objects = plan.stored.objects if plan.stored else ()
-        return all(self._blobs.get(each) is not None for each in objects)
+        return all(self._run.blobs.get(each) is not None for each in objects)
 
     def _document_failed(self, error: DocumentError, *, here: bool = True) -> None:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.
@@ -221,10 +193,10 @@ class Ingest:
         if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
             return
         location = location_of(error.path)
-        about = documents_at(self._store, [location]).get(location) or iris.document(location)
+        about = documents_at(self._run.store, [location]).get(location) or iris.document(location)
         changes = Changes()
-        self._failures.record(about, "read", error.reason, error.path, changes)
-        self._journal.commit(changes)
+        self._run.failures.record(about, "read", error.reason, error.path, changes)
+        self._run.journal.commit(changes)
 
     def _extract(self, task: Task) -> Extracted:
         chunk = task.placed.chunk
@@ -232,18 +204,18 @@ class Ingest:
         task.sentences = sentences_in(parsed, chunk)
         task.chunk_context = context_of(parsed, chunk, task.readings, task.context)
         task.started = now()
-        if self._settings.mentions_only:
+        if self._run.settings.mentions_only:
             return Extracted(NOTHING)
         title = parsed.title
-        if plan.replaces is not None and self._extractor.waits:
+        if plan.replaces is not None and self._run.extractor.waits:
             title = plan.replaces.title  # what was asked before the file moved is not asked again
-        return self._extractor(
+        return self._run.extractor(
             chunk.text, task.sentences, language=parsed.language, title=title, context=task.chunk_context
         )
 
     def _write(self, task: Task, outcome: Extracted | Failure) -> None:
         self._chunks.write(task, outcome)
-        if self._extractor.waits and isinstance(outcome, Extracted):
+        if self._run.extractor.waits and isinstance(outcome, Extracted):
             self.read_by_model.add(task.incoming.plan.iri)
         self._done += 1
         if self._progress is not None:

@@ -26,8 +26,7 @@ from graphrag_rdf.sparql.dialect import encode_removal
 from graphrag_rdf.store.base import Changes, Store
 
 if TYPE_CHECKING:
-    from graphrag_rdf.config import ExtractSection
-    from graphrag_rdf.ingest.indexing import StoreIndexer
+    from graphrag_rdf.ingest.protocols import NeededComponents
 
 KEY = "synonyms/1"
 AGENT = iris.agent("graphrag-rdf-synonyms")
@@ -102,16 +101,13 @@ def _entry(line: str, place: str) -> tuple[str, list[str]]:
     return wanted[0], wanted[1:]
 
 
-def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer) -> None:
-    """Bring the decisions in the store in line with the file of the settings; without one, they stay.
+def apply_synonyms(engine: NeededComponents, path: Path) -> None:
+    """Bring the decisions in the store in line with the synonyms file.
 
     Raises:
         ConfigError: see `read_synonyms`.
     """
-    if settings.synonyms is None:
-        return
-    path = settings.synonyms
-    mint = Minter(settings.namespace)
+    store, mint = engine.store, Minter(engine.settings.extract.namespace)
     wanted: list[Quad] = []
     names: list[tuple[NamedNode, NamedNode, str]] = []
     for entry in read_synonyms(path):
@@ -137,8 +133,8 @@ def apply_synonyms(store: Store, settings: ExtractSection, indexer: StoreIndexer
             changes.add.append(prov.fact(node, asserted, Literal(name)))
     changes.add += unsettled(sorted(touched, key=str))
     store.commit(changes)
-    indexer.changed(entities=settle(store))
-    indexer.flush(final=True)
+    engine.indexer.changed(entities=settle(store))
+    engine.indexer.flush(final=True)
 
 
 def _decision(node: NamedNode, entry: Synonyms, mint: Minter, path: Path) -> Iterator[Quad]:

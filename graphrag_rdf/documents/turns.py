@@ -51,7 +51,6 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")
 _SMALL = frozenset(
     ["von", "van", "de", "der", "den", "del", "da", "di", "la", "le", "al", "bin", "of", "the"]
 )
-_CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 # what stands before a colon and is nobody
 _NOBODY = """
     time date subject from to cc bcc note notes source title author authors abstract keywords example

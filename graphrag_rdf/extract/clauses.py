@@ -84,10 +84,10 @@ class _Reader:
         doubt = self.doubt or self.carried
         self.says.opens = at == 0 and self.whole
         if self._at(at) == "u":
-            doubt = doubt or self.words.doubtful.get(self.items[at].unit.lower, "")
+            doubt = doubt or self.words.clause_doubts.get(self.items[at].unit.lower, "")
             at += 1
         elif self._at(at) == "a" and self._at(at + 2) == "v":  # "Before Rook could answer"
-            doubt = doubt or self.words.doubtful.get(self.items[at].unit.lower, "")
+            doubt = doubt or self.words.clause_doubts.get(self.items[at].unit.lower, "")
             at += self.items[at].unit.lower in self.words.prepositional
         self.says.doubt = self.carried = doubt
         at = self._skip_opening(at)

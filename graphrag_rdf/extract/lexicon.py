@@ -10,6 +10,8 @@ from typing import Any
 
 TAGGED_LANGUAGES = ("en", "de", "nl")
 """Languages with a part-of-speech tagger and patterns."""
+_INVERTED = ("words", "head_types", "name_types", "titles", "pronouns", "periods")
+"""Sections of a language's file that list words under what is wanted of each."""
 
 
 def read_table(name: str) -> dict[str, Any]:
@@ -81,7 +83,7 @@ class Lexicon:
         negative: those of them that speak of none or hardly any.
         shifting: adjectives without which a role would be another one (former, acting).
         auxiliaries: forms of "do", which leave a statement what it is.
-        doubtful: subordinator -> why its clause is not asserted (see `doubt`).
+        clause_doubts: subordinator -> why its clause is not asserted (see `modality`).
         sentence_doubts: word -> why a sentence with it is not asserted.
         verb_doubts: verb or adverb beside one -> why its clause is not asserted.
         imperative: start of the tag of verbs that begin a request.
@@ -122,7 +124,7 @@ class Lexicon:
     negative: frozenset[str]
     shifting: frozenset[str]
     auxiliaries: frozenset[str]
-    doubtful: dict[str, str]
+    clause_doubts: dict[str, str]
     sentence_doubts: dict[str, str]
     verb_doubts: dict[str, str]
     imperative: str
@@ -148,50 +150,11 @@ def lexicon(language: str) -> Lexicon:
         language: one of `TAGGED_LANGUAGES`.
     """
     table = read_table(language)
-    lists = {name: frozenset(words.split()) for name, words in table["lists"].items()}
-    return Lexicon(
-        tags=table["tags"],
-        words=_inverted(table["words"]),
-        intransitive=lists["intransitive"],
-        verbs_too=lists["verbs_too"],
-        roles=lists["roles"],
-        light=lists["light"],
-        head_types=_inverted(table["head_types"]),
-        name_types=_inverted(table["name_types"]),
-        titles=_inverted(table["titles"]),
-        pronouns=_inverted(table["pronouns"]),
-        oblique=lists["oblique"],
-        indefinite=lists["indefinite"],
-        definite=lists["definite"],
-        prepositional=lists["prepositional"],
-        compounds=frozenset(tuple(phrase.split("_")) for phrase in lists["compound_prepositions"]),
-        verbal=lists["verbal_prepositions"],
-        placing=lists["placing"],
-        leading=lists["leading"],
-        going_on=lists["going_on"],
-        ranges=lists["ranges"],
-        naming=lists["naming"],
-        quantifiers=lists["quantifiers"],
-        negative=lists["negative"],
-        shifting=lists["shifting"],
-        auxiliaries=lists["auxiliaries"],
-        doubtful=_inverted(table["doubts"]["subordinators"]),
-        sentence_doubts=_inverted(table["doubts"]["sentences"]),
-        verb_doubts=_inverted(table["doubts"]["verbs"]),
-        imperative=table["spelling"]["imperative"],
-        present=lists["present"],
-        singular=lists["singular"],
-        plural=lists["plural"],
-        of=table["spelling"]["of"],
-        is_=table["spelling"]["is"],
-        has=table["spelling"]["has"],
-        periods=_inverted(table["periods"]),
-        date_links={name: table["spelling"][name] for name in ("year", "day")},
-        life={name: table["spelling"][name] for name in ("born", "died")},
-        verb_second=bool(table["spelling"]["verb_second"]),
-        known_name=table["spelling"]["known_name"],
-        keeps_case=bool(table["spelling"]["keeps_case"]),
-    )
+    values: dict[str, Any] = {name: frozenset(words.split()) for name, words in table["lists"].items()}
+    values["compounds"] = frozenset(tuple(phrase.split("_")) for phrase in values["compounds"])
+    values |= {name: _inverted(table[name]) for name in _INVERTED}
+    values |= {f"{name}_doubts": _inverted(words) for name, words in table["doubts"].items()}
+    return Lexicon(tags=table["tags"], **values, **table["spelling"])
 
 
 def _inverted(table: dict[str, str]) -> dict[str, str]:

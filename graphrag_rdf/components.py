@@ -92,8 +92,8 @@ class Components:
         from graphrag_rdf.index.text import TextIndex
 
         if self._index_folder is None:
-            return TextIndex.open(None)
-        return TextIndex.open(self._index_folder / "text", read_only=self.read_only)
+            return TextIndex(None)
+        return TextIndex(self._index_folder / "text", read_only=self.read_only)
 
     @property
     def _index_folder(self) -> Path | None:
@@ -150,7 +150,7 @@ class Components:
         from graphrag_rdf.index.vectors import VectorIndex
 
         path = self._index_folder / "vectors" if self._index_folder else None
-        return VectorIndex.open(path, model=self.embedder.name)
+        return VectorIndex(path, model=self.embedder.name)
 
     @cached_property
     def budget(self) -> Budget:

@@ -119,15 +119,7 @@ class OnnxEmbedder:
 
     @cached_property
     def _output(self) -> str:
-        outputs = self._model.outputs
-        known = [name for name in _OUTPUTS if name in outputs]
-        if not known or not {"input_ids", "attention_mask"} <= self._model.inputs:
-            raise SearchIndexError(
-                f"The embedding model {self.name} is no sentence encoder: "
-                f"its inputs are {sorted(self._model.inputs)}, its outputs {sorted(outputs)}.",
-                f"Needed are input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
-            )
-        return known[0]
+        return self._model.output(_OUTPUTS, "a sentence encoder")
 
 
 class FastembedEmbedder:
@@ -248,6 +240,27 @@ class OnnxModel:
         """Name of each output → its shape."""
         self._load()
         return {output.name: output.shape for output in self._session.get_outputs()}
+
+    def output(self, names: Sequence[str], what: str, *, sole: bool = False) -> str:
+        """The first of these outputs that the model has.
+
+        Args:
+            what: the model should be, for people.
+            sole: an output of any other name will do if it is the only one.
+
+        Raises:
+            SearchIndexError: it has none of them, or does not take `input_ids` and `attention_mask`.
+        """
+        found = [name for name in names if name in self.outputs]
+        if not found and sole and len(self.outputs) == 1:
+            found = [*self.outputs]
+        if not found or not {"input_ids", "attention_mask"} <= self.inputs:
+            raise SearchIndexError(
+                f"The {self.kind} {self.name} is not {what}: "
+                f"its inputs are {sorted(self.inputs)}, its outputs {sorted(self.outputs)}.",
+                f"It needs input_ids, attention_mask and one of: {', '.join(names)}.",
+            )
+        return found[0]
 
     def run(self, output: str, ids: Sequence[int], types: Sequence[int] | None = None) -> Any:
         """An output for one row of tokens.

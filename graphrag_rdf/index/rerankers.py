@@ -131,15 +131,7 @@ class OnnxReranker:
 
     @cached_property
     def _output(self) -> str:
-        outputs = self._model.outputs
-        known = [name for name in _OUTPUTS if name in outputs] or [*outputs][: len(outputs) == 1]
-        if not known or not {"input_ids", "attention_mask"} <= self._model.inputs:
-            raise SearchIndexError(
-                f"The reranker {self.name} is no cross-encoder: "
-                f"its inputs are {sorted(self._model.inputs)}, its outputs {sorted(outputs)}.",
-                f"Needed are input_ids, attention_mask and one of: {', '.join(_OUTPUTS)}.",
-            )
-        return known[0]
+        return self._model.output(_OUTPUTS, "a cross-encoder", sole=True)
 
 
 class GatewayReranker:

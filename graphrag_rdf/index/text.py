@@ -34,7 +34,7 @@ _PURGE_ABOVE = 0.3  # share of dead documents at which a commit rewrites a kind
 _PURGE_FROM = 1000  # dead documents under which it never does
 
 # how much a match in a field counts; `text` holds the labels too, so `labels` is on top of it
-DEFAULT_BOOSTS: Mapping[Kind, Mapping[str, float]] = {
+_BOOSTS: Mapping[Kind, Mapping[str, float]] = {
     "entity": {"text": 1.0, "labels": 1.0},
     "sentence": {"text": 1.0},
     "chunk": {"text": 1.0},
@@ -45,8 +45,14 @@ class TextIndex:
     """A BM25 index that can be rebuilt from the store, and equals a rebuilt one at any time.
 
     Everything is found by commits: what `apply` and `sync` changed is searched after `commit`. One
-    process writes; any number may read meanwhile, each seeing the last commit before it opened or was
-    refreshed.
+    process writes; any number may read meanwhile, each seeing the last commit before it opened.
+
+    Args:
+        path: its folder, made where there is none; None for an index in memory.
+        read_only: never write, and need no lock; the folder must hold an index.
+
+    Raises:
+        SearchIndexError: damaged, of another version, or (read only) not there.
     """
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
@@ -62,19 +68,6 @@ class TextIndex:
         self._kinds: dict[Kind, KindIndex] = {}
         self._load()
 
-    @classmethod
-    def open(cls, path: Path | None, *, read_only: bool = False) -> TextIndex:
-        """Opens an index, making a new one where there is none.
-
-        Args:
-            path: its folder; None for one in memory.
-            read_only: never write, and need no lock; the folder must hold an index.
-
-        Raises:
-            SearchIndexError: damaged, of another version, or (read only) not there.
-        """
-        return cls(path, read_only=read_only)
-
     @property
     def commit_number(self) -> int:
         """The number given to the last commit; 0 for a new index."""
@@ -83,12 +76,6 @@ class TextIndex:
     def count(self, kind: Kind) -> int:
         """How many records of a kind can be found."""
         return self._kinds[kind].count
-
-    def refresh(self) -> None:
-        """Sees what another process has committed since."""
-        with self._guard():
-            if not any(self._pending.values()):
-                self._load()
 
     def close(self) -> None:
         """Gives up the lock and forgets what was not committed."""
@@ -302,7 +289,6 @@ class TextIndex:
         kind: Kind,
         k: int,
         language: str | None = None,
-        boosts: Mapping[str, float] | None = None,
         bm25: Bm25 = DEFAULT_BM25,
         also: Sequence[str] = (),
     ) -> list[Hit]:
@@ -317,35 +303,18 @@ class TextIndex:
             kind: what to find.
             k: at most so many.
             language: of the query; None tries the languages of the records, each with its own stems.
-            boosts: weight of the fields `labels` and `text` (labels and text); 0 leaves one out.
             bm25: other constants, by which the k that were found are scored and ordered anew.
             also: phrases of what is wanted; their words that the query lacks count less than its own.
         """
         kind_index = self._kinds[kind]
         with self._guard():
-            weights = self._weights(kind_index, query, kind, language, boosts, also)
+            weights = self._weights(kind_index, query, kind, language, also)
             found = kind_index.best(weights, k)
         if bm25 != DEFAULT_BM25:
             score = weights.scorer(bm25)
             anew = [(score(entry), entry) for _, entry in found]
             found = sorted(anew, key=lambda pair: (-pair[0], pair[1].iri))
         return [Hit(entry.iri, kind, score) for score, entry in found]
-
-    def scores(
-        self,
-        query: str,
-        iris: Sequence[str],
-        *,
-        kind: Kind,
-        language: str | None = None,
-        boosts: Mapping[str, float] | None = None,
-    ) -> dict[str, float]:
-        """What `search` would score for these IRIs; 0.0 without a common word, absent if unknown."""
-        kind_index = self._kinds[kind]
-        with self._guard():
-            weights = self._weights(kind_index, query, kind, language, boosts)
-            score = weights.scorer()
-            return {entry.iri: score(entry) for entry in kind_index.find("iri", iris)}
 
     def parts(
         self,
@@ -360,7 +329,7 @@ class TextIndex:
         """What `search` would score for these IRIs, term by term; absent if unknown, empty without one."""
         kind_index = self._kinds[kind]
         with self._guard():
-            split = self._weights(kind_index, query, kind, language, None, also).splitter(bm25)
+            split = self._weights(kind_index, query, kind, language, also).splitter(bm25)
             return {entry.iri: split(entry) for entry in kind_index.find("iri", iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
@@ -419,10 +388,9 @@ class TextIndex:
         query: str,
         kind: Kind,
         language: str | None,
-        boosts: Mapping[str, float] | None,
-        also: Sequence[str] = (),
+        also: Sequence[str],
     ) -> Weights:
-        wanted = DEFAULT_BOOSTS[kind] if boosts is None else boosts
+        wanted = _BOOSTS[kind]
         own = self._counts(kind_index, query, kind, language)
         weights = kind_index.weigh(own, wanted)
         further = {
@@ -457,14 +425,14 @@ class TextIndex:
             self._state = state
             try:
                 # indexes that are still the same keep their writer
-                self._kinds = {kind: self._shelf(kind) for kind in KINDS}
+                self._kinds = {kind: self._opened(kind) for kind in KINDS}
             except FileNotFoundError as error:  # rewritten by the writer between our two looks
                 if attempt == 2:
                     raise manifest.damaged(error.filename, error) from error
             else:
                 return
 
-    def _shelf(self, kind: Kind) -> KindIndex:
+    def _opened(self, kind: Kind) -> KindIndex:
         try:
             folder = self._folder(kind)
             held = self._kinds.get(kind)

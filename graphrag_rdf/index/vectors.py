@@ -42,7 +42,15 @@ class VectorIndex:
     """The vectors of one embedding model, found by commits: searched is what was committed.
 
     One process writes (the store's lock sees to it), any number may read meanwhile, each as of its
-    opening or last refresh. Files never change; a manifest, replaced as a whole, names those that count.
+    opening. Files never change; a manifest, replaced as a whole, names those that count.
+
+    Args:
+        path: its folder; None for one in memory.
+        model: the embedding model in force; None takes any that the index was made with.
+        exact_below: up to so many vectors of a kind, each is compared.
+
+    Raises:
+        SearchIndexError: made with another model, or damaged.
     """
 
     def __init__(
@@ -50,11 +58,9 @@ class VectorIndex:
         path: Path | None,
         *,
         model: str | None,
-        read_only: bool = False,
         exact_below: int = EXACT_BELOW,
     ) -> None:
         self._path = path
-        self._read_only = read_only
         self._exact_below = exact_below
         self._told = False
         self._segments: dict[Kind, list[Segment]] = {kind: [] for kind in KINDS}
@@ -71,28 +77,6 @@ class VectorIndex:
                     manifest.REBUILD,
                 )
             self._state["model"] = model
-
-    @classmethod
-    def open(
-        cls,
-        path: Path | None,
-        *,
-        model: str | None,
-        read_only: bool = False,
-        exact_below: int = EXACT_BELOW,
-    ) -> VectorIndex:
-        """Opens an index, making a new one where there is none.
-
-        Args:
-            path: its folder; None for one in memory.
-            model: the embedding model in force; None takes any that the index was made with.
-            read_only: never write; the folder must hold an index.
-            exact_below: up to so many vectors of a kind, each is compared.
-
-        Raises:
-            SearchIndexError: made with another model, damaged, or (read only) not there.
-        """
-        return cls(path, model=model, read_only=read_only, exact_below=exact_below)
 
     @property
     def commit_number(self) -> int:
@@ -114,11 +98,6 @@ class VectorIndex:
     def count(self, kind: Kind) -> int:
         """How many vectors of a kind can be found."""
         return sum(segment.count for segment in self._segments[kind])
-
-    def refresh(self) -> None:
-        """Sees what another process has committed since."""
-        if not any(self._pending.values()):
-            self._load()
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -147,7 +126,6 @@ class VectorIndex:
         """
         from .segment import Row
 
-        self._writable()
         for kind in KINDS:
             self._pending[kind].update(dict.fromkeys(deletes))
         if not records and not len(vectors):
@@ -183,7 +161,6 @@ class VectorIndex:
         Returns:
             how many vectors go at the next commit.
         """
-        self._writable()
         kept = {(record.kind, hash(record.iri)) for record in records}
         gone = 0
         for kind in KINDS:
@@ -204,7 +181,6 @@ class VectorIndex:
         Raises:
             SearchIndexError: another process has written in between.
         """
-        self._writable()
         if self._path:
             found = manifest.read(self._path, form=_FORMAT)
             if found is not None and found["next"] != self._state["next"]:
@@ -275,59 +251,30 @@ class VectorIndex:
                 manifest.REBUILD,
             )
 
-    def _writable(self) -> None:
-        if self._read_only:
-            raise SearchIndexError("The search index was opened for reading only.")
-
     # --- reading ---------------------------------------------------------------------------------
 
-    def search(
-        self, vector: NDArray[Any], *, kind: Kind, k: int, restrict: Sequence[str] | None = None
-    ) -> list[Hit]:
+    def search(self, vector: NDArray[Any], *, kind: Kind, k: int) -> list[Hit]:
         """The k records of a kind nearest to a vector, by falling cosine, ties by IRI.
 
         Args:
             vector: [dimension], any length but 0.
             kind: what to find.
             k: at most so many.
-            restrict: only these IRIs (always exact).
 
         Raises:
             SearchIndexError: a vector of another dimension.
         """
-        if restrict is not None:
-            scored = list(self._known(vector, [*dict.fromkeys(restrict)], (kind,)).items())
-        elif k < 1 or not self.count(kind):
-            scored = []
-        else:
-            query = self._query(vector)
-            scored = [
-                (segment.iri(row), score)
-                for segment, rows in self._nearest(query, kind, k)
-                for row, score in zip(rows, _cosines(segment, rows, query), strict=True)
-            ]
-        best = heapq.nsmallest(max(k, 0), scored, key=lambda pair: (-pair[1], pair[0]))
-        return [Hit(iri, kind, score) for iri, score in best]
-
-    def similarities(self, vector: NDArray[Any], iris: Sequence[str]) -> dict[str, float]:
-        """The cosine of a vector with each of the IRIs that has one, as `search` would score it."""
-        return self._known(vector, [*dict.fromkeys(iris)], KINDS)
-
-    def _known(self, vector: NDArray[Any], iris: Sequence[str], kinds: Sequence[Kind]) -> dict[str, float]:
-        found: dict[str, float] = {}
-        query = self._query(vector) if iris else None
-        for segment in (each for kind in kinds for each in self._segments[kind]):
-            places = list(segment.find(iris))
-            if places and query is not None:
-                scores = _cosines(segment, [row for _, row in places], query)
-                found.update((iri, score) for (iri, _), score in zip(places, scores, strict=True))
-        return {iri: found[iri] for iri in iris if iri in found}
-
-    def _query(self, vector: NDArray[Any]) -> Vectors:
+        if k < 1 or not self.count(kind):
+            return []
         (query,) = unit_rows(vector.reshape(1, -1))
         self._fits(len(query))
-        row: Vectors = query
-        return row
+        scored = [
+            (segment.iri(row), score)
+            for segment, rows in self._nearest(query, kind, k)
+            for row, score in zip(rows, _cosines(segment, rows, query), strict=True)
+        ]
+        best = heapq.nsmallest(k, scored, key=lambda pair: (-pair[1], pair[0]))
+        return [Hit(iri, kind, score) for iri, score in best]
 
     def _nearest(self, query: Vectors, kind: Kind, k: int) -> list[tuple[Segment, list[int]]]:
         """Rows that hold the k nearest, whatever rounding does, with few others; see `_OVERFETCH`."""
@@ -372,7 +319,7 @@ class VectorIndex:
             else:
                 self._state = state
                 return
-        if self._read_only or self._state["segments"]:
+        if self._state["segments"]:
             raise SearchIndexError(f"There is no search index in {self._path}.", manifest.REBUILD)
         self._path.mkdir(parents=True, exist_ok=True)
 

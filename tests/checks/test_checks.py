@@ -556,7 +556,7 @@ def test_the_objects_of_a_forgotten_source_are_not_missed(healthy: Engine, quads
 
 
 def test_an_index_ahead_of_the_store_is_found(healthy: Engine) -> None:
-    index = TextIndex.open(None)
+    index = TextIndex(None)
     index.commit(healthy.store.content_commit() + 1)
     found = run_checks(healthy.store, healthy.blobs, index)
     assert names(found) == {"index-commit"}

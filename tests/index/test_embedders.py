@@ -77,7 +77,7 @@ def test_local_model_takes_the_mean_of_token_states_to_unit_length(tmp_path: Pat
 def test_a_model_without_a_known_output_is_refused(tmp_path: Path) -> None:
     embedder = embedder_for(f"local:{write_model(tmp_path, output='logits')}")
     assert embedder
-    with pytest.raises(SearchIndexError, match=r"no sentence encoder.*logits"):
+    with pytest.raises(SearchIndexError, match=r"not a sentence encoder.*logits"):
         embedder.embed(["one"])
 
 

@@ -34,7 +34,7 @@ def vectors_of(items: Sequence[Record]) -> NDArray[np.float32]:
 
 
 def index_of(items: Sequence[Record], **options: int) -> VectorIndex:
-    index = VectorIndex.open(None, model="m", **options)  # type: ignore[arg-type]
+    index = VectorIndex(None, model="m", **options)  # type: ignore[arg-type]
     index.apply(items, vectors_of(items))
     index.commit(1)
     return index
@@ -59,24 +59,12 @@ def test_search_is_by_cosine_whatever_the_lengths(k: int) -> None:
 
 def test_ties_are_broken_by_iri_also_at_the_cut() -> None:
     items = [record(i) for i in range(100)]
-    index = VectorIndex.open(None, model="m")
+    index = VectorIndex(None, model="m")
     index.apply(items, np.ones((100, DIMENSION)))
     index.commit(1)
     found = index.search(np.ones(DIMENSION), kind="sentence", k=7)
     assert [hit.iri for hit in found] == sorted(item.iri for item in items)[:7]
     assert [hit.score for hit in found] == pytest.approx([1.0] * 7)
-
-
-def test_similarities_and_restricted_search_score_alike() -> None:
-    items = [*(record(i) for i in range(50)), record(1, "chunk")]
-    index = index_of(items)
-    scores = {hit.iri: hit.score for hit in index.search(QUERY, kind="sentence", k=50)}
-    iris = ["urn:sentence:9", "urn:sentence:4", "urn:none", "urn:sentence:9"]
-    known = {iri: scores[iri] for iri in iris if iri in scores}
-    assert index.similarities(QUERY, iris) == known
-    restricted = index.search(QUERY, kind="sentence", k=9, restrict=[*iris, "urn:chunk:1"])
-    assert {hit.iri: hit.score for hit in restricted} == known
-    assert index.similarities(QUERY, []) == {}
 
 
 STEP = st.tuples(
@@ -96,7 +84,7 @@ def test_any_history_equals_a_fresh_build(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[list[Record], list[str], str]], on_disk: bool
 ) -> None:
     folder = tmp_path_factory.mktemp("vectors") if on_disk else None
-    index = VectorIndex.open(folder, model="m")
+    index = VectorIndex(folder, model="m")
     held: dict[str, Record] = {}
     for number, (upserts, deletes, action) in enumerate(steps):
         index.apply(upserts, vectors_of(upserts), deletes)
@@ -111,7 +99,7 @@ def test_any_history_equals_a_fresh_build(
         assert index.missing([*held.values(), record(99)]) == [record(99)]
     index.commit(99)
     if on_disk:
-        index = VectorIndex.open(folder, model="m")
+        index = VectorIndex(folder, model="m")
     fresh = index_of([*held.values()])
     for kind in KINDS:
         assert index.count(kind) == sum(item.kind == kind for item in held.values())
@@ -128,13 +116,13 @@ def test_missing_is_by_content() -> None:
 
 
 def test_an_index_is_found_again_and_removed_vectors_leave_the_files(tmp_path: Path) -> None:
-    index = VectorIndex.open(tmp_path, model="m")
+    index = VectorIndex(tmp_path, model="m")
     items = [record(i) for i in range(20)]
     index.apply(items, vectors_of(items))
     index.commit(7)
     index.apply([], vectors_of([]), ["urn:sentence:3"])
     index.commit(8, purge=True)
-    again = VectorIndex.open(tmp_path, model=None)
+    again = VectorIndex(tmp_path, model=None)
     assert (again.commit_number, again.model, again.dimension, again.count("sentence")) == (
         8,
         "m",
@@ -147,7 +135,7 @@ def test_an_index_is_found_again_and_removed_vectors_leave_the_files(tmp_path: P
 
 
 def test_files_stay_few(tmp_path: Path) -> None:
-    index = VectorIndex.open(tmp_path, model="m")
+    index = VectorIndex(tmp_path, model="m")
     for number in range(40):
         index.apply([record(number)], vectors_of([record(number)]))
         index.commit(number)
@@ -156,56 +144,50 @@ def test_files_stay_few(tmp_path: Path) -> None:
 
 
 def test_another_model_or_dimension_is_named(tmp_path: Path) -> None:
-    index = VectorIndex.open(tmp_path, model="small")
+    index = VectorIndex(tmp_path, model="small")
     index.apply([record(1)], vectors_of([record(1)]))
     index.commit(1)
     with pytest.raises(SearchIndexError, match=r"'small'.*'large'") as caught:
-        VectorIndex.open(tmp_path, model="large")
+        VectorIndex(tmp_path, model="large")
     assert caught.value.hint == "graphrag-rdf index rebuild"
     with pytest.raises(SearchIndexError, match="have 24 numbers, not 3"):
         index.apply([record(2)], np.ones((1, 3)))
     with pytest.raises(SearchIndexError, match="have 24 numbers, not 3"):
         index.search(np.ones(3), kind="sentence", k=1)
     discard(tmp_path)
-    assert VectorIndex.open(tmp_path, model="large").model == "large"
+    assert VectorIndex(tmp_path, model="large").model == "large"
 
 
 def test_bad_vectors_are_refused() -> None:
-    index = VectorIndex.open(None, model="m")
+    index = VectorIndex(None, model="m")
     with pytest.raises(SearchIndexError, match="not finite"):
         index.apply([record(1)], np.array([[np.nan, 1.0]]))
     with pytest.raises(SearchIndexError, match="2 records came with 1"):
         index.apply([record(1), record(2)], np.ones((1, 4)))
 
 
-def test_a_reader_sees_commits_when_refreshed(tmp_path: Path) -> None:
-    with pytest.raises(SearchIndexError, match="no search index"):
-        VectorIndex.open(tmp_path / "nowhere", model="m", read_only=True)
-    writer = VectorIndex.open(tmp_path, model="m")
+def test_a_reader_sees_what_was_committed_before_it_opened(tmp_path: Path) -> None:
+    writer = VectorIndex(tmp_path, model="m")
     writer.apply([record(1)], vectors_of([record(1)]))
     writer.commit(1)
-    reader = VectorIndex.open(tmp_path, model="m", read_only=True)
-    stale = VectorIndex.open(tmp_path, model="m")
+    reader = VectorIndex(tmp_path, model="m")
     writer.apply([record(2)], vectors_of([record(2)]))
     writer.commit(2)
     assert len(reader.search(QUERY, kind="sentence", k=9)) == 1
-    reader.refresh()
-    assert len(reader.search(QUERY, kind="sentence", k=9)) == 2
-    with pytest.raises(SearchIndexError, match="reading only"):
-        reader.commit(3)
-    stale.apply([record(3)], vectors_of([record(3)]))
+    assert len(VectorIndex(tmp_path, model="m").search(QUERY, kind="sentence", k=9)) == 2
+    reader.apply([record(3)], vectors_of([record(3)]))
     with pytest.raises(SearchIndexError, match="Another process"):
-        stale.commit(3)
+        reader.commit(3)
 
 
 @pytest.mark.parametrize("part", ["manifest.json", "000001.vectors.npy", "000001.rows.npy", "000001.iris"])
 def test_a_damaged_index_names_the_way_out(tmp_path: Path, part: str) -> None:
-    index = VectorIndex.open(tmp_path, model="m")
+    index = VectorIndex(tmp_path, model="m")
     index.apply([record(1)], vectors_of([record(1)]))
     index.commit(1)
     (tmp_path / part).write_bytes(b"{")
     with pytest.raises(SearchIndexError) as caught:
-        VectorIndex.open(tmp_path, model="m")
+        VectorIndex(tmp_path, model="m")
     assert caught.value.hint == "graphrag-rdf index rebuild"
 
 
@@ -213,13 +195,13 @@ def test_above_the_limit_a_graph_proposes_and_scores_stay_exact(tmp_path: Path) 
     pytest.importorskip("usearch")
     items = [record(i) for i in range(2000)]
     exact = index_of(items)
-    index = VectorIndex.open(tmp_path, model="m", exact_below=500)
+    index = VectorIndex(tmp_path, model="m", exact_below=500)
     index.apply(items[:1500], vectors_of(items[:1500]))
     index.commit(1)
     index.apply(items[1500:], vectors_of(items[1500:]), [item.iri for item in items[:100]])
     index.commit(2)
     assert list(tmp_path.glob("*.usearch"))
-    index = VectorIndex.open(tmp_path, model="m", exact_below=500)
+    index = VectorIndex(tmp_path, model="m", exact_below=500)
     found = index.search(QUERY, kind="sentence", k=10)
     best = [hit for hit in exact.search(QUERY, kind="sentence", k=200) if int(hit.iri[13:]) >= 100]
     assert set(found) <= set(best)  # same scores, to the digit
@@ -235,7 +217,7 @@ def test_kill_in_the_middle_leaves_whole_commits(tmp_path: Path) -> None:
         from pathlib import Path
         import numpy as np
         from graphrag_rdf.index import Record, VectorIndex
-        index = VectorIndex.open(Path(sys.argv[1]), model="m")
+        index = VectorIndex(Path(sys.argv[1]), model="m")
         for number in range(1, 10_000):
             items = [Record(f"urn:s:{number}-{i}", "sentence", "t") for i in range(20)]
             index.apply(items, np.ones((20, 24)), [f"urn:s:{number - 1}-{i}" for i in range(10)])
@@ -251,7 +233,7 @@ def test_kill_in_the_middle_leaves_whole_commits(tmp_path: Path) -> None:
     acknowledged = max([5, *map(int, child.stdout.read().split())])
     child.wait()
     child.stdout.close()
-    index = VectorIndex.open(tmp_path, model="m")
+    index = VectorIndex(tmp_path, model="m")
     assert index.commit_number in (acknowledged, acknowledged + 1)
     assert index.count("sentence") == 10 * index.commit_number + 10
     index.apply([record(1)], np.ones((1, 24)))

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
+from graphrag_rdf.cli import pipelines
 from graphrag_rdf.cli import reference_page as commands
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql import reference_page as queries
@@ -51,6 +52,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield HERE / "reference" / "queries.md", queries.page(library)
     yield HERE / "reference" / "cli.md", commands.page()
     yield HERE / "reference" / "settings.md", commands.settings_page()
+    yield HERE / "reference" / "pipelines.md", pipelines.page()
     cookbook = HERE / "cookbook.md"
     yield cookbook, queries.fill(cookbook.read_text("utf-8"), library)
     yield HERE / "pictures" / "rooms.svg", rooms_picture(rooms(ARCHITECTURE.read_text("utf-8")))

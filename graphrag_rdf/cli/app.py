@@ -28,6 +28,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
     "mcp": ("mcp", "Serve the store as tools for programs with a language model (MCP)."),
+    "pipelines": ("pipelines", "The pipelines, their steps, and the parameters that --set takes."),
     "queries": ("queries", "The query templates that the program itself works with."),
     "entities": ("entities", "The entities of the knowledge graph."),
     "facts": ("facts", "Remove or correct facts by hand, and take that back."),

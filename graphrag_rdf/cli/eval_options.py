@@ -47,6 +47,16 @@ def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
     return extraction(hidden(asking(command)))
 
 
+def comparing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of measurements of several pipelines."""
+    return click.option(
+        "--compare",
+        callback=lambda _context, _option, text: text.split(",") if text else [],
+        metavar="LIST",
+        help="Further pipelines to measure in the same table, with commas, e.g. hybrid_rag,hops_rag.",
+    )(command)
+
+
 @contextmanager
 def empty_engine(options: dict[str, Any]) -> Iterator[Engine]:
     """An engine on an empty store in memory."""

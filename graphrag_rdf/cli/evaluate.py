@@ -15,6 +15,7 @@ from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.eval_answers import answers
 from graphrag_rdf.cli.eval_options import (
     asking,
+    comparing,
     cut_offs,
     empty_engine,
     models_of,
@@ -56,6 +57,7 @@ _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Pat
     "retrieval", examples=["graphrag-rdf eval retrieval musique.json --extraction rules --format json"]
 )
 @click.option("--k", "ks", default="1,2,5,10", show_default=True, metavar="LIST", help="Cut-offs of recall.")
+@comparing
 @with_corpus
 @_set_argument
 def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
@@ -67,13 +69,19 @@ def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
     loaded = load_evalset(evalset)
     with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
         found = evaluate_retrieval(
-            engine, loaded, ks=cuts, reading=reading, progress=progress, **on_corpus(options)
+            engine,
+            loaded,
+            compare=options["compare"],
+            ks=cuts,
+            reading=reading,
+            progress=progress,
+            **on_corpus(options),
         )
     if form == "json":
         output.write_json(found)
         return
     say_head(found)
-    rows = [("graph", found), *found["baselines"].items()]
+    rows = [(found["pipeline"], found), *found["baselines"].items()]
     columns = ["", *(f"R@{k}" for k in cuts), "MRR"]
     figures = [[name, *(share(run["recall"][str(k)]) for k in cuts), share(run["mrr"])] for name, run in rows]
     output.table(columns, figures)
@@ -177,6 +185,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     "--only", multiple=True, type=click.Choice(_MEASURES), help="Measure only this; may be repeated."
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask only N questions of each set.")
+@comparing
 @with_corpus
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, **options: Any) -> int:
@@ -236,7 +245,14 @@ def _measure_set(
     evalset = load_evalset(path)
     with empty_engine(options) as engine, reading_then_questions(engine.budget) as (reading, progress):
         found = evaluate_set(
-            engine, evalset, measures, limit=limit, reading=reading, progress=progress, **on_corpus(options)
+            engine,
+            evalset,
+            measures,
+            limit=limit,
+            compare=options["compare"],
+            reading=reading,
+            progress=progress,
+            **on_corpus(options),
         )
     return {"name": evalset.name, **found}
 

@@ -232,6 +232,7 @@ class ServerSection(Section):
     readers: int | None = Field(
         default=None, ge=1, le=64, description="processes that answer queries; none: by the number of CPUs"
     )
+    queries_per_client: int = Field(default=64, ge=1, description="at once, running or waiting")
     requests_per_minute: int | None = Field(default=None, ge=1, description="of one client; none: any number")
     answers: int = Field(default=4, ge=1, le=64, description="questions that are answered at once")
     title: str = Field(

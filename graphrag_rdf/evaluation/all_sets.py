@@ -53,6 +53,7 @@ def evaluate_set(
     measures: Collection[str],
     *,
     limit: int | None = None,
+    compare: Sequence[str] = (),
     reading: Progress | None = None,
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
@@ -63,6 +64,7 @@ def evaluate_set(
         engine: on an empty store, usually in memory; it is changed.
         measures: `retrieval`, `answers` or both.
         limit: ask only so many questions, evenly spread.
+        compare: further pipelines that retrieval is measured of.
         options: those that `evaluate_retrieval` and `answers.Options` share.
 
     Returns:
@@ -74,7 +76,9 @@ def evaluate_set(
     asked = evalset.model_copy(update={"questions": tuple(spread(evalset.questions, limit))})
     found: dict[str, Any] = {}
     if "retrieval" in measures:
-        found["retrieval"] = evaluate_retrieval(engine, asked, reading=reading, progress=progress, **options)
+        found["retrieval"] = evaluate_retrieval(
+            engine, asked, compare=compare, reading=reading, progress=progress, **options
+        )
     if "answers" in measures:  # they come last: they forget the passages that answer
         found["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
         if failed := found["answers"]["failed"]:

@@ -28,6 +28,7 @@ def evaluate_retrieval(
     *,
     extraction: str = "rules",
     pipeline: str = "graph_rag",
+    compare: Sequence[str] = (),
     ks: Sequence[int] = CUT_OFFS,
     titles: bool = True,
     reading: Progress | None = None,
@@ -37,8 +38,10 @@ def evaluate_retrieval(
     """Take in the set's corpus and rank its passages for each question.
 
     Args:
-        engine: on an empty store, usually in memory; with the setting `relations.build` relations are built.
+        engine: on an empty store, usually in memory. Relations are built if a pipeline ranks by them, or with
+            the setting `relations.build`.
         extraction: comma list of rules, recorded, llm.
+        compare: further pipelines, whose figures are among the baselines.
         ks: cut-offs of recall.
         reading: hears of each finished passage; `progress` of (questions done, all).
 
@@ -47,19 +50,28 @@ def evaluate_retrieval(
     """
     start = time.perf_counter()
     ingest_corpus(engine, evalset, extraction, titles=titles, progress=reading)
-    if engine.settings.relations.build:
+    names = [pipeline, *compare]
+    kinds = {step.step for name in names for step in engine.pipeline(name).definition.steps}
+    if engine.settings.relations.build or "hybrid" in kinds:
         engine.refresh_relations()
     ingest_seconds = time.perf_counter() - start
     index_of = chunk_indexes(engine, evalset)
     depth = max(*ks, *_PERFECT_AT, _DEPTH)
-    ranked: list[list[int]] = []
-    start = time.perf_counter()
-    for number, question in enumerate(evalset.questions, start=1):
-        found = engine.retrieve(question.q, k=depth, pipeline=pipeline, settings=settings)
-        ranked.append([index_of[str(result["chunk"])] for result in found["results"]])
-        if progress is not None:
-            progress(number, len(evalset.questions))
-    seconds = (time.perf_counter() - start) / max(1, len(evalset.questions))
+    asked = 0
+
+    def rank(name: str, given: dict[str, str] | None) -> tuple[list[list[int]], float]:
+        nonlocal asked
+        ranked: list[list[int]] = []
+        start = time.perf_counter()
+        for question in evalset.questions:
+            found = engine.retrieve(question.q, k=depth, pipeline=name, settings=given)
+            ranked.append([index_of[str(result["chunk"])] for result in found["results"]])
+            asked += 1
+            if progress is not None:
+                progress(asked, len(names) * len(evalset.questions))
+        return ranked, round((time.perf_counter() - start) / max(1, len(evalset.questions)), 4)
+
+    ranked, seconds = rank(pipeline, settings)
     gold = [question.gold for question in evalset.questions]
     return {
         "name": evalset.name,
@@ -69,14 +81,24 @@ def evaluate_retrieval(
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
         "titles": titles,
+        "pipeline": pipeline,
         **_figures(ranked, gold, ks),
         "baselines": {
-            name: _figures(r, gold, ks)
-            for name, r in _baselines(engine, evalset, index_of, depth, titles=titles)
+            **{name: _compared(*rank(name, None), gold, ks) for name in compare},
+            **{
+                name: _figures(r, gold, ks)
+                for name, r in _baselines(engine, evalset, index_of, depth, titles=titles)
+            },
         },
         "ingest_seconds": round(ingest_seconds, 3),
-        "seconds_per_question": round(seconds, 4),
+        "seconds_per_question": seconds,
     }
+
+
+def _compared(
+    ranked: Sequence[Sequence[int]], seconds: float, gold: Sequence[Sequence[int]], ks: Sequence[int]
+) -> dict[str, Any]:
+    return {**_figures(ranked, gold, ks), "seconds_per_question": seconds}
 
 
 def chunk_indexes(engine: Engine, evalset: EvalSet) -> dict[str, int]:

@@ -67,7 +67,7 @@ class SpreadParameters(StepParameters):
         0.0, description="how far names that are nearly the same count as the same: 0 not at all"
     )
     passages: Some = Field(10, description="chunks whose sentences the answer may quote")
-    passage_limit: Some = Field(100, description="chunks ranked by each signal")
+    min_similarity: Share = Field(0.5, description="similarity below which a name is not a seed")
     passage_entities: Weight = Field(1.0, description="weight of the entities that a chunk mentions")
     passage_carrier: Weight = Field(1.0, description="weight of the best bridge sentence of a chunk")
     sentence_limit: Limit = Field(50, description="sentences considered")
@@ -93,12 +93,12 @@ class ActivationParameters(SpreadParameters):
 SEARCH: Mapping[str, Any] = {
     "entity_limit": 50,  # seed entities, shared out among the concepts
     "seeds_per_concept": 3,  # of those found by words or meaning; names that match exactly always count
-    "min_similarity": 0.5,  # below it a name is not a seed
     "lexical_weight": 1.0,  # of words, meaning and graph in the score of a fact or sentence
     "vector_weight": 1.0,
     "graph_weight": 0.6,
+    "passage_limit": 100,  # chunks ranked by each signal
 }
-"""How seeds, facts and sentences are found."""
+"""How seeds, facts, sentences and chunks are found."""
 
 _DEFAULTS = {**SEARCH, **ActivationParameters.model_validate({}).model_dump()}
 

@@ -55,6 +55,7 @@ _SCORED = 200  # passages that a hop is asked for
 class HybridParameters(SpreadParameters):
     """Of the composite score."""
 
+    passage_limit: Some = Field(100, description="chunks ranked by each signal")
     relation_hops: Hops = Field(1, description="how far relations lead from what search found")
     relation_origins: Some = Field(20, description="chunks that relations start from, at each hop")
     fallback_confidence: Share = Field(

@@ -39,7 +39,7 @@ def takes(parameter: FieldInfo) -> str:
         return f"one of {', '.join(choices)}"
     bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}
     kind = "a whole number" if parameter.annotation is int else "a number"
-    return f"{kind} from {bounds['ge']:g} to {bounds['le']:g}"
+    return f"{kind} from {bounds['ge']:,} to {bounds['le']:,}"
 
 
 def read_value(parameter: FieldInfo, text: str) -> Value:

@@ -33,6 +33,17 @@ def test_retrieval(run: Run, evalset: Path, folder: Path) -> None:
     assert list(folder.iterdir()) == [evalset]
 
 
+def test_pipelines_are_compared_in_one_table(run: Run, evalset: Path) -> None:
+    asked = ("eval", "retrieval", evalset, "--compare", "hybrid_rag,hops_rag")
+    found = run(*asked, "--format", "json").json
+    assert (found["pipeline"], list(found["baselines"])) == ("graph_rag", ["hybrid_rag", "hops_rag", "bm25"])
+    assert all(run["recall"].keys() == found["recall"].keys() for run in found["baselines"].values())
+    rows = [line.split()[0] for line in run(*asked).out.splitlines()[2:]]
+    assert rows == ["graph_rag", "hybrid_rag", "hops_rag", "bm25"]
+    every = run("eval", "all", evalset.parent, "--only", "retrieval", "--compare", "hops_rag").out
+    assert "hops_rag R@1" in every
+
+
 @pytest.mark.slow
 def test_dense_search_is_a_baseline_with_embeddings(
     run: Run, evalset: Path, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch

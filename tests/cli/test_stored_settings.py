@@ -171,7 +171,7 @@ def test_an_altered_version_shows_and_is_not_restored(run: Run, store: Path) -> 
         ("exploration.rounds", "3", "did you mean graph_rag.exploration.rounds or hybrid_rag"),
         ("documents.chunk_size", "many", "documents.chunk_size"),
         ("documents.chunk_size", "5", "50"),
-        ("graph_rag.exploration.passage_words", "5000", "from 0 to 1000"),
+        ("graph_rag.exploration.passage_words", "5000", "from 0 to 1,000"),
         ("graph_rag.exploration.passage_wrods", "1", "passage_words"),
         ("graph_rag.explore.rounds", "1", "exploration"),
         ("graph_rag.exploration.use", "magic", "activation"),

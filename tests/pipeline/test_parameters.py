@@ -159,7 +159,7 @@ def collect(
         ({"focus.edge_limit": "-1"}, "whole number from 0"),
         ({"exploration.rounds": "-1"}, "from 0 to 20"),
         ({"exploration.rounds": "1.0"}, "whole number"),
-        ({"exploration.hub_limit": "99999999999999999999"}, "to 1e"),
+        ({"exploration.hub_limit": "99999999999999999999"}, "to 1,000,000"),
         ({"focus.filter": "both"}, "one of none, llm, rerank"),
         ({"exploration.passages": "0"}, "from 1"),
         ({"synthesis.max_sentences": "0"}, "from 1"),
@@ -184,7 +184,7 @@ def test_meaningless_values_are_refused(samples: Engine, setting: dict[str, str]
         ("graph_rag", {"synthesis.max_sentences": "1"}),
         ("graph_rag", {"exploration.sentence_limit": "0"}),
         ("hops_rag", {"exploration.lexical_weight": "0", "exploration.graph_weight": "0"}),
-        ("graph_rag", {"exploration.passage_limit": "1", "exploration.rounds": "0"}),
+        ("hybrid_rag", {"exploration.passage_limit": "1", "exploration.rounds": "0"}),
     ],
 )
 def test_values_at_the_edge_work(samples: Engine, pipeline: str, setting: dict[str, str]) -> None:

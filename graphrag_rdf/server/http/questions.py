@@ -34,10 +34,14 @@ class _Request(BaseModel):
     pipeline: PipelineName = "graph_rag"
     include: Names = []
     exclude: Names = []
-    entity_limit: int | None = Field(default=None, ge=1, le=200, description="seed entities")
-    triple_limit: int | None = Field(default=None, ge=1, le=100, description="edges of an entity")
-    max_path_length: int | None = Field(default=None, ge=0, le=4, description="hops")
-    edge_limit: int | None = Field(default=None, ge=0, le=100, description="edges kept of a hop")
+    entity_limit: int | None = Field(default=None, ge=1, le=200, description="seed entities (of hops_rag)")
+    triple_limit: int | None = Field(
+        default=None, ge=1, le=100, description="facts of an entity (of hops_rag)"
+    )
+    max_path_length: int | None = Field(default=None, ge=0, le=4, description="hops (of hops_rag)")
+    edge_limit: int | None = Field(
+        default=None, ge=0, le=100, description="facts kept at each hop (of hops_rag)"
+    )
 
     def steps(self) -> dict[str, str]:
         """`step.parameter` → value, of the numbers that were given."""

@@ -1,0 +1,157 @@
+"""`pipelines`: the pipelines, their steps, and what `--set` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.output import format_option, safe, say, styled
+from graphrag_rdf.cli.session import load
+
+if TYPE_CHECKING:
+    from graphrag_rdf.pipeline import Pipeline, StepDefinition
+
+
+@click.group(cls=Group, examples=["graphrag-rdf pipelines list", "graphrag-rdf pipelines show graph_rag"])
+def pipelines_command() -> None:
+    """The pipelines that answer questions, with the parameters of their steps."""
+
+
+@pipelines_command.command("list", examples=["graphrag-rdf pipelines list"])
+@format_option()
+def list_(form: str) -> None:
+    """List the pipelines."""
+    found = [{"name": one.definition.name, "summary": one.definition.summary} for one in _all()]
+    if form == "json":
+        output.write_json(found)
+    else:
+        output.table(("name", "summary"), [tuple(one.values()) for one in found])
+
+
+@pipelines_command.command("show", examples=["graphrag-rdf pipelines show graph_rag"])
+@click.argument("name")
+@format_option()
+def show(name: str, form: str) -> None:
+    """Show a pipeline: its steps, what each can use, and the parameters that --set takes.
+
+    Values are those of the pipeline.yaml; graphrag-rdf config list shows those that a store keeps.
+    """
+    from graphrag_rdf.live_settings import pipeline_folders
+    from graphrag_rdf.pipeline import load_pipeline
+
+    pipeline = load_pipeline(name, pipeline_folders(load().settings))
+    described = describe(pipeline)
+    if form == "json":
+        output.write_json(described)
+        return
+    say(styled(safe(name), bold=True) + f" ({described['flow']})")
+    say(safe(described["summary"]))
+    say(safe(f"  {pipeline.folder / 'pipeline.yaml'}"))
+    for step in described["steps"]:
+        say()
+        say(styled(safe(step["name"]), bold=True) + safe(f": {step['about']}"))
+        if step["uses"]:
+            say(safe(f"  use: {step['use']} ({', '.join(step['uses'])})"))
+        rows = [
+            (f"{step['name']}.{one['name']}", _text(one["value"]), one["takes"], _about(step, one))
+            for one in step["parameters"]
+        ]
+        if rows:
+            output.table(("  parameter", "value", "takes", "about"), [(f"  {a}", *rest) for a, *rest in rows])
+
+
+def describe(pipeline: Pipeline) -> dict[str, Any]:
+    """What `pipelines show --format json` prints."""
+    definition = pipeline.definition
+    return {
+        "name": definition.name,
+        "summary": definition.summary,
+        "flow": definition.flow,
+        "steps": [_step(step) for step in definition.steps],
+    }
+
+
+def _step(step: StepDefinition) -> dict[str, Any]:
+    from graphrag_rdf.steps.parameters import takes
+
+    kind, values = step.kind, step.values()
+    return {
+        "name": step.name,
+        "step": kind.name,
+        "about": kind.about,
+        "use": step.use or kind.default,
+        "uses": kind.uses,
+        "auto": None
+        if kind.auto is None
+        else dict(zip(("without_model", "with_model"), kind.auto, strict=True)),
+        "parameters": [
+            {
+                "name": name,
+                "value": values[name],
+                "default": parameter.default,
+                "takes": takes(parameter),
+                "about": parameter.description,
+                "ways": [use for use, way in kind.ways.items() if name in way.parameters.model_fields],
+            }
+            for name, parameter in kind.parameters.items()
+        ],
+    }
+
+
+def page() -> str:
+    """The page `docs/reference/pipelines.md`."""
+    from graphrag_rdf.pipeline import load_pipeline, pipeline_names
+    from graphrag_rdf.resources import folder
+
+    folders = [folder("pipelines")]
+    found = [describe(load_pipeline(name, folders)) for name in pipeline_names(folders)]
+    return "\n".join([_PAGE, *(line for one in found for line in _section(one))])
+
+
+_PAGE = """\
+# Pipelines
+
+This page is made from the declarations of steps by `python docs/generate.py`; `graphrag-rdf pipelines show
+NAME` prints the same. `--set step.parameter=value` changes a parameter for one question, `config set
+pipeline.step.parameter value` for a store, [a pipeline of your own](../how-to/own-pipeline.md) for good.
+`use: auto` depends on whether a model is set.
+"""
+
+
+def _section(pipeline: dict[str, Any]) -> Iterator[str]:
+    yield f"## {pipeline['name']}\n\n{pipeline['summary']} Flow: {pipeline['flow']}.\n"
+    for step in pipeline["steps"]:
+        yield f"### {pipeline['name']}: {step['name']}\n\n`step: {step['step']}`. {step['about']}\n"
+        uses = ", ".join(f"`{use}`" for use in step["uses"])
+        auto = step["auto"]
+        means = (
+            f" (`auto`: `{auto['with_model']}` with a model, else `{auto['without_model']}`)" if auto else ""
+        )
+        yield f"`{step['name']}.use`: {uses}{means}. Default here: `{step['use']}`.\n"
+        if step["parameters"]:
+            yield "| parameter | value | takes | |\n|---|---|---|---|"
+        for one in step["parameters"]:
+            yield f"| `{one['name']}` | {_text(one['value'])} | {one['takes']} | {_about(step, one)} |"
+        yield ""
+
+
+def _about(step: dict[str, Any], parameter: dict[str, Any]) -> str:
+    ways = len(step["uses"]) - bool(step["auto"])
+    only = f" (only {', '.join(parameter['ways'])})" if len(parameter["ways"]) < ways else ""
+    return f"{parameter['about']}{only}"
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _all() -> list[Pipeline]:
+    from graphrag_rdf.live_settings import pipeline_folders
+    from graphrag_rdf.pipeline import load_pipeline, pipeline_names
+
+    folders = pipeline_folders(load().settings)
+    return [load_pipeline(name, folders) for name in pipeline_names(folders)]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -22,15 +22,14 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, node_of, to_python
+from graphrag_rdf.rdf.terms import Term, double, integer, node_of, text_of, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.mentions import mentions_of
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import COMMON, QuestionSearch
+from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,
@@ -41,10 +40,10 @@ from graphrag_rdf.steps.state import (
     State,
 )
 from graphrag_rdf.steps.words_left import WordsLeft
+from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
-_BASE = 0.3  # similarity of a sentence that shares nothing with the question
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
 _SEARCHED = 150  # sentences asked of each index
 _OF_HUBS = 50  # the best of them, which are looked at for hubs that the question names
@@ -134,7 +133,7 @@ class Activation:
         self.nearest = max(self.search.vector.values(), default=0.0)
         self.active: dict[str, Activated] = {}
         self.carriers: list[Carrier] = []
-        self.sentences: dict[str, list[NamedNode]] = {}  # entity -> best first; none of a hub
+        self.sentences: dict[str, set[NamedNode]] = {}  # entity -> what may pass on its activation
         self.found_by_words: list[str] = []  # where the question names nothing: sentences to start from
 
     @cached_property
@@ -161,18 +160,22 @@ class Activation:
             for iri in whole.keys() | focus.keys()
         }
 
-    def similarity(self, sentence: str, origin: str | None = None) -> float:
-        """How like the question a sentence is, by words and, with embeddings, by meaning; of the words only
-        those count that nothing on the way to the entity `origin` has said.
+    def likeness(self, sentence: str, origin: str | None = None) -> tuple[float, float]:
+        """How like the question a sentence is, by words and by meaning; of the words only those count that
+        nothing on the way to the entity `origin` has said.
         """
         said = self.said.get(origin) if origin else None
-        likeness = self.left.likeness(sentence, said) if said else self.lexical.get(sentence, 0.0)
-        if self.nearest > 0:
-            weight = self.parameters["vector_weight"]
-            total = self.parameters["lexical_weight"] + weight
-            meant = weight * self.search.vector.get(sentence, 0.0) / self.nearest
-            likeness = (self.parameters["lexical_weight"] * likeness + meant) / total if total else 0.0
-        return _BASE + (1 - _BASE) * likeness
+        words = self.left.likeness(sentence, said) if said else self.lexical.get(sentence, 0.0)
+        return words, self.search.vector.get(sentence, 0.0) / self.nearest if self.nearest > 0 else 0.0
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """How far words and meaning count in that, as shares of 1; meaning only with embeddings."""
+        if self.nearest <= 0:
+            return {"by_words": 1.0, "by_meaning": 0.0}
+        return as_shares(
+            by_words=self.parameters["lexical_weight"], by_meaning=self.parameters["vector_weight"]
+        )
 
     # --- rounds ------------------------------------------------------------------------------------
 
@@ -187,23 +190,19 @@ class Activation:
             self.found_by_words = self._most_similar(self.parameters["rounds"])
         for active in self.active.values():
             active.value /= 1 + _SPECIFIC * math.log(active.passages)
-        used: set[str] = set()
         fresh = list(self.active)
         for number in range(1, self.parameters["rounds"] + 1):
             alike = self._alike(number, fresh)
-            picked = self._pick(number, used)
-            if not picked and not alike:
+            passed = self._pick(number)
+            if not passed and not alike:
                 break
-            self.left.look_up(carrier.sentence.value for carrier in picked)
-            used.update(carrier.sentence.value for carrier in picked)
-            self.carriers += picked
-            mentioned = self._mentioned(carrier.sentence.value for carrier in picked)
-            fresh = alike + self._receive(picked, mentioned)
+            self.carriers += [carrier for carrier, _ in passed]
+            fresh = alike + self._receive(passed)
             self._look_up(fresh)
         self._settle()
 
     def _look_up(self, entities: list[str]) -> None:
-        """The sentences of entities, best first. A hub, one in more passages than `hub_limit`, gets none
+        """The sentences of entities. A hub, one in more passages than `hub_limit`, gets none
         unless the question names it, and then those that the indexes found: what everything speaks of joins
         nothing, and following it would cost more the larger the store is.
         """
@@ -218,11 +217,7 @@ class Activation:
         hubs = {iri for iri in entities if self.active[iri].passages == limit}
         found = self._sentences_of([node for node in nodes if node.value not in hubs])
         found |= self._found_of({iri for iri in hubs if self.active[iri].round == 0})
-        self.left.look_up(node.value for iri in entities if iri in self.said for node in found.get(iri, ()))
-        for iri in entities:
-            alike = {node: self.similarity(node.value, iri) for node in found.get(iri, ())}
-            # of sentences that share as much with the question those that open their passages
-            self.sentences[iri] = sorted(alike, key=lambda n: (-alike[n], _number_of(n), n.value))
+        self.sentences |= {iri: found.get(iri, set()) for iri in entities}
 
     def _sentences_of(self, entities: list[NamedNode]) -> dict[str, set[NamedNode]]:
         """All sentences of entities that are no hubs."""
@@ -245,8 +240,14 @@ class Activation:
 
     def _most_similar(self, limit: int) -> list[str]:
         """Of the sentences that the indexes found those most like the question."""
-        searched = sorted(self.lexical.keys() | self.search.vector.keys())
-        return sorted(searched, key=self.similarity, reverse=True)[:limit]
+        found = sorted(self.lexical.keys() | self.search.vector.keys())
+        rows = self.search.decide(
+            "selection/nearest-sentences",
+            sentences=[(NamedNode(iri), *self.likeness(iri)) for iri in found],
+            limit=limit,
+            **self.weights,
+        )
+        return [text_of(row["sentence"]) for row in rows]
 
     def _drop_common_words(self) -> None:
         """Do not start from an entity that has a common word as its name: a word in lower case, of which
@@ -262,48 +263,55 @@ class Activation:
             if known.passages < min(_AS_NAME * used, self.parameters["hub_limit"]):
                 del self.active[seed.entity.value], self.sentences[seed.entity.value]
 
-    def _pick(self, number: int, used: set[str]) -> list[Carrier]:
-        """For each active entity the sentence most like the question that no earlier round used."""
-        picked = []
-        found = next((iri for iri in self.found_by_words if iri not in used), None)
-        if found is not None:
-            picked.append(Carrier(NamedNode(found), None, self.similarity(found), number))
-        for iri in sorted(self.active):
-            best = next((node for node in self.sentences.get(iri, ()) if node.value not in used), None)
-            if best is not None:
-                similarity = self.similarity(best.value, iri)
-                picked.append(Carrier(best, self.active[iri].entity, similarity, number))
-        return picked
+    def _pick(self, number: int) -> list[tuple[Carrier, float]]:
+        """For each active entity a sentence that no round used yet, with what it passes on, most first."""
+        used = {carrier.sentence for carrier in self.carriers}
+        left = {iri: sorted(found - used, key=str) for iri, found in sorted(self.sentences.items())}
+        self.left.look_up(node.value for iri in left.keys() & self.said.keys() for node in left[iri])
+        found = next((iri for iri in self.found_by_words if NamedNode(iri) not in used), None)
+        rows = self.search.decide(
+            "selection/bridge-sentences",
+            entities=[(NamedNode(iri), self.active[iri].value) for iri, nodes in left.items() if nodes],
+            candidates=[
+                (NamedNode(iri), node, *self.likeness(node.value, iri), _number_of(node))
+                for iri, nodes in left.items()
+                for node in nodes
+            ],
+            found=[(NamedNode(found), *self.likeness(found))] if found else [],
+            **self.weights,
+        )
+        return [(_carrier(row, number), number_of(row["passed"])) for row in rows]
 
-    def _mentioned(self, sentences: Iterable[str]) -> Mapping[str, tuple[NamedNode, ...]]:
-        return mentions_of(self.context, self.state, self.step, sentences)
+    def _receive(self, passed: list[tuple[Carrier, float]]) -> list[str]:
+        """Let the entities that bridge sentences mention receive; returns those reached for the first time.
 
-    def _receive(self, carriers: list[Carrier], mentioned: Mapping[str, Iterable[NamedNode]]) -> list[str]:
-        """Let the entities that carriers mention receive; returns those that are reached for the first time.
-
-        Who was reached is known before anybody receives, so that the order of carriers does not matter.
+        Args:
+            passed: bridge sentences with what they pass on, most first.
         """
-        excluded = {node.value for node in self.state.exclude}
-        passed = {
-            c: (self.active[c.origin.value].value if c.origin else 1.0) * c.similarity for c in carriers
-        }
+        if not passed:
+            return []
+        self.left.look_up(carrier.sentence.value for carrier, _ in passed)
+        reached = [active for active in self.active.values() if active.round > 0]
+        named = {active.entity for active in self.active.values() if active.round == 0}
+        rows = self.search.decide(
+            "selection/reached-entities",
+            carriers=[(place, carrier.sentence, value) for place, (carrier, value) in enumerate(passed)],
+            active=[(active.entity, active.value) for active in reached],
+            closed=sorted(named | {*self.state.exclude}, key=str),
+            threshold=self.parameters["threshold"],
+        )
         fresh = []
-        for carrier in sorted(carriers, key=lambda c: (-passed[c], c.sentence.value, str(c.origin))):
-            value = passed[carrier]
-            if value < self.parameters["threshold"]:
-                continue
-            for entity in mentioned[carrier.sentence.value]:
-                known = self.active.get(entity.value)
-                if entity.value in excluded:
-                    continue
-                if known is None:
-                    known = self.active[entity.value] = Activated(entity, 0.0, carrier.round)
-                    fresh.append(entity.value)
-                if known.round > 0 and value > known.value:
-                    known.value, known.carrier = value, carrier.sentence
-                    known.origin, known.similarity = carrier.origin, carrier.similarity
-                    before = self.said.get(carrier.origin.value, _NOTHING) if carrier.origin else _NOTHING
-                    self.said[entity.value] = before | self.left.said_by(carrier.sentence.value)
+        for row in rows:
+            carrier, value = passed[int(text_of(row["place"]))]
+            entity = node_of(row["entity"])
+            known = self.active.get(entity.value)
+            if known is None:
+                known = self.active[entity.value] = Activated(entity, 0.0, carrier.round)
+                fresh.append(entity.value)
+            known.value, known.carrier = value, carrier.sentence
+            known.origin, known.similarity = carrier.origin, carrier.similarity
+            before = self.said.get(carrier.origin.value, _NOTHING) if carrier.origin else _NOTHING
+            self.said[entity.value] = before | self.left.said_by(carrier.sentence.value)
         return fresh
 
     def _alike(self, number: int, entities: list[str]) -> list[str]:
@@ -313,23 +321,25 @@ class Activation:
         weight = self.parameters["synonym_weight"]
         if not weight or not entities:
             return []
-        reached: list[Activated] = []
-        excluded = {node.value for node in self.state.exclude}
-        nodes = [NamedNode(iri) for iri in sorted(entities)]
-        for row in self.search.rows("retrieval/synonyms", entities=nodes):
-            origin, other = self.active[node_of(row["entity"]).value], node_of(row["other"])
-            likeness = weight * float(to_python(row["score"]))  # type: ignore[arg-type]
-            value = origin.value * likeness
-            if value >= self.parameters["threshold"] and other.value not in excluded | self.active.keys():
-                candidate = node_of(row["candidate"])
-                reached.append(Activated(other, value, number, candidate, origin.entity, likeness))
+        known = {active.entity for active in self.active.values()}
+        rows = self.search.decide(
+            "retrieval/synonyms",
+            entities=[(NamedNode(iri), self.active[iri].value) for iri in sorted(entities)],
+            closed=sorted(known | {*self.state.exclude}, key=str),
+            weight=weight,
+            threshold=self.parameters["threshold"],
+        )
         fresh: dict[str, Activated] = {}
-        for one in sorted(reached, key=lambda active: (-active.value, str(active.carrier))):
-            fresh.setdefault(one.entity.value, one)
+        for row in rows:
+            origin, other = node_of(row["entity"]), node_of(row["other"])
+            if other.value in fresh:
+                continue  # from another it receives less
+            value, likeness = number_of(row["value"]), number_of(row["likeness"])
+            candidate = node_of(row["candidate"])
+            fresh[other.value] = Activated(other, value, number, candidate, origin, likeness)
+            if origin.value in self.said:
+                self.said[other.value] = self.said[origin.value]
         self.active |= fresh
-        for iri, one in fresh.items():
-            if one.origin is not None and one.origin.value in self.said:
-                self.said[iri] = self.said[one.origin.value]
         return list(fresh)
 
     def _settle(self) -> None:
@@ -397,7 +407,9 @@ class Activation:
 
     def gather(self) -> None:
         """What an answer may rest on, from the passages as they are ranked."""
-        Gathering(self.search, self.active, self.lexical).run(self.similarity)
+        found = self.lexical.keys() | self.search.vector.keys()
+        likeness = {iri: self.likeness(iri) for iri in sorted(found)}
+        Gathering(self.search, self.active, self.lexical).run(likeness, self.weights)
 
     # --- record ------------------------------------------------------------------------------------
 
@@ -427,6 +439,11 @@ class Activation:
 
 def _count(number: Term, limit: int) -> int:
     return max(1, min(limit, int(to_python(number))))  # type: ignore[arg-type]
+
+
+def _carrier(row: Row, number: int) -> Carrier:
+    origin = node_of(row["entity"]) if "entity" in row else None
+    return Carrier(node_of(row["sentence"]), origin, number_of(row["similarity"]), number)
 
 
 def _number_of(sentence: NamedNode) -> int:
@@ -461,7 +478,13 @@ TEMPLATES = (
     "retrieval/synonyms",
     "retrieval/chunks",  # these two with a reranker
     "selection/reranked",
-    "retrieval/passage-sentences",
+    "selection/nearest-sentences",
+    "selection/bridge-sentences",
+    "selection/reached-entities",
+    "selection/passage-sentences",
+    "selection/sentence-ranking",
+    "selection/fact-ranking",
+    "selection/surest-entities",
     "retrieval/quoted-facts",
     "retrieval/names",
     "retrieval/facts-by-hand",

@@ -4,21 +4,20 @@ of the entities that were reached which no text says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.terms import node_of
-from graphrag_rdf.steps.mentions import chunk_of, left_out, mentions_of
-from graphrag_rdf.steps.search import QuestionSearch, label_of
+from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
 from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
 from graphrag_rdf.store.base import Row
 
 _UNREAD_OF = 20  # entities whose imported facts, and whose metadata, are looked for
 _UNREAD_AMONG = 100  # of each, among so many of its facts in each direction
-_PASSED_DOWN = 0.9  # of its passage's standing that a sentence has which mentions nothing that was reached
 
 
 class Gathering:
@@ -39,13 +38,15 @@ class Gathering:
         self.lexical = lexical
         self.most = max((each.value for each in active.values()), default=0.0)
 
-    def run(self, similarity: Callable[[str], float]) -> None:
+    def run(self, likeness: Mapping[str, tuple[float, float]], weights: Mapping[str, float]) -> None:
         """Gather.
 
         Args:
-            similarity: of a sentence to the question; decides which ones of the best passages are looked at.
+            likeness: sentence → how like the question it is, by words and by meaning; by these it is decided
+                which sentences of the best passages are looked at.
+            weights: of the two.
         """
-        self._hits(sorted(self._sentences(), key=lambda iri: (-similarity(iri), iri)))
+        self._hits(self._nearest(likeness, weights))
         hits = {hit.sentence.value: hit for hit in self.state.hits}
         sentences: dict[Triple, list[NamedNode]] = {}
         if hits:
@@ -56,39 +57,70 @@ class Gathering:
             sentences.setdefault(_fact(row), [])
         unverified = {fact for fact in map(_fact, self._unverified()) if fact not in sentences}
         sentences |= {fact: [] for fact in sorted(unverified, key=str)}
-        self.state.edges = self._edges(sentences, hits, unverified)
+        self.state.edges = self._edges(sentences, unverified)
 
     # --- sentences ---------------------------------------------------------------------------------
 
-    def _sentences(self) -> set[str]:
-        """The sentences of the best passages."""
-        chunks = [hit.chunk for hit in self.state.passages[: self.parameters["passages"]]]
-        rows = self.search.rows("retrieval/passage-sentences", chunks=chunks) if chunks else []
-        return {node_of(row["sentence"]).value for row in rows}
+    def _nearest(
+        self, likeness: Mapping[str, tuple[float, float]], weights: Mapping[str, float]
+    ) -> list[NamedNode]:
+        """The sentences of the best passages that are most like the question."""
+        state = self.state
+        chunks = [hit.chunk for hit in state.passages[: self.parameters["passages"]]]
+        among = {chunk.value for chunk in chunks}
+        if not chunks:
+            return []
+        rows = self.search.decide(
+            "selection/passage-sentences",
+            passages=chunks,
+            found=[
+                (NamedNode(iri), NamedNode(chunk_of(iri)), *like)
+                for iri, like in likeness.items()
+                if chunk_of(iri) in among
+            ],
+            left_out=self.search.left_out,
+            excluded=list(state.exclude),
+            named=[seed.entity for seed in state.seeds],
+            limit=self.parameters["sentence_limit"],
+            **weights,
+        )
+        return [node_of(row["sentence"]) for row in rows]
 
-    def _hits(self, ordered: Sequence[str]) -> None:
-        """Score sentences by their words, their meaning, and how surely what they mention was reached.
-
-        Those about an entity that is excluded are no part of them.
-        """
+    def _hits(self, sentences: Sequence[NamedNode]) -> None:
+        """Score sentences by their words, their meaning, and how surely what they mention was reached."""
         search, state = self.search, self.state
-        best = state.passages[0].score if state.passages else 0.0
+        if not sentences:
+            return
+        best = state.passages[0].score
         standing = {hit.chunk.value: hit.score / best if best else 0.0 for hit in state.passages}
-        limit = self.parameters["sentence_limit"]
-        asked = ordered if state.exclude else ordered[:limit]
-        mentioned = mentions_of(search.context, state, search.step, asked)
-        for sentence in [iri for iri in asked if not left_out(state, mentioned[iri])][:limit]:
-            entities = mentioned[sentence]
+        mentioned = mentions_of(search.context, state, search.step, [node.value for node in sentences])
+        rows = search.decide(
+            "selection/sentence-ranking",
+            sentences=[
+                (
+                    node,
+                    self.lexical.get(node.value, 0.0),
+                    search.vector.get(node.value, 0.0),
+                    standing[chunk_of(node.value)],
+                )
+                for node in sentences
+            ],
+            entities=[
+                (active.entity, active.value / self.most) for active in self.active.values() if self.most
+            ],
+            **search.weights(with_meaning=bool(search.vector)),
+        )
+        for row in rows:
+            sentence = node_of(row["sentence"])
             hit = SentenceHit(
-                NamedNode(sentence),
-                entities,
-                lexical=self.lexical.get(sentence, 0.0),
-                vector=search.vector.get(sentence, 0.0) if search.vector else None,
-                graph=max(self._reached(entities), standing[chunk_of(sentence)] * _PASSED_DOWN),
+                sentence,
+                mentioned[sentence.value],
+                lexical=self.lexical.get(sentence.value, 0.0),
+                vector=search.vector.get(sentence.value, 0.0) if search.vector else None,
+                graph=number_of(row["graph"]),
+                score=number_of(row["score"]),
             )
-            hit.score = search.mean(hit.lexical, hit.vector, hit.graph)
             state.hits.append(hit)
-        state.hits.sort(key=lambda hit: (-hit.score, hit.sentence.value))
 
     def _reached(self, entities: Iterable[NamedNode]) -> float:
         """How surely any of them was reached: activation as a share of the most that any entity has."""
@@ -99,10 +131,11 @@ class Gathering:
 
     def _unread(self) -> list[Row]:
         """Facts of the most active entities that no sentence says: metadata, imported, or given by hand."""
-        surest = sorted(self.active.values(), key=lambda a: (-a.value, a.entity.value))
-        entities = [active.entity for active in surest[:_UNREAD_OF]]
-        if not entities:
+        if not self.active:
             return []
+        active = [(active.entity, active.value) for active in self.active.values()]
+        surest = self.search.decide("selection/surest-entities", active=active, limit=_UNREAD_OF)
+        entities = [node_of(row["entity"]) for row in surest]
         found = self.search.rows("retrieval/facts-by-hand", entities=entities)
         found += self.search.rows(
             "retrieval/metadata-facts", entities=entities, relations=list(METADATA), limit=_UNREAD_AMONG
@@ -123,10 +156,7 @@ class Gathering:
         return self.search.rows("retrieval/unverified-facts", chunks=chunks) if chunks else []
 
     def _edges(
-        self,
-        sentences: Mapping[Triple, Sequence[NamedNode]],
-        hits: Mapping[str, SentenceHit],
-        unverified: Collection[Triple],
+        self, sentences: Mapping[Triple, Sequence[NamedNode]], unverified: Collection[Triple]
     ) -> list[Edge]:
         """The facts as scored edges, best first, save those with an entity that is excluded.
 
@@ -140,15 +170,32 @@ class Gathering:
             for row in one_label(found, self.state.language):
                 names.setdefault(node_of(row["thing"]).value, row)
         excluded = set(self.state.exclude)
-        edges = []
-        for fact, said_by in sentences.items():
-            edge = self._edge(fact, names)
-            if excluded.isdisjoint(edge.ends):
-                edge.sentences = tuple(said_by)
-                edge.unverified = fact in unverified
-                self._score(edge, [hits[sentence.value] for sentence in said_by])
-                edges.append(edge)
-        return sorted(edges, key=lambda edge: (-edge.score, edge.hop, str(edge.triple)))
+        edges = {fact: self._edge(fact, names) for fact in sentences}
+        edges = {fact: edge for fact, edge in edges.items() if excluded.isdisjoint(edge.ends)}
+        if not edges:
+            return []
+        for fact, edge in edges.items():
+            edge.sentences, edge.unverified = tuple(sentences[fact]), fact in unverified
+        return self._ranked(edges)
+
+    def _ranked(self, edges: Mapping[Triple, Edge]) -> list[Edge]:
+        """Edges by their score, from themselves and the sentences that say them."""
+        search = self.search
+        rows = search.decide(
+            "selection/fact-ranking",
+            ranked=[
+                (*fact, search.words.coverage(edge.text, edge.asked), self._reached(edge.ends), edge.hop)
+                for fact, edge in edges.items()
+            ],
+            sentences=[(hit.sentence, hit.lexical, hit.vector or 0.0, hit.graph) for hit in self.state.hits],
+            **search.weights(with_meaning=bool(search.vector)),
+        )
+        for row in rows:
+            edge = edges[_fact(row)]
+            edge.lexical, edge.graph = number_of(row["lexical"]), number_of(row["graph"])
+            edge.vector = number_of(row["cosine"]) if search.vector else None
+            edge.score = number_of(row["score"])
+        return [edges[_fact(row)] for row in rows]
 
     def _edge(self, fact: Triple, names: Mapping[str, Row]) -> Edge:
         s, p, o = (names.get(term.value, {}) if isinstance(term, NamedNode) else {} for term in fact)
@@ -167,15 +214,6 @@ class Gathering:
             ends=ends,
             asked=self.search.asked(fact[1], s_label, o_label),
         )
-
-    def _score(self, edge: Edge, said_by: Sequence[SentenceHit]) -> None:
-        """The parts of an edge's score, from itself and the sentences that say it."""
-        own = self.search.words.coverage(edge.text, edge.asked)
-        edge.lexical = 0.5 * max((hit.lexical for hit in said_by), default=own) + 0.5 * own
-        if self.search.vector:
-            edge.vector = max(((hit.vector or 0.0) for hit in said_by), default=0.0)
-        edge.graph = max((hit.graph for hit in said_by), default=self._reached(edge.ends))
-        edge.score = self.search.mean(edge.lexical, edge.vector, edge.graph)
 
 
 def _fact(row: Row) -> Triple:

@@ -39,7 +39,7 @@ from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import Term, double, integer, node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.search import QuestionSearch
+from graphrag_rdf.steps.search import QuestionSearch, number_of
 from graphrag_rdf.steps.state import (
     Activated,
     Carrier,
@@ -101,7 +101,7 @@ def score_passages(
         **{name: given[name] for name in ("by_entities", "by_carrier")},
     )
     graph = {
-        text_of(row["passage"]): (_number(row["activation"]), _number(row["carrier"])) for row in by_graph
+        text_of(row["passage"]): (number_of(row["activation"]), number_of(row["carrier"])) for row in by_graph
     }
     known = sorted({*graph, *words, *cosines})
     if not known:
@@ -142,7 +142,7 @@ def score_passages(
     )
     for row in rows:
         hit = by_chunk[text_of(row["passage"])]
-        hit.score, hit.signals["entities"] = _number(row["score"]), _number(row["byEntities"])
+        hit.score, hit.signals["entities"] = number_of(row["score"]), number_of(row["byEntities"])
     hits[: len(best)] = [by_chunk[text_of(row["passage"])] for row in rows]
     _explain(search, active, reached, carriers, hits[:explained])
     return hits
@@ -159,8 +159,8 @@ def _activation(active: Mapping[str, Activated], carrier: Carrier) -> float:
 
 
 def _hit(row: Row, weights: Mapping[str, float]) -> PassageHit:
-    signals = {name: _number(row[f"by{name.capitalize()}"]) for name in weights}
-    return PassageHit(node_of(row["passage"]), _number(row["score"]), signals, dict(weights))
+    signals = {name: number_of(row[f"by{name.capitalize()}"]) for name in weights}
+    return PassageHit(node_of(row["passage"]), number_of(row["score"]), signals, dict(weights))
 
 
 def _split(own: Mapping[str, float], said: Collection[str], most: float) -> tuple[float, float]:
@@ -195,7 +195,9 @@ def _explain(
         left_out=search.left_out,
     ):
         hit, entity = by_chunk[text_of(row["passage"])], node_of(row["entity"])
-        path = PassagePath(entity, active[entity.value].value, _number(row["weight"]), int(text_of(row["n"])))
+        path = PassagePath(
+            entity, active[entity.value].value, number_of(row["weight"]), int(text_of(row["n"]))
+        )
         # the parts of all entities saturate together: A/(1 + A), and 1/(1 + A) is 1 less that
         path.share = hit.weights["entities"] * path.value * (1 - hit.signals["entities"])
         hit.paths.append(path)
@@ -217,10 +219,6 @@ def _explain(
 
 def _strength(path: PassagePath) -> tuple[float, str, str]:
     return -path.value, str(path.sentence), str(path.entity)
-
-
-def _number(term: Term) -> float:
-    return float(text_of(term))
 
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:

@@ -137,11 +137,15 @@ class QuestionSearch:
         Args:
             lexical, vector, graph: each 0 to 1; a vector of None and its weight do not count.
         """
-        parts = [(self.parameters["lexical_weight"], lexical), (self.parameters["graph_weight"], graph)]
-        if vector is not None:
-            parts.append((self.parameters["vector_weight"], vector))
-        total = sum(weight for weight, _ in parts)
-        return sum(weight * value for weight, value in parts) / total if total else 0.0
+        weights = self.weights(with_meaning=vector is not None)
+        parts = {"by_words": lexical, "by_meaning": vector or 0.0, "by_graph": graph}
+        return sum(weight * parts[name] for name, weight in weights.items())
+
+    def weights(self, *, with_meaning: bool) -> dict[str, float]:
+        """How far words, meaning and graph count in the score of an edge or sentence, as shares of 1."""
+        meaning = self.parameters["vector_weight"] if with_meaning else 0.0
+        words, graph = self.parameters["lexical_weight"], self.parameters["graph_weight"]
+        return as_shares(by_words=words, by_meaning=meaning, by_graph=graph)
 
     def _embed(self, texts: Sequence[str]) -> dict[str, Vector]:
         """The vector of each text; none, and a warning, when the embedding model fails."""
@@ -273,3 +277,14 @@ def label_of(label: Term | None, term: Term) -> str:
     if label is not None:
         return text_of(label)
     return local_name(term.value).replace("-", " ") if isinstance(term, NamedNode) else text_of(term)
+
+
+def as_shares(**weights: float) -> dict[str, float]:
+    """Weights as shares of 1; all 0 if they are."""
+    total = sum(weights.values())
+    return {name: weight / total if total else 0.0 for name, weight in weights.items()}
+
+
+def number_of(term: Term) -> float:
+    """A number of a row."""
+    return float(text_of(term))

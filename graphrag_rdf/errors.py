@@ -7,6 +7,7 @@ Every error that reaches a user is one of these: a message that names the thing 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -67,6 +68,18 @@ def is_out_of_memory(error: BaseException) -> bool:
 def is_out_of_files(cause: str) -> bool:
     """Whether a cause is the limit of open files (RocksDB reserves some and says so in its own words)."""
     return "Too many open files" in cause or "file descriptors when reserving" in cause
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint that names what is spelt like an unknown name.
+
+    Args:
+        otherwise: the hint where nothing is spelt alike.
+    """
+    import difflib
+
+    near = difflib.get_close_matches(name, list(known), n=3)
+    return f"did you mean {' or '.join(near)}?" if near else otherwise
 
 
 class GraphRagError(Exception):

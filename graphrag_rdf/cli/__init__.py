@@ -9,12 +9,14 @@ import signal
 
 def main() -> None:
     """The program `graphrag-rdf`."""
-    with contextlib.suppress(OSError, RuntimeError, ValueError):  # stderr is closed, or is none
-        faulthandler.enable()  # a crash in a library's own code says where, and never ends in silence
-        signal.signal(signal.SIGABRT, signal.SIG_DFL)  # a library that aborts has said why, e.g. no memory
+    with contextlib.suppress(OSError, RuntimeError, ValueError):  # there is no open stderr
+        faulthandler.enable()  # a crash in native code prints where it happened
+        signal.signal(
+            signal.SIGABRT, signal.SIG_DFL
+        )  # a library that aborts prints the reason, e.g. no memory
     try:
         from graphrag_rdf.cli.app import root
-    except KeyboardInterrupt:  # Ctrl-C before there is anything that could say more of it
+    except KeyboardInterrupt:  # Ctrl-C before the error handling is loaded
         raise SystemExit(130) from None
 
     root(prog_name="graphrag-rdf")

@@ -1,4 +1,4 @@
-"""The root command: which commands there are, and how they are loaded only when they are called."""
+"""The root command: a table of all commands, each loaded when it is called."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("init", "Write a commented settings file."),
     "ingest": ("ingest", "Read documents and extract facts into the store."),
     "ask": ("ask", "Answer a question, with citations."),
-    "retrieve": ("retrieve", "Rank passages and facts for a question without answering it."),
-    "trace": ("trace", "How answers came about: list, show, verify, diff, replay, export and more."),
-    "feedback": ("feedback", "Mark an answer, or what it rests on, as helpful or wrong."),
+    "retrieve": ("retrieve", "Rank chunks and facts for a question without answering it."),
+    "trace": ("trace", "Traces of answers: list, show, verify, diff, replay, export and more."),
+    "feedback": ("feedback", "Mark an answer, or a citation of it, as helpful or wrong."),
     "documents": (
         "documents",
         "List the documents of the store: size, chunks, facts, language, date, failures.",
     ),
-    "source": ("source", "From documents to facts, and from facts to the characters they rest on."),
+    "source": ("source", "The facts of a document, and the quotes behind a fact."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
     "mcp": ("mcp", "Serve the store as tools for programs with a language model (MCP)."),
-    "pipelines": ("pipelines", "The pipelines, their steps, and the parameters that --set takes."),
-    "queries": ("queries", "The query templates that the program itself works with."),
-    "entities": ("entities", "The entities of the knowledge graph."),
-    "facts": ("facts", "Remove or correct facts by hand, and take that back."),
-    "forget": ("forget", "Erase documents, and what only they supported."),
-    "export": ("exchange:export", "Write the store, or a graph of it, as RDF."),
-    "import": ("exchange:import", "Take in RDF files or an evaluation set."),
+    "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
+    "queries": ("queries", "The program's query templates: list, show, run."),
+    "entities": ("entities", "Entities: list, merge, split, find synonyms."),
+    "facts": ("facts", "Remove or correct facts by hand, and undo it."),
+    "forget": ("forget", "Erase documents and the facts that only they support."),
+    "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),
+    "import": ("exchange:import", "Import RDF files or an evaluation set."),
     "check": ("check", "Check the integrity of the whole store."),
     "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
     "index": ("index", "The search indexes: status and rebuild."),
-    "refresh": ("refresh", "Run a stage of the ingest again: facts, mentions, names, relations, index."),
+    "refresh": ("refresh", "Run one stage of the ingest again: facts, mentions, names, relations or index."),
     "cache": ("cache", "The caches of answers and vectors: stats and clear."),
-    "config": ("config", "The settings in force, and where each comes from."),
-    "llm": ("llm", "What was asked of models."),
-    "tune": ("tune", "Learn parameters from marks or from an evaluation set."),
+    "config": ("config", "Settings: list, get, set, trust, and their history."),
+    "llm": ("llm", "Prompts and answers of language models."),
+    "tune": ("tune", "Tune weights from feedback or an evaluation set, and prompts to documents."),
     "eval": ("evaluate:eval", "Measure retrieval and answers on an evaluation set."),
 }
 """Command → (module of `graphrag_rdf.cli` and the name of the command in it, one line of help)."""
@@ -69,11 +69,12 @@ class Root(Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command to run; an unknown one is named together with those that are spelt alike."""
+        """The command to run. The error for an unknown one suggests commands with a similar name."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             near = difflib.get_close_matches(args[0], COMMANDS, n=3, cutoff=0.7)
-            meant = f" (did you mean {' or '.join(near)}?)" if near else ""
-            ctx.fail(f"there is no command {args[0]!r}{meant}")
+            if near:
+                ctx.fail(f"unknown command {args[0]!r}. Did you mean {' or '.join(near)}?")
+            ctx.fail(f"unknown command {args[0]!r}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -83,7 +84,7 @@ class Root(Group):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
     def main(self, *args: Any, standalone_mode: bool = True, **kwargs: Any) -> Any:
-        """Run the program; whatever fails is said in one message and ends with the right exit code."""
+        """Run the program. Every failure ends in one message and the right exit code."""
         call: Callable[..., Any] = super().main
         return run_safely(lambda: call(*args, standalone_mode=False, **kwargs), exit_=standalone_mode)
 
@@ -97,4 +98,4 @@ class Root(Group):
 )
 @click.version_option(__version__, prog_name="graphrag-rdf")
 def root() -> None:
-    """GraphRAG whose whole memory is RDF: ask questions over your documents and walk every answer back."""
+    """Ask questions about your documents. Facts, sources and traces of answers are RDF in one store."""

@@ -1,4 +1,4 @@
-"""`ask`: a question, and its answer with citations."""
+"""`ask`: answer a question, with citations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     Messages: TypeAlias = Generator[GraphRagResponse, None, None]
     Explained: TypeAlias = Callable[[str], str]
-    """From a session to its trace for people, safe to print."""
+    """Session → its trace as text, safe to print."""
 
 
 @click.command(
@@ -49,30 +49,32 @@ if TYPE_CHECKING:
     ],
 )
 @click.argument("question")
-@click.option("--pipeline", default="graph_rag", show_default=True, help="How to answer.")
-@click.option("--explain", "--explainable", is_flag=True, help="Also show how the answer came about.")
-@click.option("--no-stream", is_flag=True, help="Print the answer when it is whole.")
+@click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to run.")
+@click.option("--explain", "--explainable", is_flag=True, help="Also show the trace of the answer.")
+@click.option("--no-stream", is_flag=True, help="Print the answer when it is complete.")
 @model_option
 @embedding_option
 @rerank_option
 @set_option
-@click.option("--response-type", metavar="TEXT", help='E.g. "a list of names" (needs a model).')
+@click.option(
+    "--response-type", metavar="TEXT", help='Form of the answer, e.g. "a list of names" (needs a model).'
+)
 @click.option(
     "--allow-general-knowledge",
     is_flag=True,
-    help="Let the model add what it knows; such sentences are marked and cite nothing.",
+    help="Let the model add its own knowledge. Such sentences are marked and cite nothing.",
 )
 @click.option(
     "--suggest",
     is_flag=True,
-    help="Also suggest questions to ask next: by the model, else from facts beside the answer.",
+    help="Also suggest follow-up questions, by the model or from related facts.",
 )
-@click.option("--no-cache", is_flag=True, help="Ask the model anew, whatever was answered before.")
+@click.option("--no-cache", is_flag=True, help="Ask the model again instead of returning a cached answer.")
 @entity_options
 @click.option(
     "--session",
     metavar="TRACE",
-    help="Go on with an earlier question: the name of its trace, or last.",
+    help="Continue after an earlier question: the name of its trace, or last.",
 )
 @server_options
 @format_option("text", "json", "jsonl")
@@ -87,7 +89,7 @@ def ask_command(
 ) -> int:
     """Answer a QUESTION from the documents of the store, with citations.
 
-    Nothing relevant found is an answer too: it says so, and the exit code is 0. QUESTION may be - to read
+    If the store has nothing relevant, the answer says so and the exit code is 0. Use - as QUESTION to read
     it from standard input.
     """
     if question == "-":
@@ -108,7 +110,7 @@ def ask_command(
 def _answering(
     question: str, server: str | None, token_file: Path | None, options: Mapping[str, Any]
 ) -> Iterator[tuple[Messages, Explained]]:
-    """The messages of a run, in this process or on a server, and what shows a trace as text."""
+    """The messages of a run, in this process or on a server, and a function that returns the trace."""
     client = server_of(server, token_file)
     if client is not None:
         with closing(_remote(question, client, options)) as messages:
@@ -135,7 +137,7 @@ def _opened(question: str, options: Mapping[str, Any]) -> Engine:
 
 
 def _steps(options: Mapping[str, Any]) -> dict[str, str]:
-    """Parameters of steps that were given."""
+    """The parameters of steps among the options."""
     suggested = {"synthesis.suggestions": _SUGGESTED} if options["suggest"] else {}
     return suggested | key_values(options["settings"])
 
@@ -170,14 +172,14 @@ _NOT_OVER_HTTP = (
 
 
 def _remote(question: str, client: Client, options: Mapping[str, Any]) -> Messages:
-    """Ask the server; what is for it alone to choose is refused, not left out."""
+    """Ask the server. Options that only the server may set are refused, not ignored."""
     from graphrag_rdf.client import NUMBERS, Question
 
     numbers: dict[str, int] = {}
     refuse({name: options[name] for name in _NOT_OVER_HTTP})
     for key, text in _steps(options).items():
         if key not in NUMBERS:
-            raise UsageError(f"{key} cannot be set over HTTP", hint=f"what can: {', '.join(NUMBERS)}")
+            raise UsageError(f"{key} cannot be set over HTTP", hint=f"these can: {', '.join(NUMBERS)}")
         if not text.isdecimal():
             raise UsageError(f"{key}: {text!r} is not a whole number")
         numbers[NUMBERS[key]] = int(text)
@@ -210,7 +212,7 @@ def _failed(message: GraphRagResponse) -> int:
 
 
 def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, stream: bool) -> int:
-    """For people: the answer as it comes, its sources, its warnings, and how it came about."""
+    """Print the answer as it arrives, its sources, its warnings, and its trace if wanted."""
     streamed = False
     session = None
     last = None
@@ -234,7 +236,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
     _closest(last.answer)
     _suggestions(last.answer)
     if last.answer["cached"]:
-        output.note(f"answered before ({last.answer['original']}); --no-cache asks anew")
+        output.note(f"cached answer of {last.answer['original']}; --no-cache asks again")
     for warning in last.answer["warnings"]:
         output.warn_of(warning)
     if not any(warning["type"] == "trace_not_stored" for warning in last.answer["warnings"]):
@@ -243,7 +245,7 @@ def _show(messages: Iterable[GraphRagResponse], explained: Explained | None, *, 
 
 
 def _sources(answer: Mapping[str, Any]) -> None:
-    """`[n] → document, page, quote` for every marker."""
+    """Print document, page and quote for every marker."""
     shown: dict[str, dict[str, None]] = {}
     for citation in answer["citations"]:
         lines = shown.setdefault(citation["marker"], {})
@@ -260,21 +262,21 @@ def _sources(answer: Mapping[str, Any]) -> None:
 
 
 def _closest(answer: Mapping[str, Any]) -> None:
-    """What comes nearest to an answer, where there is none."""
+    """Print the closest chunks, if there is no answer."""
     if answer["closest"]:
         say()
-        say(styled("Closest passages", bold=True))
+        say(styled("Closest chunks", bold=True))
         for source in answer["closest"]:
             say(output.wrapped(_source(source, None), indent="  ", first="- "))
 
 
 def _suggestions(answer: Mapping[str, Any]) -> None:
-    """Questions to ask next, and where they come from."""
+    """Print follow-up questions, and who suggested them."""
     found = answer["suggestions"]
     if found:
         say()
-        origin = "from facts beside the answer" if found[0]["by"] == "graph" else "by the model"
-        say(f"{styled('To ask next', bold=True)} ({origin})")
+        by_graph = found[0]["by"] == "graph"
+        say(styled("Follow-up questions", bold=True) + (" (from related facts)" if by_graph else ""))
         for suggestion in found:
             say(output.wrapped(one_line(suggestion["question"]), indent="  ", first="- "))
 

@@ -1,4 +1,4 @@
-"""`cache`: what was answered before and may be answered again."""
+"""`cache`: show and clear the caches."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ from graphrag_rdf.trace.lines import human_size
 
 @click.group(cls=Group, examples=["graphrag-rdf cache stats"])
 def cache_command() -> None:
-    """The caches: answers to questions, raw answers of models, and vectors of texts."""
+    """Show and clear the caches: answers to questions, raw answers of models, and vectors of texts."""
 
 
 @cache_command.command("stats", examples=["graphrag-rdf cache stats --format json"])
 @format_option()
 def stats(form: str) -> None:
-    """Show how much is in the caches."""
+    """Show the number and size of the entries."""
     from graphrag_rdf.caches import cache_stats
 
     with open_engine() as engine:
         found = cache_stats(engine)
-    if form == "json":
-        output.write_json(found)
+    if output.write(form, found):
         return
     answers = found["answers"]
-    given = f"{answers['entries']:,}, given again {answers['reused']:,} times"
-    rows = [("answers to questions", given if answers["enabled"] else "switched off (answers.cache)")]
+    given = f"{answers['entries']:,}, reused {answers['reused']:,} times"
+    rows = [("answers to questions", given if answers["enabled"] else "off (setting answers.cache)")]
     if not found["enabled"]:
-        rows.append(("answers of models", "switched off (cache.enabled)"))
+        rows.append(("answers of models", "off (setting cache.enabled)"))
     else:
         for name, title in (("llm", "answers of models"), ("embeddings", "vectors of texts")):
             rows.append((title, f"{found[name]['entries']:,}, {human_size(found[name]['bytes'])}"))
@@ -40,23 +39,22 @@ def stats(form: str) -> None:
 
 
 @cache_command.command("clear", examples=["graphrag-rdf cache clear", "graphrag-rdf cache clear --answers"])
-@click.option("--answers", is_flag=True, help="Only answers to questions; their traces stay.")
-@click.option("--llm", is_flag=True, help="Only raw answers of models.")
-@click.option("--embeddings", is_flag=True, help="Only vectors of texts.")
+@click.option("--answers", is_flag=True, help="Erase only answers to questions; their traces stay.")
+@click.option("--llm", is_flag=True, help="Erase only raw answers of models.")
+@click.option("--embeddings", is_flag=True, help="Erase only vectors of texts.")
 @format_option()
 def clear(answers: bool, llm: bool, embeddings: bool, form: str) -> None:
-    """Erase what is cached, all of it unless told what; models will be asked again."""
+    """Erase all caches, or only the named ones; models will be called again."""
     from graphrag_rdf.caches import clear_caches
 
     wanted = {"answers": answers, "llm": llm, "embeddings": embeddings}
     with open_engine() as engine:
         erased = clear_caches(engine, [name for name, named in wanted.items() if named])
-    if form == "json":
-        output.write_json(erased)
+    if output.write(form, erased):
         return
     for name, title in _TITLES.items():
         if name in erased:
-            say(f"{erased[name]:,} {title} erased")
+            say(f"erased {erased[name]:,} {title}")
 
 
 _TITLES = {

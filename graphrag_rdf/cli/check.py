@@ -1,11 +1,15 @@
-"""`check`: whether the store is what it promises to be."""
+"""`check`: check the integrity of the store, in a process with a memory limit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import pickle
+import sys
+import threading
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -31,13 +35,12 @@ _COLOURS = {"error": "red", "warning": "yellow"}
 _STORE = "urn:graphrag-rdf:store"
 _MEND = "run graphrag-rdf index rebuild"
 _BEHIND = (
-    "a search index is missing, or lacks what was written last: the next question or ingest adds it, and so "
-    "does graphrag-rdf index rebuild"
+    "a search index is missing, or lacks the newest data. The next question or ingest updates it, or run "
+    "graphrag-rdf index rebuild"
 )
 _MEMORY_MB = 768
 _SKIPPED = (
-    "not read: every quad through every index of the database, and every record of the search indexes; "
-    "--full reads them"
+    "--full also reads every quad through every index of the database, and every record of the search indexes"
 )
 
 
@@ -45,19 +48,18 @@ _SKIPPED = (
 @click.option(
     "--full", is_flag=True, help="Also read every quad through every index, and the search indexes."
 )
-@click.option("--shapes", is_flag=True, help="Also validate by ontology/shapes.ttl (needs pySHACL).")
+@click.option("--shapes", is_flag=True, help="Also validate with ontology/shapes.ttl (needs pySHACL).")
 @click.option(
     "--memory-mb",
     type=click.IntRange(min=256),
-    help=f"Memory that the check may use. Default: {_MEMORY_MB} and the size of the store.",
+    help=f"Memory limit of the check (default: {_MEMORY_MB} plus the size of the store).",
 )
 @format_option()
 def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) -> int:
-    """Check the integrity of the whole store; exit code 1 if something is wrong.
+    """Check the integrity of the whole store; exit code 1 if there are errors.
 
-    Warnings, which alone leave the exit code at 0, are what a killed run leaves and the next one mends.
+    Warnings are left by killed runs; the next run repairs them.
     """
-    from graphrag_rdf.cli.memory_limit import ProcessEndedError, bounded
 
     settings = load().settings
     try:
@@ -68,9 +70,7 @@ def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) ->
             found = _violations(full=full, shapes=shapes)
     except ProcessEndedError as error:
         found = [_given_up(error)]
-    if form == "json":
-        output.write_json([violation.as_json() for violation in found])
-    else:
+    if not output.write(form, [violation.as_json() for violation in found]):
         for violation in found:
             mark = styled(violation.severity, fg=_COLOURS[violation.severity])
             say(f"{mark}  {one_line(violation.check)}  {one_line(violation.focus)}")
@@ -107,27 +107,26 @@ def _violations(*, full: bool, shapes: bool) -> list[Violation]:
 
 
 def _given_up(error: Exception) -> Violation:
-    """What it means that the process which read the store has ended.
+    """The violation that follows from the end of the process that read the store.
 
     Raises:
-        StoreError: when a limit of memory may be the cause.
+        StoreError: when a memory limit may be the cause.
     """
     from graphrag_rdf.store.embedded import process_limit
 
     if (limit := process_limit("RLIMIT_AS")) is not None:
         raise StoreError(
-            f"the check was given up: {error}. This process may use only {limit >> 20:,} MB of memory "
-            "(ulimit -v)",
+            f"the check stopped: {error}. This process may use only {limit >> 20:,} MB of memory (ulimit -v)",
             hint="raise the limit (ulimit -v unlimited), and check again",
         ) from error
-    return _damage(f"reading the store was given up: {error}")
+    return _damage(f"reading the store stopped: {error}")
 
 
 def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violation]:
     from graphrag_rdf.checks import Violation, run_checks, run_shapes
     from graphrag_rdf.store.plain import plain_quads
 
-    if full:  # first: where a block is damaged, queries fail too, and tell less
+    if full:  # first: queries fail on a damaged block too, with a worse message
         yield from _of_database(engine)
     index = None
     try:
@@ -177,14 +176,14 @@ def _of_indexes(engine: Engine) -> Iterator[Violation]:
 
 
 def _is_of_library(error: BaseException) -> bool:
-    """Whether a library raised it on reading a file. One in Rust that panics raises no `Exception`."""
+    """Whether a library raised it while reading a file. A panic of a Rust library is no `Exception`."""
     if is_out_of_memory(error):
         return False
     return isinstance(error, OSError | RuntimeError | ValueError) or type(error).__name__ == "PanicException"
 
 
 def _damage(message: str) -> Violation:
-    """A finding about the database, with its file where the engine names one."""
+    """A violation about the database, with the file if the engine names one."""
     from graphrag_rdf.checks import Violation
     from graphrag_rdf.store.soundness import file_of
 
@@ -201,5 +200,78 @@ def _size_mb(settings: Settings) -> int:
 def _summary(found: list[Violation]) -> str:
     errors = sum(violation.severity == "error" for violation in found)
     if not found:
-        return "everything is as it should be"
+        return "no errors, no warnings"
     return f"{errors:,} errors, {len(found) - errors:,} warnings"
+
+
+# --- a process with a memory limit -----------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+class ProcessEndedError(Exception):
+    """The process ended without a result: it ran out of memory, or a library aborted it."""
+
+
+def bounded(work: Callable[[], T], limit_mb: int) -> T:
+    """The result of work in a forked process with a memory limit. Without fork (Windows), it runs in this
+    process, without a limit.
+
+    Args:
+        work: its result or exception can be pickled.
+        limit_mb: memory that the process may use on top of its initial memory, in 2^20 bytes.
+
+    Raises:
+        ProcessEndedError: when the process ended without a result.
+        Exception: the exception of the work.
+    """
+    if not hasattr(os, "fork"):
+        return work()
+    ours, theirs = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(ours)
+        _work(work, limit_mb, theirs)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as results:
+        written = results.read()
+    status = os.waitpid(child, 0)[1]
+    try:
+        raised, found = pickle.loads(written)  # noqa: S301 - written by ourselves
+    except (EOFError, pickle.UnpicklingError):
+        raise ProcessEndedError(_reason(os.waitstatus_to_exitcode(status), limit_mb)) from None
+    if raised:
+        raise found
+    done: T = found
+    return done
+
+
+def _work(work: Callable[[], object], limit_mb: int, output: int) -> None:
+    from graphrag_rdf.server.execution.memory import Memory, limit_address_space, resident_mb, watch
+
+    code = 1
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # messages of aborting libraries
+        limit_address_space(limit_mb)
+        most = limit_mb + int(resident_mb())
+        threading.Thread(target=watch, args=(most, os.getppid(), Memory()), daemon=True).start()
+        try:
+            written = pickle.dumps((False, work()))
+        except Exception as error:  # noqa: BLE001 - raised again by the parent
+            written = pickle.dumps((True, error))
+        with os.fdopen(output, "wb") as results:
+            results.write(written)
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _reason(code: int, limit_mb: int) -> str:
+    from graphrag_rdf.server.execution.memory import MEMORY_EXIT
+
+    if code == MEMORY_EXIT:
+        return f"it needed more than {limit_mb:,} MB of memory"
+    return f"a library ended it (code {code})"

@@ -1,4 +1,4 @@
-"""Commands with the same common options, before or after their name, and examples in their help."""
+"""Commands with common options, before or after the command's name, and examples in their help."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import Any
 
 import click
 
-from graphrag_rdf.cli import common
-
 
 def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    """Keep a value; one given nearer to the command wins, and -v counts together."""
+    """Keep a value. The last one given wins, except that the numbers of -v are added."""
     if not value:
         return
-    kept = common.kept(ctx)
+    kept = given_options(ctx)
     name = param.name or ""
     kept[name] = kept.get(name, 0) + value if name == "verbose" else value
     if name in ("verbose", "quiet"):
@@ -25,33 +23,33 @@ def _keep(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def common_options() -> list[click.Option]:
-    """The options of every command."""
+    """The options that every command has."""
     keep: dict[str, Any] = {"expose_value": False, "callback": _keep}
     return [
         click.Option(
             ["--store"],
             metavar="PATH|URL",
-            help="Folder of the store, or URL of a SPARQL endpoint (default: ./graphrag-store); :memory: "
-            "keeps nothing.",
+            help="Folder of the store, URL of a SPARQL endpoint, or :memory: for a temporary store "
+            "(default: ./graphrag-store).",
             **keep,
         ),
         click.Option(
-            ["--collection"], metavar="NAME", help="A store beside the others of the folder.", **keep
+            ["--collection"], metavar="NAME", help="Name of a separate store in the same folder.", **keep
         ),
         click.Option(
             ["--config"],
             type=click.Path(dir_okay=False, path_type=Path),
             metavar="FILE",
-            help="Settings file (default: graphrag.toml of the current folder).",
+            help="Settings file (default: graphrag.toml in the current folder).",
             **keep,
         ),
         click.Option(
             ["-v", "--verbose"],
             count=True,
-            help="Say more, with tracebacks of failed documents; -vv: all tracebacks.",
+            help="Print more, with tracebacks of failed documents; -vv: all tracebacks.",
             **keep,
         ),
-        click.Option(["-q", "--quiet"], is_flag=True, help="Say results and errors only.", **keep),
+        click.Option(["-q", "--quiet"], is_flag=True, help="Print results and errors only.", **keep),
     ]
 
 
@@ -65,7 +63,7 @@ class _Help(click.Command):
         self.params = [*self.params, *self.common]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Own options first."""
+        """Write the command's own options, then the common ones."""
         common = set(map(id, self.common))
         own = [
             p.get_help_record(ctx)
@@ -84,7 +82,7 @@ class _Help(click.Command):
             self.format_commands(ctx, formatter)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Examples that can be copied."""
+        """Write the examples."""
         del ctx
         if self.examples:
             with formatter.section("Examples" if len(self.examples) > 1 else "Example"):
@@ -101,6 +99,20 @@ class Command(_Help):
 
 
 class Group(_Help, click.Group):
-    """A command with commands of its own."""
+    """A command with subcommands."""
 
     command_class = Command
+
+
+_KEY = "graphrag_rdf.common"
+
+
+def given_options(context: click.Context | None = None) -> dict[str, Any]:
+    """The common options that the user gave, shared by a command and its groups; empty outside of commands.
+
+    Args:
+        context: None for the context of the running command.
+    """
+    context = context or click.get_current_context(silent=True)
+    found: dict[str, Any] = {} if context is None else context.meta.setdefault(_KEY, {})
+    return found

@@ -1,4 +1,4 @@
-"""`config`: the settings in force, and those that the store keeps."""
+"""`config`: the settings in use, and those stored in the store."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.errors import ConfigError, StoreLockedError
+from graphrag_rdf.errors import ConfigError, StoreLockedError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     ],
 )
 def config_command() -> None:
-    """Show the settings in force and where each comes from, and change those that the store keeps.
+    """Show the settings and the origin of each, and change those stored in the store.
 
-    What wins: command line, environment (GRAPHRAG_RDF_LLM__MODEL), graphrag.toml (see graphrag-rdf init), the
-    settings in the store, defaults. The store keeps parameters of pipelines too, as PIPELINE.STEP.PARAMETER.
+    Order of precedence: command line, environment (GRAPHRAG_RDF_LLM__MODEL), graphrag.toml (see graphrag-rdf
+    init), settings in the store, defaults. The store can also hold parameters of pipelines, as
+    PIPELINE.STEP.PARAMETER.
     """
 
 
@@ -48,7 +49,7 @@ def list_(form: str) -> None:
 @click.argument("key", required=False)
 @format_option()
 def get(key: str | None, form: str) -> None:
-    """Print the value of one setting, e.g. llm.model, or of all with their origins."""
+    """Print the value of one setting, e.g. llm.model, or all with their origins."""
     if key is None:
         _list(form)
         return
@@ -56,14 +57,9 @@ def get(key: str | None, form: str) -> None:
     given = loaded.origins.get(key, "default") != "default"
     found = _described(loaded) if not given else _without_store(loaded)
     if key not in found:
-        import difflib
-
-        near = difflib.get_close_matches(key, found, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
-        raise ConfigError(f"there is no setting {key!r}", hint=hint)
-    if form == "json":
-        output.write_json({"key": key, **found[key]})
-    else:
+        hint = did_you_mean(key, found, "graphrag-rdf config list shows all settings")
+        raise ConfigError(f"unknown setting {key!r}", hint=hint)
+    if not output.write(form, {"key": key, **found[key]}):
         say(safe(_text(found[key]["value"])))
 
 
@@ -77,10 +73,10 @@ def get(key: str | None, form: str) -> None:
 @click.argument("key")
 @click.argument("value")
 def set_(key: str, value: str) -> None:
-    """Keep a setting in the store; it holds from the next question on.
+    """Store a setting in the store, for the next question on.
 
-    What is given by command line, environment or graphrag.toml wins over it. Secrets are refused, and so is
-    what says where things are or who may do what. A model that you set so is trusted on this computer.
+    The command line, the environment and graphrag.toml override it. Secrets, paths, addresses and permissions
+    cannot be stored. A model that you set here is trusted on this computer.
     """
     from graphrag_rdf.config import trust as trusting
 
@@ -91,35 +87,34 @@ def set_(key: str, value: str) -> None:
     loaded = load()
     winner = loaded.origins.get(key, "default")
     if winner != "default":
-        warn(f"{key} is kept in the store, but not in force: the {winner} says otherwise")
-    note(safe(f"{key} = {_text(kept)}{'' if changed else ', as it was'}"))
+        warn(f"{key} is stored but has no effect: the {winner} overrides it")
+    note(safe(f"{key} = {_text(kept)}" if changed else f"{key} was already {_text(kept)}"))
 
 
 @config_command.command("unset", examples=["graphrag-rdf config unset graph_rag.exploration.passage_words"])
 @click.argument("key")
 def unset(key: str) -> None:
-    """Take a setting out of the store."""
+    """Remove a setting from the store."""
     with open_engine() as engine:
         engine.live.unset(key)
-    note(safe(f"{key} is no longer kept in the store"))
+    note(safe(f"{key} is no longer set in the store"))
 
 
 @config_command.command("history", examples=["graphrag-rdf config history --format json"])
 @format_option()
 def history(form: str) -> None:
-    """List the versions of the settings in the store, the newest first, with what each changed."""
+    """List the versions of the stored settings, newest first, with the changes of each."""
     with open_engine(read_only=True) as engine:
         versions = engine.live.history()
     before: list[Mapping[str, Value]] = [*(version.values for version in versions), {}]
     rows = [_version(version, before[place + 1]) for place, version in enumerate(versions)]
-    if form == "json":
-        output.write_json(rows)
+    if output.write(form, rows):
         return
     shown = [
         (
             row["version"],
             _seconds(row["time"]),
-            row["reason"] + " (altered since)" * row["altered"],
+            f"{row['reason']} (altered later)" if row["altered"] else row["reason"],
             _changes(row),
         )
         for row in rows
@@ -130,13 +125,13 @@ def history(form: str) -> None:
 @config_command.command("restore", examples=["graphrag-rdf config restore 3"])
 @click.argument("version", type=click.IntRange(1))
 def restore(version: int) -> None:
-    """Put an earlier VERSION of the settings in the store into force again, as a new version."""
+    """Restore an earlier VERSION of the stored settings, as a new version."""
     with open_engine() as engine:
         values, changed = engine.live.restore(version)
     if changed:
-        note(f"{len(values)} settings are kept in the store, as in version {version}")
+        note(f"restored version {version}: {len(values)} settings are stored")
     else:
-        note(f"nothing to restore: the settings in the store are those of version {version}")
+        note(f"nothing to restore: the stored settings are those of version {version}")
 
 
 @config_command.command(
@@ -146,26 +141,26 @@ def restore(version: int) -> None:
 @click.argument(
     "file", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="[FILE]"
 )
-@click.option("--revoke", is_flag=True, help="Trust neither the file nor the store any more.")
+@click.option("--revoke", is_flag=True, help="Stop trusting the file and the store.")
 def trust(file: Path | None, revoke: bool) -> None:
-    """Let graphrag.toml of the current folder, and the store, say where text and secrets are sent.
+    """Trust the addresses, models and paths in graphrag.toml of the current folder and in the store.
 
-    Prints each such setting with what it does, then trusts its value. Read the file first. A new address,
-    model or path is refused until you trust it again; other settings may change. FILE is another settings
-    file, and is trusted without the store.
+    Read the file first. The command prints each such setting with its effect, then trusts its value. A new
+    value is refused until you trust it too; other settings may change freely. With FILE, only that settings
+    file is trusted.
     """
     from graphrag_rdf.config import CONFIG_FILE
     from graphrag_rdf.config import trust as trusting
 
     path = file or Path(CONFIG_FILE)
-    if revoke:  # the store first: without trust in the file it may be out of reach
+    if revoke:  # the store first: it may be unreachable without the trusted file
         done = file is None and _distrust_store()
         done = trusting.distrust(trusting.place_of(path)) or done
         note("no longer trusted" if done else "nothing was trusted")
         return
     done = path.is_file() and _trust_file(path)
     done = (file is None and _trust_store()) or done
-    note("trusted; revoke it with --revoke" if done else "nothing there needs trust, or you trust it already")
+    note("trusted; undo with --revoke" if done else "nothing to trust: no setting needs it")
 
 
 def _trust_file(path: Path) -> bool:
@@ -191,7 +186,7 @@ def _distrust_store() -> bool:
 
 
 def _trust_store() -> bool:
-    """Trust what the store in force says; whether that changed anything."""
+    """Trust the settings of the store; whether that changed anything."""
     from graphrag_rdf.config import trust as trusting
 
     settings = load().settings
@@ -205,7 +200,7 @@ def _trust_store() -> bool:
 
 
 def _is_there(settings: Settings) -> bool:
-    """Whether there is a store to read settings from."""
+    """Whether the store exists."""
     from graphrag_rdf.store.folder import StoreFolder
 
     if settings.store == ":memory:":
@@ -220,11 +215,10 @@ def _list(form: str) -> None:
     try:
         found = _described(loaded)
     except StoreLockedError as error:
-        warn(f"{error.message}: what it keeps of settings is not shown")
+        warn(f"{error.message}. Settings in the store are not shown")
         found = _without_store(loaded)
     rows = [{"key": key, **entry} for key, entry in found.items()]
-    if form == "json":
-        output.write_json(rows)
+    if output.write(form, rows):
         return
     output.table(
         ("setting", "value", "origin"), [(row["key"], _text(row["value"]), row["origin"]) for row in rows]
@@ -232,19 +226,21 @@ def _list(form: str) -> None:
 
 
 def _described(loaded: Loaded) -> dict[str, dict[str, Any]]:
-    """Each setting with value and origin, those in the store too, if there is one."""
+    """Each setting with value and origin, including those of the store, if there is one."""
     from graphrag_rdf.live_settings import describe
 
     if loaded.untrusted:
         keys = ", ".join(loaded.untrusted)
-        warn(f"you have not trusted {loaded.file}, which sets {keys}: graphrag-rdf config trust")
+        warn(f"{loaded.file} sets {keys}, which you have not trusted. Run: graphrag-rdf config trust")
         return _without_store(loaded)
     if not _is_there(loaded.settings):
         return _without_store(loaded)
     with open_engine(read_only=True) as engine:
         now = engine.live.read()
         for key, value in now.untrusted.items():
-            warn(f"{key} = {_text(value)} in the store is ignored until: graphrag-rdf config trust")
+            warn(
+                f"{key} = {_text(value)} in the store is ignored. To trust it, run: graphrag-rdf config trust"
+            )
         return describe(loaded, now)
 
 
@@ -275,7 +271,7 @@ def _version(version: Version, before: Mapping[str, Value]) -> dict[str, Any]:
 
 
 def _seconds(time: str) -> str:
-    """A time as `trace list` has it."""
+    """A time without fractions of seconds."""
     return time[:19].replace("T", " ")
 
 

@@ -1,4 +1,4 @@
-"""`doctor`: everything that one asks first when something is odd."""
+"""`doctor`: show the state of the installation, the settings, the store and its indexes."""
 
 from __future__ import annotations
 
@@ -28,29 +28,27 @@ _LISTED = 15
     examples=["graphrag-rdf doctor", "graphrag-rdf doctor --probe", "graphrag-rdf doctor --format json"],
 )
 @click.option(
-    "--probe", is_flag=True, help="Ask each model for a word: is it there, how long are its vectors?"
+    "--probe", is_flag=True, help="Send each model a short request, and check that it fits its index."
 )
 @format_option()
 def doctor_command(probe: bool, form: str) -> int:
     """Show versions, the origin of each setting, paths and sizes, graphs, indexes and models.
 
-    Secrets are never shown. The exit code is 1 if the store or an index cannot be used, or a model that was
-    probed does not answer or does not fit its index; a missing store is no fault.
+    Secrets are never shown. The exit code is 1 if the store or an index cannot be used, or if a probed model
+    does not answer or does not fit its index. A missing store is not an error.
     """
     from graphrag_rdf.diagnosis import environment
 
     loaded = load()
     found = environment(loaded)
     fault = _store(loaded, found, probe=probe)
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         _show(found)
     return fault
 
 
 def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
-    """Add what the store says, or why it says nothing; the exit code."""
+    """Add the facts about the store, or the error that prevents reading it; return the exit code."""
     from graphrag_rdf.diagnosis import settings_facts, store_facts
     from graphrag_rdf.store.folder import StoreFolder
 
@@ -74,7 +72,7 @@ def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
 
 
 def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
-    """Probe the models that are set, where there is no store."""
+    """Probe the models of the settings without a store."""
     from graphrag_rdf.engine import Engine
 
     with Engine.open(":memory:", config=loaded) as engine:
@@ -99,7 +97,7 @@ def _show(found: dict[str, Any]) -> None:
     pairs([(name, model or "none") for name, model in found["models"].items()], indent="  ")
     for name, entry in found.get("probe", {}).items():
         say(output.safe(f"  {name}: {_said(entry)}"))
-    _title("Settings that are not defaults")
+    _title("Settings that differ from the defaults")
     own = [
         (k, f"{e['value']}  ({e['origin']})")
         for k, e in found["settings"].items()
@@ -114,7 +112,7 @@ def _show(found: dict[str, Any]) -> None:
     store = found["store"]
     _title("Store")
     if "missing" in store:
-        say(output.safe(f"  there is none at {store['missing']} yet: graphrag-rdf ingest makes it"))
+        say(output.safe(f"  no store at {store['missing']} yet; graphrag-rdf ingest creates it"))
         return
     if "error" in store:
         say(output.safe(f"  {store['error']}"))
@@ -139,7 +137,7 @@ def _show_store(found: dict[str, Any]) -> None:
     pairs([(graph, f"{count:,}") for graph, count in store["graphs"].items()], indent="  ")
     _title("Indexes")
     show_indexes(found, indent="  ")
-    _title("Made with other settings than those in force")
+    _title("Data made with former settings")
     drift = [
         (f"{d['what']}, {d['count']:,}", f"{d['made_with']}, now {d['in_force'] or 'none'}: {d['remedy']}")
         for d in found["configuration_drift"]
@@ -148,7 +146,7 @@ def _show_store(found: dict[str, Any]) -> None:
 
 
 def _show_facts(found: dict[str, Any]) -> None:
-    """What the facts are like, and what shaped them."""
+    """Print the sections about facts and entities."""
     _title("Entities")
     pairs(found["entity_aliases"].items(), indent="  ")
     _title("Feature flags")
@@ -157,14 +155,18 @@ def _show_facts(found: dict[str, Any]) -> None:
     noise = found["noise_control"]
     lengths = f"{noise['entity_min_length']} to {noise['entity_max_length']} characters"
     rejected = [(f"rejected, {reason}", f"{count:,}") for reason, count in noise["rejected"].items()]
-    rare = f"below {noise['cooccur_min_count']} times"
-    hubs = f"in more than {noise['hub_limit']} passages"
-    unsure = f"less sure than {noise['relation_min_confidence']:g}"
-    left_out = [("co-occurrences", rare), ("entities that relate", hubs), ("relations by a model", unsure)]
+    rare = f"fewer than {noise['cooccur_min_count']} times"
+    hubs = f"in more than {noise['hub_limit']} chunks"
+    unsure = f"confidence below {noise['relation_min_confidence']:g}"
+    left_out = [
+        ("left out, co-occurrences", rare),
+        ("left out, entities", hubs),
+        ("left out, model relations", unsure),
+    ]
     pairs([("names", lengths), *left_out, *rejected[:_LISTED]], indent="  ")
     counts = found["relation_counts"]
     derived = {name: number for name, number in counts.items() if name.startswith("rag:")}
-    _title("Relations of passages and of entities")
+    _title("Relations of chunks and of entities")
     pairs([(name, f"{n:,}") for name, n in derived.items()] or [("none", "")], indent="  ")
     _title("Facts by relation")
     said = [(name, f"{n:,}") for name, n in counts.items() if name not in derived]
@@ -172,17 +174,16 @@ def _show_facts(found: dict[str, Any]) -> None:
 
 
 def _said(entry: dict[str, Any]) -> str:
-    """What a probe showed."""
+    """The result of a probe, in words."""
     if not entry["reachable"]:
         return f"does not answer: {entry['error']}"
-    told = f"answers in {entry['seconds']:.1f} s"
+    parts = [f"answers in {entry['seconds']:.1f} s"]
     if "dimension" in entry:
-        told += f", {entry['dimension']} dimensions"
+        parts.append(f"{entry['dimension']} dimensions")
     if entry.get("fits") is False:
-        told += (
-            f", but the index has {entry['index_dimension'] or 'another model'}: graphrag-rdf index rebuild"
-        )
-    return told
+        index = entry["index_dimension"] or "another model"
+        parts.append(f"but the index has {index}: run graphrag-rdf index rebuild")
+    return ", ".join(parts)
 
 
 def _title(text: str) -> None:

@@ -1,4 +1,4 @@
-"""`documents`: what the store holds, document by document."""
+"""`documents`: list the documents of the store."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _COLUMNS = ("title", "path", "size", "pages", "chunks", "facts", "lang", "added", "failures")
 _NUMBERS = ("size", "pages", "chunks", "facts", "added", "failures")
 _OTHERS = 65
-"""Columns of a terminal that all but title and path take."""
+"""Columns of a terminal for everything except title and path."""
 _LEAST = 40
 _LISTED = 20
 _SORTS = ("path", "title", "type", "size", "pages", "chunks", "facts", "language", "added", "failures")
@@ -38,11 +38,13 @@ _SORTS = ("path", "title", "type", "size", "pages", "chunks", "facts", "language
     ],
 )
 @click.argument("text", required=False, default="")
-@click.option("--failed", is_flag=True, help="Only documents with failures, and why they failed.")
-@click.option("--sort", type=click.Choice(_SORTS), help="Order; the largest, newest and most come first.")
+@click.option("--failed", is_flag=True, help="List only documents with failures, with the reasons.")
+@click.option("--sort", type=click.Choice(_SORTS), help="Sort by this; the largest and newest come first.")
 @click.option("--reverse", is_flag=True, help="Reverse the order.")
 @click.option(
-    "--duplicates", is_flag=True, help="Documents with the same or nearly the same content instead."
+    "--duplicates",
+    is_flag=True,
+    help="List pairs of documents with the same or nearly the same content instead.",
 )
 @server_options
 @format_option("text", "json", "jsonl")
@@ -58,7 +60,7 @@ def documents_command(
 ) -> None:
     """List the documents of the store: size, chunks, facts, language, date and failures.
 
-    TEXT is a part of a path or title, or a glob ('*.pdf'). Facts are quotes that state one.
+    TEXT is a part of a path or title, or a glob ('*.pdf'). The column facts counts quotes that state a fact.
     """
     client = server_of(server, token_file)
     items: Sequence[Mapping[str, Any]]
@@ -85,23 +87,19 @@ def documents_command(
             _show(found, why=failed)
             return
         items = [document.as_json() for document in found]
-    if form == "json":
-        output.write_json(items)
-    else:
-        output.write_jsonl(items)
+    output.write(form, items)
 
 
 def _show(found: Sequence[DocumentSummary], *, why: bool) -> None:
     if not found:
-        say("no document")
+        say("no documents")
         return
     room = _room()
     output.table(_COLUMNS, (_row(document, *room) for document in found), numbers=_NUMBERS)
     failing = [document for document in found if document.failures]
-    documents = "document" if len(found) == 1 else "documents"
-    output.note(f"{len(found):,} {documents}, {sum(document.facts for document in found):,} facts")
+    output.note(f"documents: {len(found):,}; facts: {sum(document.facts for document in found):,}")
     if failing and not why:
-        output.note(f"{len(failing):,} with failures; documents --failed tells why")
+        output.note(f"{len(failing):,} with failures; see: graphrag-rdf documents --failed")
     elif failing:
         _show_failures(failing)
 
@@ -121,7 +119,7 @@ def _row(document: DocumentSummary, title: int, path: int) -> tuple[object, ...]
 
 
 def _cut(text: str, columns: int, *, end: bool = False) -> str:
-    """A text that a terminal shows in so many columns: its beginning, or its end."""
+    """A text cut to a number of columns on a terminal: its beginning, or its end."""
     from rich.cells import cell_len
 
     text = one_line(text)
@@ -133,13 +131,13 @@ def _cut(text: str, columns: int, *, end: bool = False) -> str:
 
 
 def _room() -> tuple[int, int]:
-    """Columns for a title and for a path, beside the others of the list."""
+    """Columns for the title and for the path."""
     left = max(_LEAST, (output.terminal_width() or 0) - _OTHERS)
     return left * 2 // 5, left * 3 // 5
 
 
 def _show_failures(found: Sequence[DocumentSummary]) -> None:
-    """Why documents failed and what to do, each reason once for a document."""
+    """Print the failures of each document with their remedies; equal failures are printed once."""
     say()
     for document in found[:_LISTED]:
         reasons: dict[tuple[str, str, str], int] = {}
@@ -164,4 +162,6 @@ def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
         for pair in pairs
     ]
     output.table(("kind", "share", "document", "other document"), rows, numbers=("share",))
-    output.note(f"pairs: {len(pairs):,}; graphrag-rdf forget removes one, ingest --exclude leaves it out")
+    output.note(
+        f"pairs: {len(pairs):,}. To remove a document: graphrag-rdf forget; to leave it out: ingest --exclude"
+    )

@@ -1,4 +1,4 @@
-"""`entities`: what the facts are about, and which of them are one."""
+"""`entities`: list entities, and decide which of them are the same."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.entity_decisions import Decision
 
-_by_option = click.option("--by", metavar="NAME", help="Who decides; kept with the decision.")
-_reason_option = click.option("--reason", metavar="TEXT", help="Why; kept with the decision.")
+_by_option = click.option("--by", metavar="NAME", help="Your name, stored with the decision.")
+_reason_option = click.option("--reason", metavar="TEXT", help="Reason, stored with the decision.")
 
 
 @click.group(cls=Group, examples=["graphrag-rdf entities list --match harbour"])
 def entities_command() -> None:
-    """The entities of the knowledge graph, and decisions about which of them are one."""
+    """List entities, and decide which of them are the same."""
 
 
 @entities_command.command("list", examples=["graphrag-rdf entities list --match harbour --limit 10"])
-@click.option("--match", "text", default="", metavar="TEXT", help="Only names that hold this text.")
-@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="How many.")
+@click.option("--match", "text", default="", metavar="TEXT", help="Only names that contain this text.")
+@click.option("--limit", type=click.IntRange(1), default=100, show_default=True, help="Number of entities.")
 @format_option("text", "json", "jsonl")
 def list_(text: str, limit: int, form: str) -> None:
-    """List entities, those with the most facts first; those that were merged are listed as one."""
+    """List entities, those with the most facts first. Merged entities are listed as one."""
     with open_engine() as engine:
         rows = engine.store.select("entities/list", text=text, limit=limit)
     found = [
@@ -44,11 +44,7 @@ def list_(text: str, limit: int, form: str) -> None:
         }
         for row in rows
     ]
-    if form == "json":
-        output.write_json(found)
-    elif form == "jsonl":
-        output.write_jsonl(found)
-    else:
+    if not output.write(form, found):
         output.table(("name", "facts", "iri"), [(e["name"], e["facts"], e["iri"]) for e in found])
 
 
@@ -62,16 +58,16 @@ def list_(text: str, limit: int, form: str) -> None:
 @click.argument("others", metavar="OTHER...", nargs=-1, required=True)
 @_reason_option
 @click.option(
-    "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="How sure you are."
+    "--confidence", type=click.FloatRange(0, 1), default=1.0, show_default=True, help="Your confidence."
 )
 @_by_option
 @format_option()
 def merge_(
     keep: str, others: tuple[str, ...], reason: str | None, confidence: float, by: str | None, form: str
 ) -> None:
-    """Decide that entities, named by label or IRI, are one; the first stands for all.
+    """Decide that entities, named by label or IRI, are the same; the first one represents them.
 
-    No fact is rewritten, and the decision can be taken back.
+    No fact is rewritten. Undo the decision with: graphrag-rdf entities undo
     """
     from graphrag_rdf.ingest.entity_decisions import PERSON, Merge, merge
     from graphrag_rdf.rdf import iris
@@ -80,7 +76,7 @@ def merge_(
         members = [engine.entity(name) for name in (keep, *others)]
         wanted = Merge(members[0], tuple(members), reason, confidence)
         made = merge(engine, [wanted], by=iris.person(by) if by else PERSON, name=by)
-    _print(made, form, "they are one already")
+    _print(made, form, "they are merged already")
 
 
 @entities_command.command("split", examples=['graphrag-rdf entities split "Miss Marwick"'])
@@ -89,7 +85,7 @@ def merge_(
 @_by_option
 @format_option()
 def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
-    """Decide that an entity is none of those with which it was merged; it is not merged with them again."""
+    """Separate an entity from those with which it was merged; it will not be merged with them again."""
     from graphrag_rdf.ingest.entity_decisions import PERSON, split
     from graphrag_rdf.rdf import iris
 
@@ -107,22 +103,20 @@ def split_(entity: str, reason: str | None, by: str | None, form: str) -> None:
         "graphrag-rdf entities normalise --undo",
     ],
 )
-@click.option("--dry-run", "act", flag_value="dry-run", help="List what would be merged (the default).")
+@click.option("--dry-run", "act", flag_value="dry-run", help="List the proposed merges (the default).")
 @click.option("--apply", "act", flag_value="apply", help="Merge them.")
-@click.option(
-    "--undo", "act", flag_value="undo", help="Take back all that this command merged, newest first."
-)
-@click.option("--limit", type=click.IntRange(1), help="At most so many pairs or decisions.")
+@click.option("--undo", "act", flag_value="undo", help="Undo all merges of this command, newest first.")
+@click.option("--limit", type=click.IntRange(1), help="Maximum number of pairs or decisions.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.9,
     show_default=True,
-    help="How alike; below 0.89 names that are spelt alike count too.",
+    help="Minimum similarity; below 0.89, similar spellings count too.",
 )
 @format_option("text", "json", "jsonl")
 def normalise(act: str | None, limit: int | None, min_score: float, form: str) -> None:
-    """Find entities that are one but for the writing of their names; list, merge, or take merges back."""
+    """Find entities whose names differ only in their writing; list them, merge them, or undo the merges."""
     from graphrag_rdf.ingest import normalisation
     from graphrag_rdf.ingest.entity_decisions import undo
 
@@ -130,7 +124,7 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         if act == "undo":
             taken = normalisation.standing(engine.store)[::-1][:limit]
             undo(engine, taken)
-            _print(taken, form, "nothing to take back", done="taken back")
+            _print(taken, form, "nothing to undo", done="undone")
             return
         proposals = normalisation.propose(engine, min_score=min_score, limit=limit)
         if act == "apply":
@@ -143,10 +137,10 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
     else:
         rows = [(f"{p.score:.2f}", p.rule, *map(one_line, p.names), p.documents) for p in proposals]
         output.table(("score", "rule", "name", "other name", "shared documents"), rows)
-        say(f"{len(found)} pairs {'merged' if act == 'apply' else 'would be merged'}")
-        if found:
-            way = "--undo takes these merges back" if act == "apply" else "--apply merges them"
-            output.note(f"entities normalise {way}")
+        if act == "apply":
+            say(f"merged {len(found)} pairs; undo with: graphrag-rdf entities normalise --undo")
+        else:
+            say(f"{len(found)} pairs; merge them with: graphrag-rdf entities normalise --apply")
 
 
 @entities_command.command(
@@ -157,72 +151,69 @@ def normalise(act: str | None, limit: int | None, min_score: float, form: str) -
         'graphrag-rdf ask --set exploration.synonym_weight=0.5 "Who was Charles Babage?"',
     ],
 )
-@click.option("--build", "act", flag_value="build", help="Compute the candidates anew.")
-@click.option("--accept", metavar="CANDIDATE", multiple=True, help="Decide that the two are one.")
-@click.option("--clear", "act", flag_value="clear", help="Take all candidates out; decisions stay.")
+@click.option("--build", "act", flag_value="build", help="Compute the candidates again.")
+@click.option("--accept", metavar="CANDIDATE", multiple=True, help="Decide that the two are the same.")
+@click.option("--clear", "act", flag_value="clear", help="Delete all candidates; decisions stay.")
 @click.option(
     "--min-score",
     type=click.FloatRange(0, 1),
     default=0.7,
     show_default=True,
-    help="How alike, with --build.",
+    help="Minimum similarity, for --build.",
 )
 @format_option("text", "json", "jsonl")
 def synonyms(act: str | None, accept: tuple[str, ...], min_score: float, form: str) -> None:
-    """Entities whose names are nearly the same: candidates with a score, which join nothing.
+    """List pairs of entities with nearly the same name, as candidates with a score.
 
-    They are listed. Accepted, two are one by a decision that can be taken back; the others only count as far
-    as the parameter exploration.synonym_weight says, which is not at all.
+    --accept merges a pair; the decision can be undone. Other candidates have no effect unless the parameter
+    exploration.synonym_weight is above its default, 0.
     """
     from graphrag_rdf.ingest import normalisation
 
     if act and accept:
-        raise UsageError("--accept goes without --build and --clear")
+        raise UsageError("--accept cannot be combined with --build or --clear")
     with open_engine() as engine:
         if accept:
-            _print(normalisation.accept_candidates(engine, accept), form, "they are one already")
+            _print(normalisation.accept_candidates(engine, accept), form, "they are merged already")
             return
         if act == "clear":
             number = normalisation.clear_candidates(engine.store)
-            output.write_json({"cleared": number}) if form == "json" else say(f"{number} candidates cleared")
+            if not output.write(form, {"cleared": number} if form == "json" else [{"cleared": number}]):
+                say(f"deleted {number} candidates")
             return
         if act == "build":
             found = normalisation.build_candidates(engine, min_score=min_score)
         else:
             found = normalisation.read_candidates(engine.store)
     items = [candidate.as_json() for candidate in found]
-    if form == "json":
-        output.write_json(items)
-    elif form == "jsonl":
-        output.write_jsonl(items)
-    else:
+    if not output.write(form, items):
         rows = [(f"{c.score:.2f}", *map(one_line, c.names), c.reason, c.iri.value) for c in found]
         output.table(("score", "name", "other name", "reason", "candidate"), rows)
 
 
 @entities_command.command("decisions", examples=["graphrag-rdf entities decisions --format json"])
-@click.option("--all", "every", is_flag=True, help="Also those that were taken back.")
+@click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
 @format_option("text", "json", "jsonl")
 def decisions(every: bool, form: str) -> None:
-    """List what was decided about entities being one or not, in order."""
+    """List the decisions about entities, oldest first."""
     from graphrag_rdf.ingest.entity_decisions import read_decisions
 
     with open_engine() as engine:
         found = [d for d in read_decisions(engine.store) if every or d.undone is None]
-    _print(found, form, "nothing was decided", done="")
+    _print(found, form, "no decisions", done="")
 
 
 @entities_command.command("undo", examples=["graphrag-rdf entities undo urn:graphrag-rdf:merge:…"])
 @click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
 @format_option()
 def undo_(iris: tuple[str, ...], form: str) -> None:
-    """Take decisions back, named by IRI; all is as if they had not been made, and they stay on record."""
+    """Undo decisions, named by IRI. They stay on record, without effect."""
     from graphrag_rdf.ingest.entity_decisions import undo
 
     with open_engine() as engine:
         taken = _standing(engine, iris)
         undo(engine, taken)
-    _print(taken, form, done="taken back")
+    _print(taken, form, done="undone")
 
 
 def _standing(engine: Engine, iris: Sequence[str]) -> list[Decision]:
@@ -232,28 +223,25 @@ def _standing(engine: Engine, iris: Sequence[str]) -> list[Decision]:
     for iri in iris:
         if iri not in known:
             raise UsageError(
-                f"no decision that stands has the IRI {iri}", hint="graphrag-rdf entities decisions"
+                f"no decision in effect has the IRI {iri}",
+                hint="graphrag-rdf entities decisions lists them",
             )
         if known[iri].made is None:
             raise UsageError(
-                f"{iri} comes from the synonyms file", hint="take its line out of the file and ingest again"
+                f"{iri} comes from the synonyms file", hint="remove its line from the file, and ingest again"
             )
     return [known[iri] for iri in dict.fromkeys(iris)]
 
 
 def _print(found: Sequence[Decision], form: str, none: str = "", done: str = "decided") -> None:
     items: list[dict[str, Any]] = [decision.as_json() for decision in found]
-    if form == "json":
-        output.write_json(items)
-        return
-    if form == "jsonl":
-        output.write_jsonl(items)
+    if output.write(form, items):
         return
     if not items:
         say(none)
     for item in items:
         chosen = item["canonical"] or item["apart"]
         others = ", ".join(member for member in item["members"] if member != chosen)
-        link = "stands for" if item["kind"] == "merge" else "is not"
-        when = " (taken back)" if item["undone"] and not done else ""
+        link = "represents" if item["kind"] == "merge" else "is not"
+        when = " (undone)" if item["undone"] and not done else ""
         say(one_line(f"{done} {item['iri']}: {chosen} {link} {others}{when}".strip()))

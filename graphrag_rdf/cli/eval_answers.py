@@ -1,4 +1,4 @@
-"""`eval answers`: questions of a set, or about the documents of a store, and what the answers are worth."""
+"""`eval answers`: score the answers to the questions of a set, or to questions about a store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphrag_rdf.cli import common, output
-from graphrag_rdf.cli.command import Command
+from graphrag_rdf.cli import output
+from graphrag_rdf.cli.command import Command, given_options
 from graphrag_rdf.cli.eval_options import IN_MEMORY, on_corpus, overrides, say_head, share, with_corpus
 from graphrag_rdf.cli.failures import FAILED, say_error
 from graphrag_rdf.cli.progress import reading_then_questions
@@ -26,17 +26,17 @@ _ROWS = (
     ("questions", "questions"),
     ("exact match", "exact_match"),
     ("token F1", "f1"),
-    ("answer contains an expected one", "contained"),
-    ("cited sentences contain it", "contain_accuracy"),
-    ("citations that hold", "citations_hold"),
-    ("names and numbers that stand in what is cited", "citation_precision"),
-    ("“don't know”, wrongly", "declined"),
-    ("“don't know”, rightly (without the gold passages)", "abstention"),
-    ("calls a question", "calls"),
-    ("input tokens a question", "in_tokens"),
-    ("output tokens a question", "out_tokens"),
-    ("tokens in all", "tokens"),
-    ("seconds a question", "seconds_per_question"),
+    ("answer contains an expected answer", "contained"),
+    ("cited sentences contain an expected answer", "contain_accuracy"),
+    ("valid citations", "citations_hold"),
+    ("names and numbers found in the cited text", "citation_precision"),
+    ("wrongly declined", "declined"),
+    ("rightly declined (without the gold passages)", "abstention"),
+    ("calls per question", "calls"),
+    ("input tokens per question", "in_tokens"),
+    ("output tokens per question", "out_tokens"),
+    ("total tokens", "tokens"),
+    ("seconds per question", "seconds_per_question"),
 )
 _NUMBERS = frozenset({"questions", "in_tokens", "out_tokens", "tokens"})
 
@@ -53,24 +53,27 @@ _NUMBERS = frozenset({"questions", "in_tokens", "out_tokens", "tokens"})
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.jsonl",
-    help="Write a row for each answer; an interrupted run goes on from it.",
+    help="Write a row for each answer; an interrupted run continues from this file.",
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample.")
 @click.option(
-    "--max-tokens", type=click.IntRange(min=1), metavar="N", help="Stop before the model has taken N tokens."
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop before the model uses more than N tokens.",
 )
-@click.option("--only", multiple=True, type=click.Choice(_RUNS), help="Make only this run; may be repeated.")
+@click.option("--only", multiple=True, type=click.Choice(_RUNS), help="Run only this one; may be repeated.")
 @with_corpus
 @click.argument("evalset", metavar="SET.json|QUESTIONS.jsonl", type=click.Path(path_type=Path))
 def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, **options: Any) -> int:
     """Ask the questions of a set, and score the answers.
 
-    With a model the same model answers from the chunks with the highest BM25, for comparison. Without one
-    the baseline quotes three sentences. Both are asked again after the gold passages are removed.
+    With a model, the baseline is the same model with the best chunks of BM25. Without one, the baseline
+    quotes three sentences. Both answer again after the gold passages are removed.
 
-    The passages of SET.json go into a temporary store; with --store into that store, where each question then
-    leaves a trace. QUESTIONS.jsonl holds lines with q and answer, about the documents of the store.
+    The passages of SET.json are ingested into a temporary store, or into --store, where each question leaves
+    a trace. QUESTIONS.jsonl has lines with q and answer, about the documents of the store.
     """
     from graphrag_rdf.evaluation.answers import Options, evaluate_answers
     from graphrag_rdf.evaluation.evalset import load_evalset, load_questions
@@ -90,29 +93,25 @@ def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, 
     ):
         model = engine.settings.llm.model
         if model is not None and out is None:
-            output.note("without --out, an interrupted run begins anew")
+            output.note("without --out, an interrupted run starts again from the beginning")
         found = evaluate_answers(engine, asked, chosen, reading=reading, progress=progress, stop=stop)
-    if form == "json":
-        output.write_json(found)
-    elif found["model"] is None:
-        _show_quoted(found)
-    else:
-        _show(found)
+    if not output.write(form, found):
+        (_show_quoted if found["model"] is None else _show)(found)
     return _say_how_it_ended(found, out)
 
 
 def _engine(options: dict[str, Any], max_tokens: int | None, *, own: bool) -> Engine:
-    """An engine on a store in memory, on the one that was named, or on that of the settings.
+    """An engine on a store in memory, on `--store`, or on the store of the settings.
 
     Args:
-        own: whether documents are there already.
+        own: whether the store has the documents already.
     """
     settings = overrides(options)
     if max_tokens is not None:
         settings["llm.budget_tokens"] = max_tokens
     if own:
         return open_engine(settings)
-    return open_engine(settings if common.kept().get("store") else {**settings, **IN_MEMORY}, create=True)
+    return open_engine(settings if given_options().get("store") else {**settings, **IN_MEMORY}, create=True)
 
 
 def _show_quoted(found: Mapping[str, Any]) -> None:
@@ -125,9 +124,9 @@ def _show_quoted(found: Mapping[str, Any]) -> None:
 
 
 def _show(found: Mapping[str, Any]) -> None:
-    """The table of a model's answers: a row for each figure, a column for each way of answering."""
+    """Print the table of a model's answers: a row for each figure, a column for each run."""
     say_head(found)
-    output.say(output.safe(f"model {found['model']}, asked to write {found['response_type']}"))
+    output.say(output.safe(f"model {found['model']}, asked for {found['response_type']}"))
     columns = {"graph": found}
     columns |= {f"{name.upper()} chunks": run for name, run in found["baselines"].items()}
     rows = []
@@ -141,7 +140,7 @@ def _show(found: Mapping[str, Any]) -> None:
     ]
     output.table(["", *columns], rows, numbers=list(columns))
     if not found["gold"]:
-        output.say("No gold passages are known: figures that need them are left out.")
+        output.say("Figures that need gold passages are left out: none are known.")
 
 
 def _cell(run: Mapping[str, Any], key: str) -> str:
@@ -157,7 +156,7 @@ def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
     missing, stopped = found["rows_missing"], found["stopped"]
     if missing:
         why = {"interrupted": "interrupted", "budget": "the budget is used up", "model": "the model failed"}
-        told = f"{why[stopped]}: " if stopped else ""
-        hint = "run the same command again to go on" if out else None
-        say_error(f"{told}{missing:,} of {missing + found['rows']:,} answers are missing", hint)
+        hint = "run the same command again to continue" if out else None
+        lacking = f"{missing:,} of {missing + found['rows']:,} answers are missing"
+        say_error(f"{lacking}: {why[stopped]}" if stopped else lacking, hint)
     return FAILED if stopped == "model" else outcome(stopped, failed=bool(missing))

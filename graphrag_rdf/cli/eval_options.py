@@ -1,4 +1,4 @@
-"""What the commands of `eval` share: options, the engine in memory, and how figures are shown."""
+"""Options, the engine in memory and the formatting of figures, for the commands of `eval`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 IN_MEMORY = {"store": ":memory:", "collection": "default"}
-"""Settings of a store that nobody sees."""
+"""Settings of a temporary store."""
 
 
 def asking(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -36,13 +36,13 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of measurements on an evaluation set's passages."""
-    hidden = click.option("--no-titles", is_flag=True, help="Hide the titles of the passages.")
+    hidden = click.option("--no-titles", is_flag=True, help="Leave out the titles of the passages.")
     extraction = click.option(
         "--extraction",
         default="rules",
         show_default=True,
         metavar="LIST",
-        help="Where facts come from: rules, recorded, llm, or several with commas (merged).",
+        help="Extraction of the facts: rules, recorded, llm, or several, comma-separated (merged).",
     )
     return extraction(hidden(asking(command)))
 
@@ -65,7 +65,7 @@ def empty_engine(options: dict[str, Any]) -> Iterator[Engine]:
 
 
 def overrides(options: dict[str, Any]) -> dict[str, Any]:
-    """The settings that the options of a measurement are."""
+    """The settings that the options of a measurement give."""
     return {
         "llm.model": options["model"],
         "extract.use": "llm" if "llm" in options["extraction"].split(",") else "rules",
@@ -93,28 +93,30 @@ def cut_offs(text: str) -> list[int]:
     try:
         cuts = sorted({int(part) for part in text.split(",")})
     except ValueError as error:
-        raise click.BadParameter(f"{text!r} is not a list of numbers", param_hint="--k") from error
+        raise click.BadParameter(
+            f"{text!r} is not a comma-separated list of numbers", param_hint="--k"
+        ) from error
     if cuts[0] < 1:
-        raise click.BadParameter("cut-offs begin at 1", param_hint="--k")
+        raise click.BadParameter("cut-offs start at 1", param_hint="--k")
     return cuts
 
 
 def share(value: float | None) -> str:
-    """A share or a mean as tables show it; nothing where there is none."""
+    """A share or a mean in a table; empty for None."""
     return "" if value is None else f"{value:.3f}"
 
 
 def models_of(found: Mapping[str, Any]) -> str:
-    """The models that found passages, for people."""
+    """The models of the retrieval, for people."""
     reranked = f", reranked by {found['rerank_model']}" if found["rerank_model"] else ""
     return f"{found['embedding_model'] or 'no embeddings'}{reranked}"
 
 
 def say_head(found: Mapping[str, Any]) -> None:
-    """What was measured, in the line above a table."""
+    """Print what was measured, in a line above a table."""
     of = f" of {found['of']:,}" if found.get("of", found["n"]) != found["n"] else ""
     facts = f"extraction {found['extraction']}" if found["extraction"] else "documents of the store"
     seconds = found["seconds_per_question"]
-    taken = "" if seconds is None else f", {seconds:.3f} s a question"
+    taken = "" if seconds is None else f", {seconds:.3f} s per question"
     told = f"{found['name']}: {found['n']:,}{of} questions, {facts}, {models_of(found)}{taken}"
     output.say(output.safe(told))

@@ -1,4 +1,4 @@
-"""`eval`: how well retrieval, answers and facts do on sets of one's own, in temporary stores."""
+"""`eval`: measure retrieval, answers, pages and facts on evaluation sets, in temporary stores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SHOWN = {"bm25": "BM25"}
 
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])
 def eval_command() -> None:
-    """Measure retrieval, answers and facts on sets of yours, in temporary stores."""
+    """Measure retrieval, answers, pages and facts on your own sets, in temporary stores."""
 
 
 eval_command.add_command(answers)
@@ -48,7 +48,7 @@ _one_extraction = click.option(
     type=click.Choice(["rules", "llm"]),
     default="rules",
     show_default=True,
-    help="Where facts come from.",
+    help="Extraction of the facts.",
 )
 _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Path(path_type=Path))
 
@@ -61,7 +61,7 @@ _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Pat
 @with_corpus
 @_set_argument
 def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
-    """How many of the needed passages are found, beside BM25 (and dense search) in the same run."""
+    """Measure how many of the gold passages are found, compared with BM25 (and dense search)."""
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 
@@ -77,8 +77,7 @@ def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
             progress=progress,
             **on_corpus(options),
         )
-    if form == "json":
-        output.write_json(found)
+    if output.write(form, found):
         return
     say_head(found)
     rows = [(found["pipeline"], found), *found["baselines"].items()]
@@ -94,10 +93,10 @@ def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
 @click.argument("folder", metavar="PDF_FOLDER", type=click.Path(path_type=Path))
 @click.argument("questions", metavar="QUESTIONS.jsonl", type=click.Path(path_type=Path))
 def pages(folder: Path, questions: Path, ks: str, form: str, **options: Any) -> int:
-    """How often a page that holds the evidence is among the pages of the first chunks, beside BM25.
+    """Measure how often the first chunks cover a page with the evidence, compared with BM25.
 
     Each line of QUESTIONS.jsonl is an object with the keys id, q (the question), document (name of the PDF)
-    and pages (those that hold the evidence, from 1).
+    and pages (the pages with the evidence, from 1).
     """
     from graphrag_rdf.evaluation.pages import evaluate_pages, load_page_questions
 
@@ -108,16 +107,14 @@ def pages(folder: Path, questions: Path, ks: str, form: str, **options: Any) -> 
             engine, folder, asked, ks=cuts, reading=reading, progress=progress, **pipeline_of(options)
         )
     for failure in found["failures"]:
-        output.warn(f"{failure['path']} was not read: {failure['reason']}")
-    if form == "json":
-        output.write_json(found)
-    else:
+        output.warn(f"cannot read {failure['path']}: {failure['reason']}")
+    if not output.write(form, found):
         show_pages(found)
     return outcome(None, failed=bool(found["failures"]))
 
 
 def show_pages(found: dict[str, Any]) -> None:
-    """The table of `eval pages`."""
+    """Print the table of `eval pages`."""
     output.say(
         output.safe(
             f"{found['name']}: {found['n']:,} questions about {found['documents']:,} documents of "
@@ -139,16 +136,15 @@ def show_pages(found: dict[str, Any]) -> None:
 
 
 @eval_command.command("facts", examples=["graphrag-rdf eval facts examples/facts.jsonl --faults"])
-@click.option("--faults", is_flag=True, help="List the facts that are wrong, and those that are missed.")
+@click.option("--faults", is_flag=True, help="List the wrong and the missed facts.")
 @format_option()
 @model_option
 @_one_extraction
 @click.argument("file", metavar="FILE.jsonl", type=click.Path(path_type=Path))
 def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: bool) -> None:
-    """Precision and recall of facts on labelled sentences, by rules and of recorded model outputs.
+    """Measure precision and recall of facts on labelled sentences, by rules and of recorded model outputs.
 
-    A fact is right if the labels of its sentence say that it must or may come out. Facts without a label
-    are wrong.
+    A fact is right if the labels of its sentence require or allow it. Facts without a label are wrong.
     """
     from graphrag_rdf.evaluation.facts import evaluate_facts, load_labelled
     from graphrag_rdf.ingest.facts import candidate_filter
@@ -157,8 +153,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     options = {"model": model, "extraction": extraction, "embedding_model": None, "rerank": None}
     with empty_engine(options) as engine:
         found = evaluate_facts(texts, engine.extractor(), candidate_filter(engine.settings))
-    if form == "json":
-        output.write_json(found)
+    if output.write(form, found):
         return
     for name, run in found["runs"].items():
         output.say(output.safe(f"{name}: {run['texts']:,} texts"))
@@ -182,7 +177,7 @@ def facts(file: Path, extraction: str, model: str | None, form: str, *, faults: 
     "all", examples=["graphrag-rdf eval all sets/", "graphrag-rdf eval all sets/ --only retrieval --limit 20"]
 )
 @click.option(
-    "--only", multiple=True, type=click.Choice(_MEASURES), help="Measure only this; may be repeated."
+    "--only", multiple=True, type=click.Choice(_MEASURES), help="Run only this measurement; may be repeated."
 )
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask only N questions of each set.")
 @comparing
@@ -192,7 +187,7 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
     """Run every set of a folder and print one table, with baselines.
 
     Sets are *.json in DIR or DIR/evalsets (see eval retrieval), and questions.jsonl beside PDFs in DIR or
-    DIR/pdf (see eval pages). A set that cannot be measured is reported, and the others go on.
+    DIR/pdf (see eval pages). A set that fails is reported, and the others are measured.
     """
     from graphrag_rdf.evaluation.all_sets import find_sets
     from graphrag_rdf.ingest.schedule import attempt
@@ -202,7 +197,7 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
     jobs = [(path, _measure_set) for path in sets if {"retrieval", "answers"} & set(measures)]
     jobs += [(path, _measure_pages) for path in questions if "pages" in measures]
     if not jobs:
-        raise UsageError(f"{folder} holds nothing to measure {' and '.join(measures)} on")
+        raise UsageError(f"{folder} has no sets for: {', '.join(measures)}")
     found: dict[str, list[dict[str, Any]]] = {"sets": [], "pages": [], "failed": []}
     exit_codes: list[int] = []
     stopped = None
@@ -218,17 +213,15 @@ def all_sets(folder: Path, only: tuple[str, ...], limit: int | None, form: str, 
             stopped = "interrupted"
             break
         if isinstance(result, GraphRagError):
-            output.warn(f"{path} was not measured: {result.message}")
+            output.warn(f"cannot measure {path}: {result.message}")
             log.info("%s: %s", path, result.message, exc_info=result.__cause__)
             found["failed"].append({"path": str(path), "reason": result.message})
             exit_codes.append(result.exit_code)
         else:
             found["pages" if measure is _measure_pages else "sets"].append({"path": str(path), **result})
-            if measure is _measure_set and number < len(jobs):  # what is known does not wait for the others
+            if measure is _measure_set and number < len(jobs):  # print it before the other sets are done
                 output.note("; ".join(f"{name} {value}" for name, value in _row(result).items() if value))
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         _show_all(found)
     if len(exit_codes) == len(jobs):
         return exit_codes[0]

@@ -1,4 +1,4 @@
-"""`export` and `import`: RDF out of the store and into it."""
+"""`export` and `import` of RDF."""
 
 from __future__ import annotations
 
@@ -40,31 +40,36 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
     type=click.Choice(_FORMATS),
     default="trig",
     show_default=True,
-    help="trig and nquads hold all graphs, the others one.",
+    help="Output format; trig and nquads hold all graphs, the others one.",
 )
-@click.option("--graph", metavar="IRI", help="Only this graph; urn:graph:facts are the facts.")
+@click.option("--graph", metavar="IRI", help="Export only this graph; urn:graph:facts for the facts.")
 @click.option(
     "--dialect",
     type=click.Choice(("rdf12", "rdf-star", "classic")),
     default="rdf12",
     show_default=True,
-    help="How triple terms are spelled.",
+    help="Syntax of triple terms.",
 )
 @click.option(
-    "-o", "--output", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write it here."
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of stdout.",
 )
-@click.option("--counts", is_flag=True, help="Print what was written as JSON (with -o).")
+@click.option("--counts", is_flag=True, help="Print the numbers of quads as JSON (with -o).")
 def export_command(
     form: Format, graph: str | None, dialect: Dialect, path: Path | None, counts: bool
 ) -> None:
-    """Write the store, or one graph of it, as RDF (or GraphML).
+    """Write the store, or one of its graphs, as RDF or GraphML.
 
-    A dump of the whole store in trig or nquads, in the dialect rdf12 or classic, can be imported again.
+    import restores a dump of the whole store in trig or nquads, in the dialect rdf12 or classic.
     """
     from graphrag_rdf.exchange import export_graph
 
     if counts and path is None:
-        raise UsageError("--counts needs -o FILE, since stdout holds the export itself")
+        raise UsageError("--counts needs -o FILE: without it, stdout holds the export")
     wanted = None if graph is None else _iri(graph)
     with open_engine() as engine, _destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
@@ -73,20 +78,22 @@ def export_command(
     else:
         note(_written(report, path))
     if wanted is not None and not (report.quads or report.entities):
-        warn(f"nothing is in the graph {wanted.value}")
+        warn(f"the graph {wanted.value} is empty")
 
 
 def _written(report: ExportReport, path: Path | None) -> str:
-    where = f" to {path}" if path else ""
-    if report.entities:
-        left_out = f"; {report.left_out:,} facts have no place in GraphML" if report.left_out else ""
-        return f"wrote {report.entities:,} entities and {report.relations:,} relations{where}{left_out}"
-    return f"wrote {report.quads:,} quads{where}"
+    place = path or "stdout"
+    if not report.entities:
+        return f"wrote {report.quads:,} quads to {place}"
+    told = f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}"
+    return (
+        f"{told}; left out {report.left_out:,} facts, which GraphML cannot hold" if report.left_out else told
+    )
 
 
 @contextlib.contextmanager
 def _destination(path: Path | None) -> Iterator[IO[bytes]]:
-    """Where an export goes; a file appears only when it is whole."""
+    """The stream of an export. A file appears under its name only when it is complete."""
     if path is None or str(path) == "-":
         with output.binary_output() as stream:
             yield stream
@@ -97,7 +104,7 @@ def _destination(path: Path | None) -> Iterator[IO[bytes]]:
             yield stream
         unfinished.replace(path)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
     finally:
         unfinished.unlink(missing_ok=True)
 
@@ -111,16 +118,16 @@ def _destination(path: Path | None) -> Iterator[IO[bytes]]:
     ],
 )
 @click.argument("files", metavar="[evalset] FILE...", nargs=-1, required=True)
-@click.option("--graph", metavar="IRI", help="Put the triples into this graph, as they are.")
+@click.option("--graph", metavar="IRI", help="Put the triples into this graph, unchanged.")
 @click.option("--merge", is_flag=True, help="Add a dump to a store that is not empty.")
 @click.option(
     "--extraction",
     metavar="LIST",
     default="rules",
     show_default=True,
-    help="Of an evaluation set: rules, recorded, llm, or several with commas (merged).",
+    help="Extraction for an evaluation set: rules, recorded, llm, or several, comma-separated (merged).",
 )
-@click.option("--no-titles", is_flag=True, help="Of an evaluation set: hide the titles.")
+@click.option("--no-titles", is_flag=True, help="Leave out the titles of an evaluation set.")
 @model_option
 @embedding_option
 @format_option()
@@ -134,11 +141,11 @@ def import_command(
     embedding_model: str | None,
     form: str,
 ) -> int:
-    """Take RDF files into the store, or (after the word evalset) an evaluation set.
+    """Import RDF files or, after the word evalset, an evaluation set.
 
-    A dump of a whole store is restored. Any other RDF (.ttl .nt .nq .trig .rdf .owl .jsonld .n3) is taken in
-    as facts with a provenance of their own. Nothing is fetched from the network. Run an import that was
-    interrupted again: it finishes.
+    A dump of a whole store is restored. Other RDF (.ttl .nt .nq .trig .rdf .owl .jsonld .n3) becomes facts,
+    with the file as their source. Nothing is fetched from the network. An interrupted import continues when
+    you run it again.
     """
     overrides = {"llm.model": model, "embedding.model": embedding_model}
     if files[0] == "evalset" and len(files) > 1:
@@ -148,9 +155,9 @@ def import_command(
     from graphrag_rdf.exchange.formats import format_of
 
     paths = [Path(file) for file in files]
-    for path in paths:  # before a store is made for them
+    for path in paths:  # before a store is created for them
         if not path.is_file():
-            raise UsageError(f"{path}: no such file")
+            raise UsageError(f"{path} does not exist, or is not a file")
         format_of(path)
     wanted = None if graph is None else _iri(graph)
     with open_engine(overrides, create=True) as engine:
@@ -161,13 +168,11 @@ def import_command(
                 report = import_file(engine, path, wanted, merge=merge)
                 found.append({"file": str(path), **report.as_json()})
 
-        ended_at_once(take, "run the same command again: it finishes")
-    if form == "json":
-        output.write_json(found[0] if len(found) == 1 else found)
-    else:
+        ended_at_once(take, "run the same command again to continue")
+    if not output.write(form, found[0] if len(found) == 1 else found):
         for item in found:
             counts = f"{item['quads']:,} quads"
-            if item["kind"] == "restored":  # whose word is taken for them
+            if item["kind"] == "restored":  # people check these, since they take effect
                 counts += "".join(
                     f", {item[name]:,} {name}" for name in ("settings", "decisions", "traces") if item[name]
                 )
@@ -180,7 +185,7 @@ def import_command(
 def _import_evalset(
     files: tuple[str, ...], overrides: dict[str, Any], extraction: str, *, titles: bool, form: str
 ) -> int:
-    """Each passage is one document of one chunk, with its index as dcterms:identifier."""
+    """Ingest sets: each passage is a document of one chunk, with its index as dcterms:identifier."""
     from graphrag_rdf.cli.progress import IngestProgress
     from graphrag_rdf.evaluation.corpus import ingest_corpus
     from graphrag_rdf.evaluation.evalset import load_evalset
@@ -191,9 +196,7 @@ def _import_evalset(
         for evalset in sets:
             report = ingest_corpus(engine, evalset, extraction, titles=titles, partly=True, progress=progress)
             reports.append({"name": evalset.name, **report.as_json()})
-    if form == "json":
-        output.write_json(reports[0] if len(reports) == 1 else reports)
-    else:
+    if not output.write(form, reports[0] if len(reports) == 1 else reports):
         for item in reports:
             counts = (
                 f"{item['documents']['added']:,} passages, {item['facts']:,} facts, {item['quads']:,} quads"

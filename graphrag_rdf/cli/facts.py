@@ -1,4 +1,4 @@
-"""`facts`: what a person decides about facts."""
+"""`facts`: remove and correct facts by hand."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _fact(command: F) -> F:
-    """A fact, and how it is decided about."""
+    """The arguments and options of a decision about a fact."""
     for wrap in (
         format_option(),
         server_options,
-        click.option("--dry-run", is_flag=True, help="Say what would be decided; decide nothing."),
-        click.option("--undo", is_flag=True, help="Take back what was decided about this fact."),
+        click.option("--dry-run", is_flag=True, help="Show the effect, and write nothing."),
+        click.option("--undo", is_flag=True, help="Undo the decisions about this fact."),
         click.option(
             "--with-sentences",
             is_flag=True,
-            help="The text is wrong too: questions leave out its sentences. Can be added later.",
+            help="The text is wrong too: leave out its sentences in answers. Can be added later.",
         ),
-        click.option("--by", metavar="NAME", help="Who decides; kept with the decision."),
-        click.option("--reason", metavar="TEXT", help="Why; kept with the decision."),
+        click.option("--by", metavar="NAME", help="Your name, stored with the decision."),
+        click.option("--reason", metavar="TEXT", help="Reason, stored with the decision."),
         click.argument("object_", metavar="O"),
         click.argument("predicate_", metavar="P"),
         click.argument("subject_", metavar="S"),
@@ -52,10 +52,10 @@ def _fact(command: F) -> F:
     ],
 )
 def facts_command() -> None:
-    """Remove or correct facts by hand, and take that back.
+    """Remove or correct facts by hand, and undo it.
 
-    What documents say stays on record. A decision says who decided what, when and why; while it stands, the
-    fact is not asserted and answers nothing, however often the document is read again.
+    The documents keep their text. A decision records the person, time and reason. While it is in effect, no
+    answer uses the fact, even after the document is read again.
     """
 
 
@@ -69,9 +69,9 @@ def facts_command() -> None:
 )
 @_fact
 def remove(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
-    """Decide that a fact, given in labels or N-Triples terms, does not hold."""
+    """Remove a fact, given as labels or N-Triples terms."""
     done = _decided((subject_, predicate_, object_), dry_run=dry_run, **how)
-    _print(done, form, dry_run=dry_run, none="it was removed before")
+    _print(done, form, dry_run=dry_run, none="it is removed already")
 
 
 @facts_command.command(
@@ -82,23 +82,24 @@ def remove(subject_: str, predicate_: str, object_: str, dry_run: bool, form: st
         "graphrag-rdf facts correct --undo Petrel 'sank on' 1911-11-17",
     ],
 )
-@click.option("--subject", metavar="NEW", help="What the fact is about instead.")
-@click.option("--predicate", metavar="NEW", help="The relation instead.")
-@click.option("--object", "object", metavar="NEW", help="The object instead.")
+@click.option("--subject", metavar="NEW", help="New subject of the fact.")
+@click.option("--predicate", metavar="NEW", help="New predicate of the fact.")
+@click.option("--object", "object", metavar="NEW", help="New object of the fact.")
 @_fact
 def correct(subject_: str, predicate_: str, object_: str, dry_run: bool, form: str, **how: Any) -> None:
-    """Decide that another fact holds in the place of one.
+    """Correct a fact: remove it, and add the corrected one.
 
-    NEW is a label or an N-Triples term. A label that nothing has makes a new thing of that name; in the place
-    of a date or number another one is taken.
+    NEW is a label or an N-Triples term. An unknown label creates a new entity. The new value of a date or
+    number must be a date or number too.
     """
     instead = {name: how.pop(name) for name in _PLACES}
     if not (how["undo"] or how["with_sentences"]) and all(value is None for value in instead.values()):
         raise UsageError(
-            "it is not said what holds instead", hint="give --object, --subject or --predicate; or --undo"
+            "nothing to correct: give the new --subject, --predicate or --object",
+            hint="or undo a correction with --undo",
         )
     done = _decided((subject_, predicate_, object_), instead, dry_run=dry_run, **how)
-    _print(done, form, dry_run=dry_run, none="its sentences were left out before")
+    _print(done, form, dry_run=dry_run, none="its sentences are left out already")
 
 
 def _decided(
@@ -111,7 +112,7 @@ def _decided(
     token_file: Path | None,
     **how: Any,
 ) -> dict[str, Any]:
-    """What was decided about a fact, or taken back, here or on a server."""
+    """Make or undo a decision about a fact, here or on a server; its result as JSON."""
     if undo:
         _nothing_beside_undo({**how, **(instead or {})})
     client = server_of(server, token_file)
@@ -131,37 +132,34 @@ def _decided(
 
 
 @facts_command.command("list", examples=["graphrag-rdf facts list --format json"])
-@click.option("--all", "every", is_flag=True, help="Also those that were taken back.")
+@click.option("--all", "every", is_flag=True, help="Also list those that were undone.")
 @server_options
 @format_option("text", "json", "jsonl")
 def list_(every: bool, server: str | None, token_file: Path | None, form: str) -> None:
-    """List what was decided about facts, in order."""
+    """List the decisions about facts, oldest first."""
     client = server_of(server, token_file)
     if client is not None:
         items = client.decisions(every=every)
     else:
         with open_engine() as engine:
             items = engine.facts.as_json(engine.facts.decisions(every=every))
-    if form == "json":
-        output.write_json(items)
-    elif form == "jsonl":
-        output.write_jsonl(items)
-    elif not items:
-        say("nothing was decided")
-    else:
-        for decision in items:
-            say(_told(decision))
+    if output.write(form, items):
+        return
+    for decision in items:
+        say(_told(decision))
+    if not items:
+        say("no decisions")
 
 
 @facts_command.command("undo", examples=["graphrag-rdf facts undo urn:graphrag-rdf:removal:…"])
 @click.argument("iris", metavar="DECISION...", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Say what would hold again; take nothing back.")
+@click.option("--dry-run", is_flag=True, help="Show the effect, and write nothing.")
 @server_options
 @format_option()
 def undo_(
     iris: tuple[str, ...], dry_run: bool, server: str | None, token_file: Path | None, form: str
 ) -> None:
-    """Take decisions back, named by IRI; facts hold as before, and the decisions stay on record."""
+    """Undo decisions, named by IRI. They stay on record, without effect."""
     client = server_of(server, token_file)
     if client is not None:
         done = client.undo(iris, dry_run=dry_run)
@@ -174,39 +172,37 @@ def undo_(
 def _nothing_beside_undo(how: dict[str, Any]) -> None:
     given = sorted(name for name, value in how.items() if value)
     if given:
-        raise UsageError(f"--undo goes without --{given[0].replace('_', '-')}")
+        raise UsageError(f"--undo cannot be combined with --{given[0].replace('_', '-')}")
 
 
 def _print(done: dict[str, Any], form: str, *, dry_run: bool, none: str = "") -> None:
-    if form == "json":
-        output.write_json({"dry_run": dry_run, **done})
+    if output.write(form, {"dry_run": dry_run, **done}):
         return
     if not done["decisions"]:
         say(none)
     if dry_run:
-        say("nothing was written; it would be:")
+        say("Nothing was written. This would be done:")
     for decision in done["decisions"]:
         say(_told(decision))
     for fact in done["retracted"]:
-        say(f"  holds no more: {_words(fact)}")
+        say(f"  removed: {_words(fact)}")
     for fact in done["asserted"]:
-        say(f"  holds: {_words(fact)}")
+        say(f"  added: {_words(fact)}")
     if done["sentences"] and any(decision["with_sentences"] for decision in done["decisions"]):
-        say(f"  sentences that questions leave out: {len(done['sentences'])}")
+        say(f"  sentences left out in answers: {len(done['sentences'])}")
     standing = [decision for decision in done["decisions"] if decision["undone"] is None]
     if done["also"]:
-        output.note(f"still said of what is one with it: {'; '.join(map(_words, done['also']))}")
+        output.note(f"merged entities still have this fact: {'; '.join(map(_words, done['also']))}")
     if done["sentences"] and not all(decision["with_sentences"] for decision in standing):
         count = len(done["sentences"])
-        which = "the sentence that it was" if count == 1 else f"the {count} sentences that it was"
-        output.note(f"questions still use {which} quoted from; --with-sentences leaves out wrong texts too")
+        output.note(f"answers still use its sentences ({count}); leave out wrong text with --with-sentences")
 
 
 def _told(decision: dict[str, Any]) -> str:
     about = _words(decision["fact"])
     if decision["instead"] is not None:
         about += f" → {_words(decision['instead'])}"
-    back = f", taken back {_minute(decision['undone'])}" if decision["undone"] else ""
+    back = f", undone {_minute(decision['undone'])}" if decision["undone"] else ""
     why = f": {decision['reason']}" if decision["reason"] else ""
     return one_line(
         f"{decision['iri']} {decision['label']}, {_minute(decision['made'])}{back}{why} · {about}"

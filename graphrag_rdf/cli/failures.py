@@ -1,4 +1,4 @@
-"""From what can go wrong to one clear message and the right exit code, without a traceback."""
+"""Turn every exception into one message without a traceback, and an exit code."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
     """Run a command line.
 
     Args:
-        work: raises what click and the rooms raise; what it returns is an exit code, if it is a number.
-        exit_: end the process (else the exit code is returned).
+        work: may raise any exception. A number that it returns is the exit code.
+        exit_: end the process; otherwise return the exit code.
     """
     set_up_logging()
     never_fail_to_encode()
@@ -42,7 +42,7 @@ def run_safely(work: Callable[[], Any], *, exit_: bool) -> Any:
 
 
 def _allow_files() -> None:
-    """Use as many open files as the system lets this process have: macOS begins with 256."""
+    """Raise the limit of open files as far as the system allows: macOS starts with 256."""
     try:
         import resource
     except ImportError:  # Windows
@@ -64,12 +64,12 @@ def _code(work: Callable[[], Any]) -> int:
         say_error("interrupted")
         return INTERRUPTED
     except BrokenPipeError as error:
-        if not _reader_left():  # then it was another pipe or connection, and must not end in silence
-            say_error(f"a connection was closed at its other end: {error}")
+        if not _reader_left():  # another pipe or connection broke: report it
+            say_error(f"the other end closed a connection: {error}")
             _traceback_if_asked()
         return FAILED
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())  # a group that is named alone is asked what it can do
+        click.echo(error.format_message())  # a group without a command prints its help
         return DONE
     except click.ClickException as error:
         return _click_error(error)
@@ -93,7 +93,8 @@ def _code(work: Callable[[], Any]) -> int:
         if not _traceback_if_asked():
             what = f"{type(error).__name__}: {short_cause(error)}"
             say_error(
-                f"unexpected error: {what}", "please report it, with what it says when run again with -vv"
+                f"unexpected error: {what}",
+                "run the command again with -vv, and report the error with that output",
             )
         return FAILED
     return result if isinstance(result, int) else DONE
@@ -101,8 +102,8 @@ def _code(work: Callable[[], Any]) -> int:
 
 def _out_of_memory() -> int:
     say_error(
-        "out of memory, or of threads; what was committed before is intact",
-        "raise the limit (ulimit -v, ulimit -u, or that of the container), and run the same command again",
+        "out of memory or threads. Everything committed before is intact",
+        "raise the limit (ulimit -v, ulimit -u, or the container's), and run the same command again",
     )
     _traceback_if_asked()
     return FAILED
@@ -145,7 +146,7 @@ def _reader_left() -> bool:
 
 @contextlib.contextmanager
 def _terminated_like_interrupted() -> Iterator[None]:
-    """SIGTERM ends a command as Ctrl-C does: what is open is closed."""
+    """Let SIGTERM end a command like Ctrl-C, which closes open files and stores."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

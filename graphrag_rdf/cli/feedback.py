@@ -1,4 +1,4 @@
-"""`feedback`: what people think of an answer, and of what it rests on."""
+"""`feedback`: mark answers and citations as helpful or wrong."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from graphrag_rdf.cli.session import open_engine
     "--citation",
     type=click.IntRange(1),
     metavar="N",
-    help="Mark what the answer cites as [N], not the answer.",
+    help="Mark citation [N] instead of the answer.",
 )
 @click.option(
     "--edge",
     type=click.IntRange(1),
     metavar="N",
-    help="Mark the N-th selected fact or sentence, cited or not.",
+    help="Mark the N-th selected fact or sentence instead of the answer.",
 )
-@click.option("--note", metavar="TEXT", help="Why; kept with the mark.")
-@click.option("--by", metavar="NAME", help="Who marks; each has a mark of their own.")
+@click.option("--note", metavar="TEXT", help="Reason, stored with the mark.")
+@click.option("--by", metavar="NAME", help="Your name; each person has a mark of their own.")
 @format_option()
 def feedback_command(
     trace: str,
@@ -46,7 +46,7 @@ def feedback_command(
     by: str | None,
     form: str,
 ) -> None:
-    """Mark an ANSWER as helpful or wrong, or take the mark back with none.
+    """Mark an ANSWER as helpful or wrong; none removes the mark.
 
     ANSWER is the question_iri of an answer, another name of its trace, or last.
     """
@@ -58,14 +58,10 @@ def feedback_command(
         session = find_trace(engine.store, trace)
         if rating == "none":
             gone = take_back(engine.store, session, **where)
-            if form == "json":
-                output.write_json({"taken_back": gone})
-            else:
-                say("taken back" if gone else "there was no mark")
+            if not output.write(form, {"taken_back": gone}):
+                say("mark removed" if gone else "there is no such mark")
             return
         graph = engine.store.renderer.trace_graph
         mark = add_mark(engine.store, session, cast("Rating", rating), note=note, graph=graph, **where)
-    if form == "json":
-        output.write_json(mark.as_json())
-    else:
+    if not output.write(form, mark.as_json()):
         say(one_line(f"marked as {mark.rating}: {mark.about}"))

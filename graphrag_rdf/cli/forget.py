@@ -1,4 +1,4 @@
-"""`forget`: documents, and what only they supported, leave the store for good."""
+"""`forget`: erase documents, and the facts that only they support."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from graphrag_rdf.cli.session import open_engine
     examples=["graphrag-rdf forget --dry-run documents/old.pdf", "graphrag-rdf forget documents/old.pdf"],
 )
 @click.argument("documents", metavar="DOC...", nargs=-1, required=True)
-@click.option("--dry-run", is_flag=True, help="Say what would be erased; erase nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be erased, and erase nothing.")
 @format_option()
 def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None:
     """Erase documents, named by path, title or IRI.
 
-    Facts that only they supported go too. Their text is erased from traces, blobs, cache and indexes.
-    Hashes take the place of names that no other document has.
-    The database is written anew for that: several documents at once take no longer than one. If the command
-    fails or is stopped, run it again: it finishes.
+    Facts that only they support are erased too, and their text in traces, blobs, caches and indexes. Names
+    that no other document has are replaced by hashes.
+
+    The whole database is rewritten, so several documents take no longer than one. If the command fails or is
+    stopped, run it again to finish.
     """
     from graphrag_rdf.ingest.forget import forget_named
 
@@ -33,8 +34,7 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
         )
     for warning in forgotten.warnings:
         output.warn_of(warning)
-    if form == "json":
-        output.write_json({"dry_run": dry_run, **forgotten.as_json()})
+    if output.write(form, {"dry_run": dry_run, **forgotten.as_json()}):
         return
     say("would be erased:" if dry_run else "erased:")
     pairs(
@@ -43,10 +43,10 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
             ("chunks", f"{forgotten.chunks:,}"),
             (
                 "facts",
-                f"{forgotten.facts:,} ({forgotten.kept_facts:,} stay: other documents support them too)",
+                f"{forgotten.facts:,} (kept, as other documents support them: {forgotten.kept_facts:,})",
             ),
             ("entities", f"{forgotten.entities:,}"),
-            ("traces", f"the text of {forgotten.traces:,} that rest on them"),
+            ("traces", f"text of {forgotten.traces:,} traces that use them"),
         ],
         indent="  ",
     )

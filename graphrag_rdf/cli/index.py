@@ -1,4 +1,4 @@
-"""`index`: the search indexes, which can always be built again from the store."""
+"""`index`: show and rebuild the search indexes."""
 
 from __future__ import annotations
 
@@ -16,21 +16,19 @@ from graphrag_rdf.cli.session import open_engine
 
 @click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])
 def index_command() -> None:
-    """The search indexes of words and vectors."""
+    """Show and rebuild the search indexes of words and vectors."""
 
 
 @index_command.command("status", examples=["graphrag-rdf index status"])
 @embedding_option
 @format_option()
 def status(embedding_model: str | None, form: str) -> int:
-    """Show what the indexes hold and whether they are up to date; exit code 1 if one is damaged."""
+    """Show the contents of the indexes, and whether they are up to date; exit code 1 if one is damaged."""
     from graphrag_rdf.diagnosis import index_status
 
     with open_engine({"embedding.model": embedding_model}) as engine:
         found = index_status(engine)
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         show_indexes(found)
     return FAILED if any(entry.get("error") for entry in found["indexes"].values()) else DONE
 
@@ -39,20 +37,18 @@ def status(embedding_model: str | None, form: str) -> int:
 @embedding_option
 @format_option()
 def rebuild(embedding_model: str | None, form: str) -> None:
-    """Build the indexes anew from the store alone, whatever state they are in."""
+    """Build the indexes again from the store, whatever their state."""
     from graphrag_rdf.diagnosis import index_status
 
     with open_engine({"embedding.model": embedding_model}) as engine:
         engine.rebuild_indexes()
         found = index_status(engine)
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         show_indexes(found)
 
 
 def show_indexes(found: dict[str, Any], indent: str = "") -> None:
-    """The status of the indexes, for people."""
+    """Print the status of the indexes."""
     say(f"{indent}store at commit {found['content_commit']}")
     for name, entry in found["indexes"].items():
         if entry.get("error"):

@@ -1,8 +1,8 @@
-"""`ingest`: documents in, facts with provenance out."""
+"""`ingest`: read documents and extract facts with their provenance."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +13,17 @@ from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import embedding_option, model_option, server_options
 from graphrag_rdf.cli.output import format_option, pairs, say
-from graphrag_rdf.cli.reasons import left_out
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
-from graphrag_rdf.cli.summary import counts, outcome, usage
-from graphrag_rdf.errors import StoreMissingError, UsageError
+from graphrag_rdf.cli.summary import counts, outcome, planned, usage
+from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
 
 if TYPE_CHECKING:
+    from graphrag_rdf.client import Client
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.documents.discover import Discovery
+    from graphrag_rdf.documents.discover import Discovery, Source
     from graphrag_rdf.ingest.estimate import Estimate
     from graphrag_rdf.ingest.report import FailureReport, IngestReport
+    from graphrag_rdf.ingest.schedule import Progress
 
 _LISTED = 20
 _REASONS = 3
@@ -42,21 +43,23 @@ _REASONS = 3
 @click.argument("paths", metavar="PATH...", nargs=-1, required=True)
 @model_option
 @embedding_option
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Chunks at the model at once.")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and what it would cost; write nothing.")
-@click.option("--refresh", is_flag=True, help="Extract everything anew.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
+@click.option("--dry-run", is_flag=True, help="Estimate the work and its cost, and write nothing.")
+@click.option("--refresh", is_flag=True, help="Extract all facts again.")
 @click.option(
     "--relations/--no-relations",
     default=None,
-    help="Build relations afterwards, or not (default: the setting relations.build).",
+    help="Relate chunks and entities afterwards (default: the setting relations.build).",
 )
 @click.option(
     "--exclude",
     multiple=True,
     metavar="GLOB",
-    help="Leave out files and folders of this name, or of this path below PATH; may be repeated.",
+    help="Leave out files and folders with this name or path below PATH; may be repeated.",
 )
-@click.option("--sync", is_flag=True, help="Also forget documents of these folders that are gone from disk.")
+@click.option(
+    "--sync", is_flag=True, help="Also forget documents of these folders that were deleted from disk."
+)
 @server_options
 @format_option()
 def ingest_command(
@@ -75,8 +78,8 @@ def ingest_command(
 ) -> int:
     """Read documents (files, folders, globs) and extract facts into the store.
 
-    What is in the store already is not done again; a run that was stopped goes on where it stopped. Without
-    a model, facts are extracted by rules.
+    Only new and changed documents are read. A stopped run continues where it stopped. Without a model, rules
+    extract the facts.
 
     Formats: PDF, Word, Excel, PowerPoint, OpenDocument, EPUB, HTML, Markdown, reStructuredText, Org, LaTeX,
     RTF, CSV, JSON, mail, subtitles, source code, and any other text; also compressed with gzip.
@@ -103,9 +106,7 @@ def ingest_command(
         report = engine.ingest(
             paths, refresh=refresh, sync=sync, exclude=exclude, progress=progress, stop=stop
         )
-    if form == "json":
-        output.write_json(report.as_json())
-    else:
+    if not output.write(form, report.as_json()):
         show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 
@@ -113,14 +114,11 @@ def ingest_command(
 def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form: str) -> int:
     """Send the documents to a server, which ingests them."""
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.upload import send_documents
 
     found = require_documents(paths, settings, exclude)
     with IngestProgress() as progress:
         report = send_documents(client_of(settings.client), found, settings.documents.max_bytes, progress)
-    if form == "json":
-        output.write_json(report.as_json())
-    else:
+    if not output.write(form, report.as_json()):
         show_report(report, f"the server {settings.client.server}")
     return outcome(report.stopped, failed=bool(report.failures))
 
@@ -128,7 +126,7 @@ def _send(paths: Sequence[str], exclude: Sequence[str], settings: Settings, form
 def require_documents(
     paths: Sequence[str], settings: Settings, exclude: Sequence[str] = (), *, sync: bool = False
 ) -> Discovery:
-    """What there is to read. Refuses a request that names nothing, before a store is made for it."""
+    """The documents to read. Raises UsageError without any, before a store is created."""
     from graphrag_rdf.documents.discover import discover
     from graphrag_rdf.store.folder import is_store
 
@@ -151,7 +149,7 @@ def require_documents(
 
 
 def show_report(report: IngestReport, by: str) -> None:
-    """What a run did, for people; `by` is what read the facts."""
+    """Print the report of a run; `by` names the model or rules."""
     documents, chunks = report.documents, report.chunks
     again = documents.read_again and not (documents.added or documents.updated)
     lines: list[tuple[str, object]] = [
@@ -161,7 +159,7 @@ def show_report(report: IngestReport, by: str) -> None:
         ("entities", f"{report.entities:,} new"),
     ]
     if report.by_content or report.unverified:
-        told = f"{report.by_content:,} facts placed by their content, {report.unverified:,} found nowhere"
+        told = f"{report.by_content:,} facts located by their content, {report.unverified:,} not found"
         lines.append(("quotes", f"{told} (queries run cookbook/unverified)"))
     if report.rejected:
         told = f"{left_out(report.rejected, _REASONS)} (queries run system/rejected-counts)"
@@ -176,16 +174,16 @@ def show_report(report: IngestReport, by: str) -> None:
         output.warn_of(warning)
     _list_rest(report.failures, report.skipped, report.missing)
     if report.stopped == "interrupted":
-        output.warn("interrupted: what was done is kept; run the same command again to go on")
+        output.warn("interrupted: the work so far is kept; run the same command again to continue")
     elif report.stopped:
-        output.warn("the budget is used up: raise it and run the same command again to go on")
+        output.warn("the budget is used up: raise it and run the same command again to continue")
 
 
 def _list_rest(failures: Sequence[FailureReport], skipped: Sequence[str], missing: Sequence[str]) -> None:
     for title, items in (
         ("failed", [f"{failure.path}: {failure.reason}" for failure in failures]),
         ("skipped", skipped),
-        ("gone from disk (--sync forgets them)", missing),
+        ("deleted from disk (--sync forgets them)", missing),
     ):
         if not items:
             continue
@@ -218,32 +216,125 @@ def _dry_run(
         overrides = overrides if place.exists else empty
     try:
         engine = open_engine(overrides, read_only=True)
-    except StoreMissingError:  # at an endpoint there is none yet
+    except StoreMissingError:  # the endpoint has no store yet
         engine = open_engine(empty, read_only=True)
     with engine:
         found = estimate(engine, paths, refresh=refresh, sync=sync, exclude=exclude)
-    if form == "json":
-        output.write_json(found.as_json())
-    else:
+    if not output.write(form, found.as_json()):
         _show_estimate(found)
     return IN_PART if found.failures else DONE
 
 
 def _show_estimate(found: Estimate) -> None:
     llm = found.llm
-    cost = "price unknown" if llm.cost_usd is None else f"{llm.cost_usd:.2f} USD"
     lines: list[tuple[str, object]] = [
         ("documents", counts(found.documents) or "none"),
         ("chunks", counts(found.chunks) or "none"),
         ("to extract", f"{found.extracted:,} chunks, by {found.model or 'rules'}"),
     ]
     if llm.calls:
-        tokens = f"about {llm.in_tokens or 0:,} + {llm.out_tokens or 0:,} tokens"
-        lines.append(("model", f"{llm.calls:,} calls, {tokens}, {cost}"))
+        lines.append(("model", planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)))
         if found.model and not found.measured:
             lines.append(
-                ("", "output by the average model; ingest a few documents first for a closer estimate")
+                ("", "output tokens of an average model; ingest a few documents first for a better estimate")
             )
     say("Nothing was written. This would be done:")
     pairs(lines, indent="  ")
     _list_rest(found.failures, found.skipped, found.missing)
+
+
+_WORDS: Mapping[str, str] = {
+    "unresolved_description": "described but not named",
+    "unresolved_pronoun": "with an unclear pronoun",
+    "unresolved_owner": "with an unclear owner",
+    "unnamed_subject": "without a named subject",
+    "literal_subject": "about a number or date",
+    "counted_subject": "about a number of things",
+    "light_noun": "about a word like “thing”",
+    "speaker_or_reader": "about speaker or reader",
+    "pronoun_object": "with a pronoun as object",
+    "self_relation": "about a thing and itself",
+    "number_mismatch": "in which verb and subject differ in number",
+    "reported": "that somebody else reports",
+    "conditional": "with a condition",
+}
+"""Code → description; other codes are words with underscores."""
+
+
+def left_out(rejected: Mapping[str, int], most: int) -> str:
+    """The number of statements that were left out, and the most frequent reasons."""
+    ranked = sorted(rejected.items(), key=lambda item: (-item[1], item[0]))
+    told = ", ".join(
+        f"{number:,} {_WORDS.get(code, code.replace('_', ' '))}" for code, number in ranked[:most]
+    )
+    more = f" and {len(ranked) - most} more reasons" if len(ranked) > most else ""
+    return f"{sum(rejected.values()):,} statements: {told}{more}"
+
+
+# --- sending documents to a server -----------------------------------------------------------------
+
+
+_AT_ONCE, _FILES = 16 << 20, 500
+"""Bytes and files of one request. A larger file has a request of its own; a server accepts 1000 files."""
+
+
+def send_documents(client: Client, found: Discovery, max_bytes: int, progress: Progress) -> IngestReport:
+    """Send files to a server, which ingests those that are new or changed.
+
+    Args:
+        max_bytes: larger files are not sent.
+
+    Raises:
+        ServerError: when the server cannot be reached, refuses, or closes the connection.
+    """
+    from pydantic import TypeAdapter
+
+    from graphrag_rdf.ingest.report import FailureReport, IngestReport
+
+    failures = [FailureReport(path, None, "read", reason) for path, reason in found.errors]
+    whole: dict[str, Any] = IngestReport().as_json()
+    for batch in _batches(found.sources, max_bytes, failures):
+        whole = merged(whole, client.ingest(batch, progress))
+        if whole["stopped"]:
+            break
+    report = TypeAdapter(IngestReport).validate_python(whole)
+    report.failures = [*failures, *report.failures]
+    report.documents.failed += len(failures)
+    report.skipped = [f"{path}: {why}" for path, why in found.skipped]
+    for pattern in found.idle:
+        report.warn("unused_exclude", f"--exclude {pattern} matches no file or folder")
+    return report
+
+
+def _batches(
+    sources: Sequence[Source], max_bytes: int, failures: list[Any]
+) -> Iterator[list[tuple[str, bytes]]]:
+    from graphrag_rdf.documents.readers import load_bytes
+    from graphrag_rdf.ingest.report import FailureReport
+
+    batch: list[tuple[str, bytes]] = []
+    size = 0
+    for source in sources:
+        try:
+            data = load_bytes(source.path, max_bytes=max_bytes)
+        except DocumentError as error:
+            failures.append(FailureReport(error.path, None, "read", error.reason))
+            continue
+        if batch and (size + len(data) > _AT_ONCE or len(batch) == _FILES):
+            yield batch
+            batch, size = [], 0
+        batch.append((source.identity, data))
+        size += len(data)
+    if batch:
+        yield batch
+
+
+def merged(one: Any, other: Any) -> Any:
+    """The sum of two reports: numbers are added, lists are joined."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return {key: merged(one.get(key), other.get(key)) for key in {**one, **other}}
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one + other
+    return [*one, *(item for item in other if item not in one)] if isinstance(one, list) else other

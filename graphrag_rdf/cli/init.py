@@ -1,4 +1,4 @@
-"""`init`: a settings file to begin with."""
+"""`init`: write a settings file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from graphrag_rdf.errors import UsageError
 
 @click.command(cls=Command, examples=["graphrag-rdf init", "graphrag-rdf init --pipelines my-project"])
 @click.argument("folder", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path), default=".")
-@click.option("--pipelines", is_flag=True, help="Also write copies of pipelines and prompts, to be edited.")
-@click.option("--force", is_flag=True, help="Overwrite what is there.")
+@click.option("--pipelines", is_flag=True, help="Also write editable copies of pipelines and prompts.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init_command(folder: Path, pipelines: bool, force: bool) -> None:
     """Write a commented graphrag.toml into DIR (the current folder).
 
-    Every setting is in it, with its default, commented out.
+    The file lists every setting with its default, commented out.
     """
     from graphrag_rdf import resources
     from graphrag_rdf.config import CONFIG_FILE, commented_toml
@@ -28,8 +28,8 @@ def init_command(folder: Path, pipelines: bool, force: bool) -> None:
     wanted = [settings, copies] if pipelines else [settings]
     there = [path for path in wanted if path.exists()]
     if there and not force:
-        names = " and ".join(str(path) for path in there)
-        raise UsageError(f"{names} already there", hint="--force overwrites")
+        names = ", ".join(map(str, there))
+        raise UsageError(f"already exists: {names}", hint="overwrite with --force")
     text = commented_toml()
     if pipelines:
         text = text.replace('# pipelines = "none"', 'pipelines = "pipelines"')

@@ -1,4 +1,4 @@
-"""`llm`: what was asked of models, and what they answered, word for word."""
+"""`llm`: show the prompts and raw answers of language models."""
 
 from __future__ import annotations
 
@@ -19,31 +19,27 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group, examples=["graphrag-rdf llm log --limit 3"])
 def llm_command() -> None:
-    """Calls to language models."""
+    """Show the calls to language models."""
 
 
 @llm_command.command(
     "log", examples=["graphrag-rdf llm log --limit 3", "graphrag-rdf llm log --format jsonl | jq .completion"]
 )
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many calls.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of calls.")
 @click.option("--trace", metavar="TRACE", help="Only calls of this trace: its IRI or UUID, or last.")
 @format_option("text", "json", "jsonl")
 def log(limit: int, trace: str | None, form: str) -> None:
-    """Show prompts and raw answers of questions and of extractions, newest first.
+    """Show prompts and raw answers, of questions and of extractions, newest first.
 
-    Those of extractions are shown as long as the cache of answers keeps them.
+    The texts of extractions are available as long as the cache keeps them.
     """
     with open_engine() as engine:
         calls = _calls(engine, limit, trace)
-        if form == "json":
-            output.write_json(calls)
-        elif form == "jsonl":
-            output.write_jsonl(calls)
-        else:
+        if not output.write(form, calls):
             for call in calls:
                 _show(call)
             if not calls:
-                say("no calls to a model were recorded")
+                say("no model calls are recorded")
 
 
 def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]]:
@@ -60,7 +56,7 @@ def _calls(engine: Engine, limit: int, trace: str | None) -> list[dict[str, Any]
 
 
 def _extraction(engine: Engine, row: Row) -> dict[str, Any]:
-    """An extraction of facts, in the form of a call of a trace."""
+    """An extraction of facts, with the keys of a call of a trace."""
     prompt, answer = engine.gateway.kept_texts(text_of(row["hash"])) or (None, None)
     started: Any = to_python(row["started"])
     return {

@@ -1,4 +1,4 @@
-"""The program's log on stderr, in words for people."""
+"""The program's log on stderr."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class _Terminal(logging.Handler):
             level = styled(f"{record.levelname.lower()}:", fg=self.colours.get(record.levelno), err=True)
             where = f"{record.name}: " if self.level <= logging.DEBUG else ""
             click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
-        except (OSError, ValueError):  # stderr is gone: there is nobody to tell
+        except (OSError, ValueError):  # stderr is closed
             return
 
 
 def _fault(record: logging.LogRecord) -> str:
-    """Where a fault of the program's own came from, for whoever runs a server; other errors are in words."""
+    """The traceback of an unexpected error; expected errors have a message only."""
     if record.exc_info is None or record.exc_info[1] is None:
         return ""
     from graphrag_rdf.cli.output import safe
@@ -41,8 +41,8 @@ def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:
     """Show the program's log.
 
     Args:
-        verbose: 0 warnings, 1 what is going on, 2 everything.
-        quiet: errors only; wins.
+        verbose: 0 warnings, 1 progress, 2 everything.
+        quiet: errors only; overrides `verbose`.
     """
     level = logging.ERROR if quiet else _LEVELS.get(verbose, logging.DEBUG)
     logger = logging.getLogger("graphrag_rdf")

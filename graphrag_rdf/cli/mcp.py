@@ -1,4 +1,4 @@
-"""`mcp`: the store as tools for programs that speak the Model Context Protocol."""
+"""`mcp`: serve the store as tools, over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from graphrag_rdf.errors import StoreLockedError
     ],
 )
 @allow_ingest_option
-@click.option("--read-only", is_flag=True, help="Write nothing at all, also no traces.")
+@click.option("--read-only", is_flag=True, help="Write nothing to the store, not even traces.")
 @model_option
 @embedding_option
 def mcp_command(
     allow_ingest: Path | None, read_only: bool, model: str | None, embedding_model: str | None
 ) -> int:
-    """Serve the store to a program that starts this one, by the Model Context Protocol over stdin and stdout.
+    """Serve the store as tools to the program that starts this one, over stdin and stdout (MCP).
 
-    Tools: ask, retrieve, sparql (reading), trace, source_of_fact, and with --allow-ingest also ingest. Over
-    HTTP the same tools are at /mcp of `serve`. Needs: pip install 'graphrag-rdf[mcp]'
+    Tools: ask, retrieve, sparql (reading), trace, source_of_fact, and with --allow-ingest also ingest.
+    `serve` has the same tools over HTTP, at /mcp. Needs: pip install 'graphrag-rdf[mcp]'
     """
     overrides = {
         "llm.model": model,
@@ -46,7 +46,7 @@ def mcp_command(
     except StoreLockedError as error:
         if error.server is None:
             raise
-        hint = f"let the program connect to {error.server}/mcp instead"
+        hint = f"connect the program to {error.server}/mcp instead"
         raise StoreLockedError(error.message, hint, error.server) from error
     with engine:
         return 0 if serve_stdio(engine, engine.settings.server) else INTERRUPTED

@@ -1,6 +1,6 @@
-"""Printing: machine output as it is, people's output with everything that came from outside made harmless.
+"""Printing. Machine output is printed unchanged, and text for people without control sequences.
 
-Texts of documents and models are data: control sequences in them must never reach a terminal.
+Texts of documents and models may hold control sequences, which must never reach a terminal.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from typing import IO, Any
 
 import click
 
-from graphrag_rdf.cli import common
+from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import UsageError
 
 WIDTH = 80
-"""Columns that running text is wrapped to."""
+"""Columns to which running text is wrapped."""
 
 _NO_SMALLER_THAN = 40
 _READABLE = 100
 _JSON_ESCAPED = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-"""What JSON may hold and a terminal would obey: C1 controls, and marks that reorder text."""
+"""Characters that JSON allows and a terminal would obey: C1 controls, and marks that reorder text."""
 
 
 def safe(value: object) -> str:
-    """A text that a terminal shows and does not obey."""
+    """A text without control sequences."""
     from graphrag_rdf.trace.lines import printable
 
     return printable(str(value))
@@ -46,32 +46,32 @@ def one_line(value: object) -> str:
 
 
 def say(text: str = "", *, newline: bool = True) -> None:
-    """A line of people's output; the text must be safe."""
+    """Print a line for people; the text must be safe."""
     click.echo(text, nl=newline)
 
 
 def note(text: str) -> None:
-    """A line on stderr, beside the output; silent with -q."""
+    """Print a note on stderr, unless -q is given."""
     if not is_quiet():
         click.echo(safe(text), err=True)
 
 
 def warn(text: str) -> None:
-    """A warning on stderr; silent with -q."""
+    """Print a warning on stderr, unless -q is given."""
     if is_quiet():
         return
     click.echo(f"{styled('warning:', fg='yellow', err=True)} {safe(text)}", err=True)
 
 
 def warn_of(warning: Mapping[str, Any]) -> None:
-    """A warning of an answer or report: its sentence; with -v also its type, which the reference lists."""
-    kind = f" ({warning['type']})" if common.kept().get("verbose") else ""
+    """Print a warning of an answer or report; with -v also its type, which docs/how-to/trouble.md lists."""
+    kind = f" ({warning['type']})" if given_options().get("verbose") else ""
     warn(f"{warning['detail']}{kind}")
 
 
 def is_quiet() -> bool:
     """Whether -q was given."""
-    return bool(common.kept().get("quiet"))
+    return bool(given_options().get("quiet"))
 
 
 def styled(text: str, *, err: bool = False, **style: Any) -> str:
@@ -80,7 +80,7 @@ def styled(text: str, *, err: bool = False, **style: Any) -> str:
 
 
 def colours(*, err: bool = False) -> bool:
-    """Whether a stream takes colours."""
+    """Whether to print colours on a stream."""
     return on_terminal(err=err) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -94,14 +94,14 @@ def on_terminal(*, err: bool = False) -> bool:
 
 
 def terminal_width() -> int | None:
-    """Columns of the terminal; None when stdout is not one, so that nothing need be cut."""
+    """Columns of the terminal; None when stdout is not a terminal, and nothing need be cut."""
     if not on_terminal():
         return None
     return max(_NO_SMALLER_THAN, shutil.get_terminal_size().columns)
 
 
 def reading_width() -> int:
-    """Columns for running text: those of the terminal, but no more than can be read well."""
+    """Columns for running text: those of the terminal, up to a readable number."""
     return min(terminal_width() or WIDTH, _READABLE)
 
 
@@ -171,30 +171,45 @@ def _console(width: int | None) -> Any:
 
 
 def json_text(data: object, *, indent: int | None = None) -> str:
-    """JSON that is also harmless when it is looked at."""
+    """JSON that is safe to print on a terminal."""
     text = json.dumps(data, ensure_ascii=not _takes_everything(), indent=indent, default=str)
     return _JSON_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", _encodable(text))
 
 
 def write_json(data: object) -> None:
-    """One JSON document."""
+    """Print one JSON document."""
     click.echo(json_text(data, indent=2))
 
 
 def write_jsonl(items: Iterable[object]) -> None:
-    """One line an item, each as soon as it is there."""
+    """Print each item on a line, as soon as it exists."""
     for item in items:
         click.echo(json_text(item))
         sys.stdout.flush()
 
 
+def write(form: str, data: Any) -> bool:
+    """Print the result of a command in the format that its user chose; False for other formats than JSON.
+
+    Args:
+        form: json prints `data` as one document, jsonl each of its items on a line.
+    """
+    if form == "json":
+        write_json(data)
+    elif form == "jsonl":
+        write_jsonl(data)
+    else:
+        return False
+    return True
+
+
 def write_text(text: str) -> None:
-    """A file's worth of text: as it is, unless a terminal would read it."""
+    """Print the text of a file: unchanged, except on a terminal."""
     click.echo(safe(text) if on_terminal() else _encodable(text), nl=not text.endswith("\n"))
 
 
 def write_file(text: str, path: Path | None) -> None:
-    """A text into a file; without one, to stdout.
+    """Write a text to a file, or to stdout without one.
 
     Raises:
         UsageError: when the file cannot be written.
@@ -205,7 +220,7 @@ def write_file(text: str, path: Path | None) -> None:
     try:
         path.write_text(_encodable(text).removesuffix("\n") + "\n", encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def read_stdin() -> str:
@@ -215,7 +230,7 @@ def read_stdin() -> str:
 
 @contextmanager
 def binary_output() -> Iterator[IO[bytes]]:
-    """Where to write bytes to stdout; on a terminal they are made harmless first."""
+    """A stream of bytes to stdout; on a terminal it is printed without control sequences."""
     if on_terminal():
         buffer = io.BytesIO()
         yield buffer
@@ -232,7 +247,7 @@ def _takes_everything() -> bool:
 
 
 def never_fail_to_encode() -> None:
-    """Let streams that are not UTF-8 show a question mark for what they cannot hold."""
+    """Let streams that are not UTF-8 show a question mark for characters that they lack."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -243,12 +258,12 @@ def _encodable(text: str) -> str:
 
 
 def format_option(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`--format`, passed on as `form`; the first name is the default."""
+    """`--format`; the parameter is `form`, and the first name is the default."""
     return click.option(
         "--format",
         "form",
         type=click.Choice(names or ("text", "json")),
         default=(names or ("text",))[0],
         show_default=True,
-        help="What to print.",
+        help="Output format.",
     )

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of long work: a bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from graphrag_rdf.llm.budget import Budget
 
 _EVERY = 10.0
-"""Seconds between lines where there is no terminal."""
+"""Seconds between lines without a terminal."""
 
 
 class IngestProgress:
-    """See `ingest.schedule.Progress`; shows what is done, time left, tokens and cost on stderr.
+    """See `ingest.schedule.Progress`; shows the progress, time left, tokens and cost on stderr.
 
     Args:
-        budget: knows what model calls took so far; None where they are another's.
-        things: what is counted, in the plural.
+        budget: of the model calls; None if a server makes them.
+        things: name of the counted things, in the plural.
     """
 
     def __init__(self, budget: Budget | None = None, things: str = "chunks") -> None:
@@ -95,7 +95,7 @@ def question_counter(budget: Budget | None = None) -> Iterator[Callable[[int, in
 def reading_then_questions(
     budget: Budget | None = None,
 ) -> Iterator[tuple[IngestProgress, Callable[[int, int], None]]]:
-    """Progress of an ingest, and of the questions after it: the first of them ends the bar of the ingest."""
+    """Progress of an ingest, then of questions: the first question ends the bar of the ingest."""
     with ExitStack() as shown:
         reading = shown.enter_context(IngestProgress(budget))
         counters: list[Callable[[int, int], None]] = []

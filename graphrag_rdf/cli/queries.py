@@ -1,8 +1,7 @@
-"""`queries`: the templates that the program itself works with."""
+"""`queries`: list, show and run the program's query templates."""
 
 from __future__ import annotations
 
-import difflib
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,9 +13,9 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.options import key_values
 from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
-from graphrag_rdf.cli.results import RESULT_FORMATS, write_result
 from graphrag_rdf.cli.session import load, open_engine
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.cli.sparql import RESULT_FORMATS, write_result
+from graphrag_rdf.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     examples=["graphrag-rdf queries list", "graphrag-rdf queries run system/languages"],
 )
 def queries_command() -> None:
-    """The SPARQL templates that the program itself works with."""
+    """List, show and run the program's own SPARQL templates."""
 
 
 @queries_command.command("list", examples=["graphrag-rdf queries list retrieval"])
@@ -40,9 +39,7 @@ def list_(purpose: str, form: str) -> None:
         for name, t in sorted(_library().items())
         if not purpose or name.startswith(purpose.strip("/") + "/")
     ]
-    if form == "json":
-        output.write_json([_described(template) for template in found])
-    else:
+    if not output.write(form, [_described(template) for template in found]):
         output.table(("name", "kind", "summary"), [(t.name, t.header.kind, t.header.summary) for t in found])
 
 
@@ -56,13 +53,12 @@ def list_(purpose: str, form: str) -> None:
 @click.argument("name")
 @format_option("text", "json", "turtle")
 def show(name: str, form: str) -> None:
-    """Show a template: what it does, its parameters, its text; in Turtle as a sh:SPARQLExecutable."""
+    """Show the summary, parameters and text of a template, or a sh:SPARQLExecutable in Turtle."""
     template = _template(name)
     if form == "turtle":
         output.write_text(_turtle(template))
         return
-    if form == "json":
-        output.write_json({**_described(template), "template": template.body})
+    if output.write(form, {**_described(template), "template": template.body}):
         return
     say(styled(safe(template.name), bold=True) + f" ({template.header.kind})")
     say(safe(template.header.summary))
@@ -86,18 +82,16 @@ def show(name: str, form: str) -> None:
 )
 @click.argument("name")
 @click.option(
-    "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter; repeat one that is a list."
+    "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter; repeat it for a list."
 )
-@click.option(
-    "--show", "show_query", is_flag=True, help="Print the query for these parameters; do not run it."
-)
+@click.option("--show", "show_query", is_flag=True, help="Print the query instead of running it.")
 @format_option(*RESULT_FORMATS)
 def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> None:
-    """Run a reading template; IRIs may be given bare, other terms as in N-Triples."""
+    """Run a template that reads. Give IRIs without brackets, other terms as in N-Triples."""
     template = _template(name)
     if template.header.kind == "update":
         raise UsageError(
-            f"{name} changes the store: the program runs it itself", hint="queries show prints it"
+            f"{name} is an update, which only the program runs", hint=f"graphrag-rdf queries show {name}"
         )
     values = _values(template, parameters)
     with open_engine() as engine:
@@ -116,7 +110,7 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
         ((key, text),) = key_values([item]).items()
         if key not in template.params:
             known = ", ".join(template.params) or "none"
-            raise UsageError(f"{template.name} has no parameter {key!r}", hint=f"it has: {known}")
+            raise UsageError(f"{template.name} has no parameter {key!r}", hint=f"its parameters: {known}")
         declared = template.params[key].type
         try:
             if declared.startswith("("):
@@ -134,7 +128,7 @@ def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _example(template: QueryTemplate, given: Sequence[str], missing: Sequence[str]) -> str:
-    """A command line that runs a template: what was given, and samples for the rest."""
+    """A command line that runs a template, with sample values for the missing parameters."""
     options = list(given)
     for key in missing:
         sample = template.params[key].sample
@@ -146,7 +140,7 @@ def _example(template: QueryTemplate, given: Sequence[str], missing: Sequence[st
 
 
 def _written(sample: object) -> str:
-    """A sample as it is given with -p: the terms of a row with blanks between them."""
+    """A sample value in the form of -p: the terms of a row are separated by spaces."""
     if isinstance(sample, list):
         return " ".join(map(_written, sample))
     return str(sample).lower() if isinstance(sample, bool) else str(sample)
@@ -156,9 +150,8 @@ def _template(name: str) -> QueryTemplate:
     """A template by name. Raises UsageError when there is none."""
     library = _library()
     if name not in library:
-        near = difflib.get_close_matches(name, library, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "graphrag-rdf queries list shows the names"
-        raise UsageError(f"there is no query named {name}", hint=hint)
+        hint = did_you_mean(name, library, "graphrag-rdf queries list shows the names")
+        raise UsageError(f"unknown query {name}", hint=hint)
     return library[name]
 
 

@@ -20,8 +20,8 @@ _WIDTH = 80
 _INTRODUCTION = """\
 # Commands
 
-This page is made from `--help` by `python docs/generate.py`. What the JSON of each command holds is told
-under [JSON](json.md).
+This page is made from `--help` by `python docs/generate.py`. The keys of the JSON of each command are
+listed under [JSON](json.md).
 
 Every command takes the common options, before or after its name. Machine output (`--format json` or `jsonl`)
 goes to stdout; progress, warnings and errors go to stderr. Exit codes: 0 done · 1 failed · 2 wrong usage or
@@ -35,11 +35,11 @@ This page is made from `config.py` by `python docs/generate.py`. `graphrag-rdf i
 `graphrag.toml`, which is read from the current folder (`--config` names another). Every line is commented out
 and shows the default.
 
-What wins: command line, then environment, then file, then what the [store keeps](../how-to/settings.md),
-then default. A variable of the environment has the prefix `{ENV_PREFIX}` and two underscores between section
-and key: `{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`; items of a list have commas between them there.
-`graphrag-rdf config list` shows every value and its origin, and secrets as asterisks. Unknown keys are
-errors. Keys of providers are best given by the provider's own variable, such as `OPENAI_API_KEY`.
+Order of precedence: command line, environment, file, settings [in the store](../how-to/settings.md), default.
+An environment variable has the prefix `{ENV_PREFIX}` and two underscores between section
+and key: `{ENV_PREFIX}LLM__MODEL=openai/gpt-4.1`; lists are comma-separated there.
+`graphrag-rdf config list` shows every value and its origin, with secrets as asterisks. Unknown keys are
+errors. Give API keys in the provider's own variable, such as `OPENAI_API_KEY`.
 
 ```toml
 {commented_toml()}```

@@ -1,4 +1,4 @@
-"""`refresh`: build anew what follows from what the store holds."""
+"""`refresh`: run a stage of the ingest again, from the stored documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphrag_rdf.cli.failures import DONE
 from graphrag_rdf.cli.options import embedding_option, model_option
 from graphrag_rdf.cli.output import format_option, pairs
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.cli.summary import counts, outcome, usage
+from graphrag_rdf.cli.summary import counts, outcome, planned, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,15 +27,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def source_options(command: F) -> F:
-    """`--source` and `--all`, passed on as `sources` and `every`."""
+    """`--source` and `--all`; the parameters are `sources` and `every`."""
     source = click.option(
         "--source",
         "sources",
         multiple=True,
         metavar="DOC",
-        help="Only what comes from this document (path, title or IRI); may be repeated.",
+        help="Only this document (path, title or IRI); may be repeated.",
     )
-    every = click.option("--all", "every", is_flag=True, help="Everything, which is the default.")
+    every = click.option("--all", "every", is_flag=True, help="All documents (the default).")
     return source(every(command))
 
 
@@ -44,13 +44,13 @@ def source_options(command: F) -> F:
     examples=["graphrag-rdf refresh relations", "graphrag-rdf refresh facts --source documents/report.md"],
 )
 def refresh_command() -> None:
-    """Run a stage of the ingest again, from what the store keeps; no file is read.
+    """Run one stage of the ingest again, from the stored documents; no file is read.
 
     \b
-    facts      extract anew, with rules or a model
-    mentions   look for names in sentences anew
-    names      elect labels, and let entities point at what stands for them
-    relations  relate passages and entities
+    facts      extract facts and names, with rules or a model
+    mentions   find names in sentences
+    names      choose labels, and apply the decisions about entities
+    relations  relate chunks and entities
     index      write the search indexes
     """
 
@@ -69,30 +69,30 @@ def refresh_command() -> None:
     "--window",
     type=click.IntRange(1, 50),
     metavar="N",
-    help="A passage and each of N after it are a pair for the model (default: 2).",
+    help="The model reads each chunk with each of the next N chunks (default: 2).",
 )
 @click.option(
     "--truncate",
     type=click.IntRange(100),
     metavar="N",
-    help="Characters of each passage that the model sees (default: 1000).",
+    help="Characters of each chunk that the model reads (default: 1000).",
 )
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     metavar="X",
-    help="Leave out relations that the model is less sure of (default: 0.5).",
+    help="Leave out relations with a lower confidence of the model (default: 0.5).",
 )
-@click.option("--dry-run", is_flag=True, help="Say what a model would be asked and what it would cost.")
-@click.option("--again", is_flag=True, help="Have the model read also the pairs that it has read before.")
+@click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
+@click.option("--again", is_flag=True, help="Let the model read all pairs again.")
 @click.option(
     "--sentence-window",
     type=click.IntRange(1, 100),
     metavar="N",
-    help="Sentences within which two entities count as named together (default: 2).",
+    help="Number of sentences within which two entities count as co-occurring (default: 2).",
 )
 @click.option(
-    "--min-count", type=click.IntRange(1), metavar="N", help="Leave rarer co-occurrences out (default: 2)."
+    "--min-count", type=click.IntRange(1), metavar="N", help="Leave out rarer co-occurrences (default: 2)."
 )
 @format_option()
 def relations(
@@ -108,16 +108,15 @@ def relations(
     min_count: int | None,
     form: str,
 ) -> int:
-    """Relate passages, and entities that are named together.
+    """Relate chunks to each other, and entities that co-occur.
 
-    A model, if one is set, reads each pair of neighbouring passages and says how one stands to the other:
-    causes, supports, contrasts, references, substep of, follows, part of. Pairs that it has read are not read
-    again, and a run that was stopped goes on where it stopped. Beside that, and without any model, passages
-    are related that name the same entities or follow each other. An entity in more passages than the setting
-    relations.hub_limit makes no relation.
+    A model, if one is set, reads pairs of neighbouring chunks and classifies their relation: causes,
+    supports, contrasts, references, substep of, follows, part of. It reads each pair once, and a stopped run
+    continues where it stopped. Without a model too, chunks are related that name the same entities or follow
+    each other. Entities in more chunks than the setting relations.hub_limit are left out.
 
-    All of them are kept in urn:graph:derived, what the model said with its evidence in urn:graph:source. With
-    the setting relations.build, each ingest that changed something does this too.
+    The relations are stored in urn:graph:derived, and the evidence of the model in urn:graph:source. With the
+    setting relations.build, each ingest that changes something runs this stage too.
     """
     _check(sources, every)
     overrides = {
@@ -142,9 +141,7 @@ def relations(
         report = engine.refresh_relations(
             _documents(engine, sources), again=again, progress=progress, stop=stop
         )
-    if form == "json":
-        output.write_json(report.as_json())
-    else:
+    if not output.write(form, report.as_json()):
         _show(report)
     return outcome(report.read.stopped, failed=bool(report.read.failures))
 
@@ -154,16 +151,12 @@ def _estimate(overrides: dict[str, Any], sources: Sequence[str], *, again: bool,
 
     with open_engine(overrides, read_only=True) as engine:
         found = estimate_relations(engine, _documents(engine, sources), again=again)
-    if form == "json":
-        output.write_json(found.as_json())
+    if output.write(form, found.as_json()):
         return
     llm = found.llm
-    cost = "price unknown" if llm.cost_usd is None else f"{llm.cost_usd:.2f} USD"
-    tokens = f"about {llm.in_tokens or 0:,} + {llm.out_tokens or 0:,} tokens"
     output.say("Nothing was written. This would be done:")
-    rows = [("pairs of passages", counts(found.pairs) or "none")]
-    rows.append(("model", f"{llm.calls:,} calls, {tokens}, {cost}"))
-    pairs(rows, indent="  ")
+    model = planned(llm.calls, llm.in_tokens, llm.out_tokens, llm.cost_usd)
+    pairs([("pairs of chunks", counts(found.pairs) or "none"), ("model", model)], indent="  ")
 
 
 def _show(report: RelationReport) -> None:
@@ -173,7 +166,7 @@ def _show(report: RelationReport) -> None:
     rows: list[tuple[str, object]] = [(name, f"{number:,}") for name, number in named.items()]
     read = report.read
     if told := counts(read.pairs):
-        rows.append(("pairs of passages", told))
+        rows.append(("pairs of chunks", told))
     if read.rejected:
         reasons = {code.replace("_", " "): number for code, number in read.rejected.items()}
         rows.append(("left out", counts(reasons)))
@@ -183,12 +176,12 @@ def _show(report: RelationReport) -> None:
     for warning in report.warnings:
         output.warn_of(warning)
     if read.stopped:
-        output.warn("not all pairs were read: run the same command again to go on")
+        output.warn("some pairs were not read: run the same command again to continue")
 
 
 def _check(sources: Sequence[str], every: bool) -> None:
     if sources and every:
-        raise UsageError("--source and --all exclude each other", hint="give one of the two")
+        raise UsageError("--source and --all cannot be combined", hint="give one of them")
 
 
 def _documents(engine: Engine, sources: Sequence[str]) -> list[NamedNode]:
@@ -209,10 +202,10 @@ def _documents(engine: Engine, sources: Sequence[str]) -> list[NamedNode]:
 )
 @source_options
 @model_option
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Chunks at the model at once.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
 @format_option()
 def facts(sources: tuple[str, ...], every: bool, model: str | None, jobs: int | None, form: str) -> int:
-    """Extract facts and names anew from documents as they are kept; a model is asked without the cache."""
+    """Extract facts and names again from the stored documents; a model is called without its cache."""
     overrides = {"llm.model": model, "extract.jobs": jobs}
     return _texts(sources, every, form, overrides, mentions_only=False)
 
@@ -221,7 +214,7 @@ def facts(sources: tuple[str, ...], every: bool, model: str | None, jobs: int | 
 @source_options
 @format_option()
 def mentions(sources: tuple[str, ...], every: bool, form: str) -> int:
-    """Look anew for names in sentences; facts and names that are known stay, and no model is asked."""
+    """Find names in sentences again, without a model; facts and known names stay."""
     return _texts(sources, every, form, {}, mentions_only=True)
 
 
@@ -240,9 +233,7 @@ def _texts(
     ):
         documents = _documents(engine, sources)
         report = engine.refresh_texts(documents, mentions_only=mentions_only, progress=progress, stop=stop)
-    if form == "json":
-        output.write_json(report.as_json())
-    else:
+    if not output.write(form, report.as_json()):
         show_report(report, engine.settings.llm.model or "rules")
     return outcome(report.stopped, failed=bool(report.failures))
 
@@ -251,15 +242,13 @@ def _texts(
 @source_options
 @format_option()
 def names(sources: tuple[str, ...], every: bool, form: str) -> None:
-    """Elect labels anew, and let entities point at what stands for them by the decisions about entities."""
+    """Choose the labels again, and apply the decisions about entities again."""
     _check(sources, every)
     with open_engine() as engine:
         from graphrag_rdf.ingest.files import refresh_names
 
         number = refresh_names(engine, _documents(engine, sources))
-    if form == "json":
-        output.write_json({"settled": number})
-    else:
+    if not output.write(form, {"settled": number}):
         pairs([("settled", f"{number:,} entities, relations and types")])
 
 
@@ -268,7 +257,7 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
 @embedding_option
 @format_option()
 def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, form: str) -> None:
-    """Write the search indexes anew; without --source the same as index rebuild."""
+    """Write the search indexes again; without --source the same as index rebuild."""
     from graphrag_rdf.cli.index import show_indexes
     from graphrag_rdf.diagnosis import index_status
 
@@ -278,7 +267,5 @@ def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, fo
 
         refresh_index(engine, _documents(engine, sources))
         status = index_status(engine)
-    if form == "json":
-        output.write_json(status)
-    else:
+    if not output.write(form, status):
         show_indexes(status)

@@ -1,4 +1,4 @@
-"""`retrieve`: the passages and facts for a question, without an answer."""
+"""`retrieve`: rank chunks and facts for a question, without answering it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 _PATHS = 3
-"""Paths shown for a passage; `--format json` has all."""
+"""Number of paths shown for a chunk; `--format json` has all."""
 
 
 @click.command(
@@ -43,12 +43,19 @@ _PATHS = 3
     "--questions",
     type=click.Path(path_type=Path),
     metavar="FILE.jsonl",
-    help='Many questions, one a line: {"id": "1", "q": "…"}.',
+    help='File with a question on each line: {"id": "1", "q": "…"}.',
 )
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, metavar="K", help="How many.")
-@click.option("--preview", is_flag=True, help="Show all parts of the scores, and the paths that led there.")
-@click.option("--trace", is_flag=True, help="Keep a trace of it.")
-@click.option("--pipeline", default="graph_rag", show_default=True, help="How to retrieve.")
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    default=10,
+    show_default=True,
+    metavar="K",
+    help="Number of chunks and facts.",
+)
+@click.option("--preview", is_flag=True, help="Show the parts of each score, and the paths to the chunk.")
+@click.option("--trace", is_flag=True, help="Store a trace.")
+@click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to run.")
 @model_option
 @embedding_option
 @rerank_option
@@ -70,9 +77,9 @@ def retrieve_command(
     exclude: tuple[str, ...],
     form: str,
 ) -> None:
-    """Rank passages and facts for a QUESTION without answering it. Writes no trace unless asked to."""
+    """Rank chunks and facts for a QUESTION without answering it. Only --trace stores a trace."""
     if (question is None) == (questions is None):
-        raise UsageError("give a question or --questions FILE.jsonl")
+        raise UsageError("give either a question or --questions FILE.jsonl")
     asked: list[tuple[str | None, str]] = (
         [(None, question)] if question is not None else _questions(questions)
     )
@@ -110,13 +117,10 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
     Raises:
         UsageError: when the file is missing, or a line is not a question.
     """
+    from graphrag_rdf.evaluation.jsonlines import read_text
+
     assert path is not None  # noqa: S101 - the caller checked
-    try:
-        text = output.read_stdin() if str(path) == "-" else path.read_text("utf-8")
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 text") from error
+    text = output.read_stdin() if str(path) == "-" else read_text(path)
     found: list[tuple[str | None, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip():
@@ -126,7 +130,8 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
             found.append((str(item["id"]), str(item["q"])))
         except (ValueError, KeyError, TypeError) as error:
             raise UsageError(
-                f"{path}, line {number}: not a question", hint='a line is {"id": "1", "q": "Who …?"}'
+                f"{path}, line {number}: not a question",
+                hint='each line must be an object like {"id": "1", "q": "Who …?"}',
             ) from error
     return found
 
@@ -166,12 +171,12 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
 
 
 def _told(path: dict[str, Any]) -> str:
-    """A path in words: what share of the score comes from which entity, by which sentence or mentions."""
+    """A path in words: its share of the score, its entity, and its sentence or number of mentions."""
     entity = path["entity_label"] or path["entity"] or "the words of the question"
     if path["sentence"] is not None:
         way = f"through “{_shortened(path['sentence_text'] or path['sentence'], 80)}”"
     else:
-        often = {0: "what the passage is about", 1: "mentioned once"}
+        often = {0: "what the chunk is about", 1: "mentioned once"}
         way = often.get(path["mentions"], f"mentioned {path['mentions']} times")
     parts = [
         ("activation", path["activation"]),

@@ -1,4 +1,4 @@
-"""`serve`: the store over HTTP."""
+"""`serve`: serve the store over HTTP."""
 
 from __future__ import annotations
 
@@ -33,26 +33,32 @@ _ROLES = ("nothing", "read", "write", "admin")
 @click.option("--host", metavar="ADDRESS", help="Listen on this address (default: 127.0.0.1).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Listen on this port (default: 7878; 0: any).")
 @click.option(
-    "--allow-host", multiple=True, metavar="NAME", help="Also answer to this name; may be repeated."
+    "--allow-host",
+    multiple=True,
+    metavar="NAME",
+    help="Also accept requests for this host name; may be repeated.",
 )
 @click.option(
     "--token-file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Lines 'read|write|admin TOKEN'; writing needs one.",
+    help="File with lines 'read|write|admin TOKEN'. Clients need a token to write.",
 )
 @click.option(
-    "--anonymous", type=click.Choice(_ROLES), help="What clients without a token may do (default: read)."
+    "--anonymous", type=click.Choice(_ROLES), help="Role of clients without a token (default: read)."
 )
-@click.option("--read-only", is_flag=True, help="Write nothing at all.")
+@click.option("--read-only", is_flag=True, help="Write nothing to the store.")
 @click.option(
     "--query-timeout",
     type=click.FloatRange(0.1),
     metavar="SECONDS",
-    help="End a query after this (default: 30).",
+    help="Time limit of a query (default: 30).",
 )
 @click.option(
-    "--cors", multiple=True, metavar="ORIGIN", help="Let pages of this origin ask; may be repeated."
+    "--cors",
+    multiple=True,
+    metavar="ORIGIN",
+    help="Allow requests from pages of this origin; may be repeated.",
 )
 @allow_ingest_option
 @model_option
@@ -72,8 +78,8 @@ def serve_command(
 ) -> None:
     """Serve the store over HTTP: SPARQL at /sparql, graphs at /store, questions at /ask, tools at /mcp.
 
-    Only this computer can reach it unless --host says otherwise. Reading is open, writing needs a token.
-    Queries of a store behind an endpoint (--store URL) are passed on to that, within this server's limits.
+    By default, only this computer can reach the server. Reading needs no token, writing does. With --store
+    URL, queries are forwarded to that endpoint, within the limits of this server.
     """
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     overrides = {
@@ -94,31 +100,31 @@ def serve_command(
     with open_engine(overrides, create=not read_only, read_only=read_only) as engine:
         _tell_of_endpoint(engine)
         if not engine.store.ask("system/has-content"):
-            output.note("the store is empty; send documents with: graphrag-rdf ingest --server URL …")
-        serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; Ctrl-C ends it"))
+            output.note("the store is empty; add documents with: graphrag-rdf ingest --server URL …")
+        serve(engine, engine.settings.server, lambda url: output.note(f"serving {url}; stop with Ctrl-C"))
     leave()
 
 
 def _tell_of_endpoint(engine: Engine) -> None:
-    """Say what is otherwise where the store is behind an endpoint."""
+    """Print what differs if the store is behind an endpoint."""
     from graphrag_rdf.errors import without_credentials
     from graphrag_rdf.store.remote import RemoteStore
 
     store = engine.store
     if not isinstance(store, RemoteStore):
         return
-    dialect = "" if store.renderer.dialect == "rdf12" else f" (triple terms: {store.renderer.dialect})"
     output.note(
-        f"the store is at {without_credentials(store.endpoint.addresses.query)}{dialect}: queries of clients "
-        "run there, and see all that it shows to this server; no snapshots, no reader processes, no ETags"
+        f"the store is at {without_credentials(store.endpoint.addresses.query)}, in the dialect "
+        f"{store.renderer.dialect}. Queries run there and see everything that the endpoint shows to this "
+        "server. There are no snapshots, reader processes or ETags"
     )
 
 
 def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:
-    """Say so when whoever reaches this computer may change the store."""
+    """Warn if clients without a token may change the store from other computers."""
     if server.anonymous not in ("write", "admin") or read_only or is_loopback(server.host):
         return
     output.warn(
-        f"whoever can reach {server.host} may change and erase the store without a token: "
-        "server.anonymous is " + server.anonymous
+        f"clients that can reach {server.host} may change and erase the store without a token: "
+        f"server.anonymous is {server.anonymous}"
     )

@@ -1,4 +1,4 @@
-"""What a command works with: its settings, and the store it names."""
+"""The settings and the store of a command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from graphrag_rdf.cli import common
+from graphrag_rdf.cli.command import given_options
 from graphrag_rdf.errors import StoreLockedError, UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = Tr
     """The settings in force.
 
     Args:
-        overrides: dotted key → value of the command's own options; None does not count.
+        overrides: dotted key → value of the command's own options; None is ignored.
         require_trust: see `config.load_settings`.
 
     Raises:
@@ -29,14 +29,14 @@ def load(overrides: Mapping[str, Any] | None = None, *, require_trust: bool = Tr
     """
     from graphrag_rdf.config import load_settings
 
-    given = common.kept()
+    given = given_options()
     named = {"store": given.get("store"), "collection": given.get("collection")}
     values = {**named, **(overrides or {})}
     return load_settings(given.get("config"), values, require_trust=require_trust)
 
 
 def in_folder(settings: Settings) -> bool:
-    """Whether the store is one in a folder: neither in memory nor behind an endpoint."""
+    """Whether the store is in a folder, not in memory or behind an endpoint."""
     return settings.store != ":memory:" and "://" not in settings.store
 
 
@@ -46,8 +46,8 @@ def open_engine(
     """Open the store that the options name.
 
     Args:
-        create: make it when it is missing.
-        read_only: never write anything, not even a lock.
+        create: create a missing store.
+        read_only: write nothing, not even a lock.
 
     Raises:
         UsageError: when the collection is unknown.
@@ -65,12 +65,12 @@ def open_engine(
         command = click.get_current_context().command
         if error.server is None or not any(option.name == "server" for option in command.params):
             raise
-        hint = f"it is served: say the same with --server {error.server}"
+        hint = f"a server has it open: run the same command with --server {error.server}"
         raise StoreLockedError(error.message, hint, error.server) from error
 
 
 def _require_collection(store: Path, name: str) -> None:
-    """Say which collections there are, rather than that a folder is missing."""
+    """Raise an error that lists the collections, rather than one about a missing folder."""
     from graphrag_rdf.store.folder import StoreFolder, collections
 
     if StoreFolder.of_collection(store, name).exists:
@@ -78,41 +78,43 @@ def _require_collection(store: Path, name: str) -> None:
     known = collections(store)
     if known:
         raise UsageError(
-            f"there is no collection {name!r} in {store}", hint=f"known: {', '.join(known)}; see --collection"
+            f"there is no collection {name!r} in {store}",
+            hint=f"name one of these with --collection: {', '.join(known)}",
         )
 
 
 def server_of(server: str | None, token_file: Path | None) -> Client | None:
-    """What speaks to the server that the options `--server` and `--token-file`, or the settings, name; None
-    where it is a store of this computer.
+    """The client of the server that `--server` or the settings name; None for a local store.
 
     Raises:
-        UsageError: as `client_of`; when there is a file with a token, and no server.
+        UsageError: as `client_of`; when there is a token file but no server.
     """
     given = {"client.server": server, "client.token_file": token_file}
     if load(given, require_trust=False).settings.client.server is not None:
         return client_of(load(given).settings.client)
     if token_file is not None:
-        raise UsageError("a token is for a server", hint="name it with --server URL")
+        raise UsageError("--token-file needs a server", hint="add --server URL")
     return None
 
 
 def refuse(options: Mapping[str, object]) -> None:
-    """Refuse what is for the server alone to choose.
+    """Refuse options that only the server may set.
 
     Raises:
         UsageError: when one of the options is given.
     """
     for name, value in options.items():
         if value:
-            raise UsageError(f"--{name.replace('_', '-')} is for the server to choose, not for who asks it")
+            raise UsageError(
+                f"--{name.replace('_', '-')} has no effect with --server: the server's own settings apply"
+            )
 
 
 def client_of(settings: ClientSection) -> Client:
-    """What speaks to the server that the settings name.
+    """The client of the server that the settings name.
 
     Raises:
-        UsageError: when its address or the token's file is none.
+        UsageError: when the address or the token file is invalid.
     """
     from graphrag_rdf.client import Client, read_token
 

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during long work: first a request, then an order."""
+"""Ctrl-C and SIGTERM during long work: the first asks it to stop, the second ends the process."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from graphrag_rdf.cli.output import is_quiet
 T = TypeVar("T")
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_STOPPED = b"\x1b[?25h\ninterrupted; run it again to go on\n"  # the progress bar hides the cursor
-_STOPPING = b"stopping when what is in hand is finished; once more to stop at once\n"
+_STOPPED = b"\x1b[?25h\ninterrupted; run the command again to continue\n"  # the progress bar hides the cursor
+_STOPPING = b"stopping after the current chunk; press Ctrl-C again to stop at once\n"
 
 
 @contextmanager
 def ended_by_interrupt() -> Iterator[None]:
-    """Let Ctrl-C end the process while the engine works on a query: it does not come back to ask for signals.
+    """Let Ctrl-C end the process during a query: the engine does not check for signals.
 
-    For reading only, which leaves nothing half done.
+    For reading only, where nothing can be left half done.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -38,10 +38,10 @@ def ended_by_interrupt() -> Iterator[None]:
 
 
 def ended_at_once(work: Callable[[], T], hint: str) -> T:
-    """The result of work, which the first Ctrl-C or SIGTERM ends together with the process.
+    """The result of work during which the first Ctrl-C or SIGTERM ends the process.
 
-    The work runs in another thread: the engine asks for signals only when it has written everything.
-    Ending it at once is as safe as a kill. The store holds what was committed before.
+    The work runs in another thread, because the engine checks for signals only after it has written
+    everything. Ending it at once is as safe as a kill: the store keeps what was committed before.
 
     Args:
         hint: what the user should do after an interruption.
@@ -61,7 +61,7 @@ def ended_at_once(work: Callable[[], T], hint: str) -> T:
 def stop_requests() -> Iterator[Callable[[], bool]]:
     """Turn the first Ctrl-C or SIGTERM into a request to stop; the second ends the process at once.
 
-    Ending it at once is safe: the store keeps whole chunks, and the next run goes on from there.
+    Ending it at once is safe: the store keeps whole chunks, and the next run continues from there.
 
     Yields:
         whether stopping was requested.
@@ -78,7 +78,7 @@ def stop_requests() -> Iterator[Callable[[], bool]]:
             os.write(2, _STOPPED if os.isatty(2) else b"")
             os._exit(INTERRUPTED)
         requested.set()
-        if not quiet:  # straight to the file: a handler may run in the middle of a print or an import
+        if not quiet:  # written directly: a handler may run in the middle of a print or an import
             os.write(2, _STOPPING)
 
     before = {number: signal.signal(number, request) for number in _SIGNALS}

@@ -1,4 +1,4 @@
-"""`source`: from documents to facts, and back from facts to the characters they rest on."""
+"""`source`: show the facts of a document, and the quotes behind a fact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphrag_rdf.cli.session import open_engine
     ],
 )
 def source_command() -> None:
-    """From documents to facts, and back from facts to the characters they rest on."""
+    """Show the facts of a document, and the quotes behind a fact."""
 
 
 @source_command.command("tree", examples=["graphrag-rdf source tree documents/report.pdf"])
@@ -31,9 +31,7 @@ def tree(document: str, form: str) -> None:
 
     with open_engine() as engine:
         found = source_tree(engine.store, document)
-    if form == "json":
-        output.write_json(found.as_json())
-    else:
+    if not output.write(form, found.as_json()):
         say(render_tree(found, width=reading_width(), colour=colours()).rstrip("\n"))
 
 
@@ -55,7 +53,5 @@ def fact(subject: str, predicate: str, object_: str, form: str) -> None:
 
     with open_engine() as engine:
         found = source_fact(engine.store, subject, predicate, object_)
-    if form == "json":
-        output.write_json([source.as_json() for source in found])
-    else:
+    if not output.write(form, [source.as_json() for source in found]):
         say(render_fact_sources(found, width=reading_width(), colour=colours()).rstrip("\n"))

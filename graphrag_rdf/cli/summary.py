@@ -1,4 +1,4 @@
-"""What the summaries of long work share."""
+"""Parts of the summaries that ingest, refresh and tune print."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def counts(numbers: Any) -> str:
-    """What was counted and is not zero, in a line.
+    """All counts that are not zero, in a line.
 
     Args:
-        numbers: name → number, or a dataclass of numbers, whose fields are told in words.
+        numbers: name → number, or a dataclass of numbers.
     """
     from dataclasses import asdict
 
@@ -27,7 +27,7 @@ def counts(numbers: Any) -> str:
 
 
 def usage(llm: LlmCounts) -> str:
-    """What a model was asked, in a line."""
+    """The calls, tokens and cost of a model, in a line."""
     parts = [f"{llm.calls:,} calls", f"{llm.cached:,} cached"]
     if llm.in_tokens is not None:
         kept = f" ({llm.cached_in_tokens:,} from the provider's cache)" if llm.cached_in_tokens else ""
@@ -37,11 +37,17 @@ def usage(llm: LlmCounts) -> str:
     return ", ".join(parts)
 
 
+def planned(calls: int, in_tokens: int | None, out_tokens: int | None, cost_usd: float | None) -> str:
+    """The estimated calls, tokens and cost of a model, in a line."""
+    cost = "price unknown" if cost_usd is None else f"{cost_usd:.2f} USD"
+    return f"{calls:,} calls, about {in_tokens or 0:,} + {out_tokens or 0:,} tokens, {cost}"
+
+
 def outcome(stopped: str | None, *, failed: bool) -> int:
-    """The exit code of work that goes on when a part of it fails.
+    """The exit code of work that continues when a part of it fails.
 
     Args:
-        stopped: why it ended early, None if it did not.
+        stopped: why it ended early; None if it did not.
     """
     if stopped == "interrupted":
         return INTERRUPTED

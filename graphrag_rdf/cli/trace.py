@@ -1,18 +1,19 @@
-"""`trace`: how answers came about."""
+"""`trace`: list, show, verify, compare, replay and export the traces of answers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.failures import DONE, FAILED
+from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
-from graphrag_rdf.cli.replay import ask_without_command, replay_command, show_differences
-from graphrag_rdf.cli.session import open_engine
+from graphrag_rdf.cli.session import open_engine, refuse, server_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -22,24 +23,24 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group, examples=["graphrag-rdf trace list", "graphrag-rdf trace show last"])
 def trace_command() -> None:
-    """How answers came about.
+    """List, show, verify, compare, replay and export the traces of answers.
 
-    A TRACE is named by the IRI of its session, question or a step, by its UUID or the beginning of it, or
-    last.
+    Name a TRACE by the IRI of its session, question or one of its steps, by its UUID or the beginning of it,
+    or as last.
     """
 
 
 @trace_command.command("list", examples=["graphrag-rdf trace list --limit 5"])
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="How many.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="Number of traces.")
 @click.option("--pipeline", metavar="NAME", help="Only traces of this pipeline.")
 @click.option(
     "--outcome",
     type=click.Choice(["completed", "unanswered", "failed", "cancelled", "unfinished"]),
-    help="Only traces that ended so.",
+    help="Only traces with this outcome.",
 )
 @format_option("text", "json", "jsonl")
 def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> None:
-    """List traces, newest first; sub-traces stand indented under theirs."""
+    """List traces, newest first. Sub-traces are indented below their parents."""
     from graphrag_rdf.trace.catalogue import list_traces
     from graphrag_rdf.trace.outcomes import count_outcomes, outcome_told
     from graphrag_rdf.trace.text import render_list
@@ -47,25 +48,24 @@ def list_(limit: int, pipeline: str | None, outcome: str | None, form: str) -> N
     with open_engine() as engine:
         found = list_traces(engine.store, limit, pipeline, outcome=outcome)
         counts = count_outcomes(engine.store)
-    if form == "json":
-        output.write_json([summary.as_json() for summary in found])
-    elif form == "jsonl":
-        output.write_jsonl(summary.as_json() for summary in found)
-    elif found:
+    if output.write(form, [summary.as_json() for summary in found]):
+        return
+    if found:
         say(render_list(found, width=reading_width(), colour=colours()).rstrip("\n"))
-        say("\nall: " + ", ".join(f"{number} {outcome_told(code)}" for code, number in counts.items()))
+        totals = ", ".join(f"{number} {outcome_told(code)}" for code, number in counts.items())
+        say(f"\nall: {totals}")
     else:
-        say("there is no such trace" if counts else "there is no trace yet")
+        say("no trace matches" if counts else "no traces yet")
 
 
 @trace_command.command(
     "show", examples=["graphrag-rdf trace show last", "graphrag-rdf trace show --full 3fa9"]
 )
 @click.argument("trace")
-@click.option("--full", is_flag=True, help="Also parameters, considered edges and every call.")
+@click.option("--full", is_flag=True, help="Also show parameters, considered edges and every call.")
 @format_option()
 def show(trace: str, full: bool, form: str) -> None:
-    """Show a trace step by step, each selection with the characters it rests on."""
+    """Show a trace step by step, with the quotes behind each selection."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.reader import read_trace
 
@@ -81,7 +81,7 @@ def show(trace: str, full: bool, form: str) -> None:
 @click.argument("trace")
 @format_option()
 def verify(trace: str, form: str) -> int:
-    """Check that every edge, quote, offset, hash and citation of a trace still holds; exit code 1 if not."""
+    """Check that all edges, quotes, offsets, hashes and citations of a trace hold; exit code 1 if not."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.verify import verify_trace
 
@@ -89,9 +89,9 @@ def verify(trace: str, form: str) -> int:
         session = find_trace(engine.store, trace)
         checks = verify_trace(engine.store, engine.blobs, session)
     ok = all(check.ok for check in checks)
-    if form == "json":
-        output.write_json({"trace": session.value, "ok": ok, "checks": [check.as_json() for check in checks]})
-    else:
+    if not output.write(
+        form, {"trace": session.value, "ok": ok, "checks": [check.as_json() for check in checks]}
+    ):
         for check in checks:
             mark = styled("ok", fg="green") if check.ok else styled("FAILED", fg="red", bold=True)
             say(f"{mark}  {check.check}: {one_line(check.detail)}")
@@ -105,7 +105,7 @@ def verify(trace: str, form: str) -> int:
 @click.argument("after", metavar="OTHER")
 @format_option()
 def diff(before: str, after: str, form: str) -> None:
-    """Tell what differs between two traces: parameters, concepts, seeds, what was selected, the answer."""
+    """Show the differences between two traces: parameters, concepts, seeds, selections and answer."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.difference import differences
     from graphrag_rdf.trace.reader import read_trace
@@ -115,16 +115,11 @@ def diff(before: str, after: str, form: str) -> None:
             read_trace(engine.store, find_trace(engine.store, name), engine.blobs) for name in (before, after)
         )
     found = [difference.as_json() for difference in differences(first, second)]
-    if form == "json":
-        output.write_json({"before": first.iri, "after": second.iri, "differences": found})
+    if output.write(form, {"before": first.iri, "after": second.iri, "differences": found}):
         return
     if not found:
-        say("they came to the same answer in the same way")
+        say("no differences")
     show_differences(found)
-
-
-trace_command.add_command(replay_command)
-trace_command.add_command(ask_without_command)
 
 
 @trace_command.command(
@@ -141,14 +136,19 @@ trace_command.add_command(ask_without_command)
     type=click.Choice(("trig", "turtle", "nquads", "prov-n", "prov-json", "html")),
     default="trig",
     show_default=True,
-    help="What to write.",
+    help="Output format.",
 )
 @click.option(
-    "-o", "--output", "path", type=click.Path(path_type=Path), metavar="FILE", help="Write it here."
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of stdout.",
 )
-@click.option("--without-sources", is_flag=True, help="The trace alone, not what it rests on.")
+@click.option("--without-sources", is_flag=True, help="Leave out the evidence.")
 def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bool) -> None:
-    """Write a trace, with the evidence that it rests on, for elsewhere: RDF, PROV, or a page for people."""
+    """Export a trace with its evidence, as RDF, PROV or an HTML page."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.export import export_trace
 
@@ -161,17 +161,17 @@ def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bo
 @trace_command.command(
     "prune", examples=["graphrag-rdf trace prune --older-than 90", "graphrag-rdf trace prune --keep 1000"]
 )
-@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
+@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N traces.")
 @click.option(
     "--older-than",
     "days",
     type=click.FloatRange(0, max=1_000_000),
     metavar="DAYS",
-    help="Take out what is older.",
+    help="Delete traces older than this.",
 )
 @format_option()
 def prune(keep: int | None, days: float | None, form: str) -> None:
-    """Take out old traces with their sub-traces, prompts and completions. Export first what audits need."""
+    """Delete old traces with their sub-traces, prompts and completions. Export the ones you need first."""
     from datetime import timedelta
 
     from graphrag_rdf.trace.prune import prune as prune_traces
@@ -186,7 +186,7 @@ def prune(keep: int | None, days: float | None, form: str) -> None:
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
 @format_option()
 def delete(traces: tuple[str, ...], form: str) -> None:
-    """Take out traces with their sub-traces."""
+    """Delete traces with their sub-traces."""
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.prune import Pruned, delete_trace
 
@@ -202,16 +202,135 @@ def delete(traces: tuple[str, ...], form: str) -> None:
 
 
 def _show_pruned(gone: Pruned, form: str) -> None:
-    if form == "json":
-        output.write_json(gone.as_json())
-    else:
-        say(f"took out {gone.traces:,} traces, {gone.objects:,} texts, {gone.chunks:,} retired chunks")
+    if not output.write(form, gone.as_json()):
+        say(f"deleted {gone.traces:,} traces, {gone.objects:,} texts, {gone.chunks:,} retired chunks")
 
 
 def trace_text(engine: Engine, session: str, *, full: bool = False) -> str:
-    """A trace for people, safe to print."""
+    """A trace as text, safe to print."""
     from graphrag_rdf.trace.reader import read_trace
     from graphrag_rdf.trace.text import render_trace
 
     trace = read_trace(engine.store, session, engine.blobs)
     return render_trace(trace, width=reading_width(), colour=colours(), full=full).rstrip("\n")
+
+
+# --- asking again ----------------------------------------------------------------------------------
+
+
+_model_option = click.option(
+    "--model", metavar="M", help="Use this model instead of the trace's own; none: rules only."
+)
+
+
+@trace_command.command(
+    "replay",
+    examples=[
+        "graphrag-rdf trace replay last",
+        "graphrag-rdf trace replay 3fa9 --format json",
+        "graphrag-rdf trace replay last --server http://127.0.0.1:7878",
+    ],
+)
+@click.argument("trace")
+@_model_option
+@click.option("--trace", "stored", is_flag=True, help="Store a trace of the new run.")
+@server_options
+@format_option()
+def replay(
+    trace: str, model: str | None, stored: bool, server: str | None, token_file: Path | None, form: str
+) -> int:
+    """Ask the question of a trace again, with its pipeline, parameters and model; exit code 1 if it differs.
+
+    The question runs on a copy of the store, so only --trace stores a trace. Cached model answers are not
+    used.
+    """
+    client = server_of(server, token_file)
+    if client is not None:
+        refuse({"model": model, "trace": stored})
+        done = client.replay(trace)
+    else:
+        with open_engine() as engine:
+            done = engine.replay(trace, model=model, stored=stored).as_json()
+    if not output.write(form, done):
+        show_differences(done["differences"])
+        say("the same result" if done["same"] else "a different result")
+        if done["replayed"]:
+            output.note(f"trace of the new run: {done['replayed']}")
+    return DONE if done["same"] else FAILED
+
+
+@trace_command.command(
+    "ask-without",
+    examples=[
+        "graphrag-rdf trace ask-without last --document documents/museum-guide.md",
+        'graphrag-rdf trace ask-without last --fact Petrel "sank on" 1911-11-14 --with-sentences',
+        "graphrag-rdf trace ask-without last --source urn:chunk:… --format json",
+    ],
+)
+@click.argument("trace")
+@click.option(
+    "--fact",
+    "facts",
+    type=(str, str, str),
+    multiple=True,
+    metavar="S P O",
+    help="Leave out this fact, given as labels or N-Triples terms; may be repeated.",
+)
+@click.option("--with-sentences", is_flag=True, help="Also leave out the sentences of the facts.")
+@click.option("--document", "documents", multiple=True, metavar="DOC", help="Also leave out this document.")
+@click.option(
+    "--source", "sources", multiple=True, metavar="SOURCE", help="Also leave out this chunk or imported file."
+)
+@_model_option
+@server_options
+@format_option()
+def ask_without(
+    trace: str,
+    facts: tuple[tuple[str, str, str], ...],
+    with_sentences: bool,
+    documents: tuple[str, ...],
+    sources: tuple[str, ...],
+    model: str | None,
+    server: str | None,
+    token_file: Path | None,
+    form: str,
+) -> None:
+    """Ask the question of a trace without a fact, document or source, and show the differences.
+
+    The question runs on a copy of the store, with it and without it. The store does not change.
+    """
+    what: dict[str, Any] = {
+        "facts": facts,
+        "documents": documents,
+        "sources": sources,
+        "with_sentences": with_sentences,
+    }
+    client = server_of(server, token_file)
+    if client is not None:
+        refuse({"model": model})
+        done = client.ask_without(trace, **what)
+    else:
+        with open_engine() as engine:
+            done = engine.ask_without(trace, **what, model=model).as_json()
+    if output.write(form, done):
+        return
+    for taken in done["without"]:
+        say(one_line(f"without {taken}:"))
+    say(output.wrapped(done["answer_without"] or "(no answer)", indent="  ", first="  "))
+    say()
+    say("the answer is different" if done["changed"] else "the answer is the same")
+    show_differences(done["differences"])
+    if done["since_the_trace"]:
+        output.note("the store or the program has changed since the trace; see: graphrag-rdf trace replay")
+
+
+def show_differences(found: Iterable[Mapping[str, Any]]) -> None:
+    """Print differences in the form of `trace diff --format json`."""
+    shown = None
+    for one in found:
+        if (one["what"], one["name"]) != shown:
+            shown = one["what"], one["name"]
+            say(styled(one_line(f"{one['what']} {one['name']}").strip(), bold=True))
+        for sign, value in (("-", one["before"]), ("+", one["after"])):
+            if value is not None:
+                say(output.wrapped(value, indent="    ", first=f"  {sign} "))

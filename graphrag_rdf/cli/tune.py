@@ -1,4 +1,4 @@
-"""`tune`: learn parameters from marks or from an evaluation set; for prompts see `tune_prompts`."""
+"""`tune`: learn weights from feedback or an evaluation set; see `tune_prompts` for prompts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @click.group(cls=Group, examples=["graphrag-rdf tune weights", "graphrag-rdf tune prompts documents/"])
 def tune_command() -> None:
-    """Learn parameters from what was marked as helpful or wrong; fit the extraction prompt to documents."""
+    """Tune weights to feedback or an evaluation set, and the extraction prompt to documents."""
 
 
 tune_command.add_command(prompts)
@@ -44,21 +44,25 @@ tune_command.add_command(prompts)
     "--evalset",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Learn from an evaluation set, in a temporary store, instead of from marks.",
+    help="Learn from this evaluation set, in a temporary store, instead of from feedback.",
 )
-@click.option("--pipeline", default="graph_rag", show_default=True, help="Whose weights.")
+@click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to tune.")
 @click.option(
-    "--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Of the cross-validation."
+    "--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Folds of the cross-validation."
 )
 @click.option(
-    "--extraction", default="rules", show_default=True, metavar="LIST", help="As in eval retrieval."
+    "--extraction",
+    default="rules",
+    show_default=True,
+    metavar="LIST",
+    help="Extraction of the facts, as in eval retrieval.",
 )
-@click.option("--no-titles", is_flag=True, help="Hide the titles of the set's passages.")
+@click.option("--no-titles", is_flag=True, help="Leave out the titles of the set's passages.")
 @embedding_option
 @click.option(
-    "--apply/--dry-run", "apply", default=False, help="Keep what was learned in the store (default: show)."
+    "--apply/--dry-run", "apply", default=False, help="Store the learned weights (default: only show them)."
 )
-@click.option("--undo", is_flag=True, help="Put back the weights from before the last --apply.")
+@click.option("--undo", is_flag=True, help="Restore the weights from before the last --apply.")
 @format_option()
 def weights(
     evalset: Path | None,
@@ -70,10 +74,10 @@ def weights(
     form: str,
     **options: Any,
 ) -> None:
-    """Learn how much each signal of a passage's score counts, by activation or hybrid, whichever is in force.
+    """Learn the weight of each signal in the score of a chunk.
 
-    What is told of a gain is measured on questions that the weights were not learned from. With --apply they
-    are kept in the store as a new version of its settings, if there is a gain; see config history.
+    The gain is measured on held-out questions. With --apply, weights with a gain are stored as a new version
+    of the settings; see config history.
     """
     if undo:
         _undo(form)
@@ -94,9 +98,7 @@ def weights(
                 learned, found = tune(engine, graded, now, folds=folds, cuts=(2, 5), progress=progress)
     name = "marks" if evalset is None else str(evalset)
     found = {"source": name, **found, **_kept(learned, now, found, name, apply=apply)}
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         _show(found, apply=apply)
 
 
@@ -130,7 +132,7 @@ def _set(
 
 
 def _now(pipeline: str, *, needed: bool) -> Weights | None:
-    """The weights of the store that would be changed; None when there is no store, and none is needed."""
+    """The weights of the store to change; None without a store, if none is needed."""
     from graphrag_rdf.errors import StoreError, StoreLockedError
     from graphrag_rdf.tuning.weights import weights_in_force
 
@@ -148,7 +150,7 @@ def _now(pipeline: str, *, needed: bool) -> Weights | None:
 def _kept(
     learned: Weights, before: Weights, found: Mapping[str, Any], source: str, *, apply: bool
 ) -> dict[str, Any]:
-    """Keep what was learned, if that is wanted and of use; what became of it."""
+    """Store the learned weights, if that is wanted and they gain something; the keys of the result."""
     from graphrag_rdf.tuning.weights import REASON
 
     gain = found["measures"]["placing"]["gain"]
@@ -161,7 +163,7 @@ def _kept(
 
 
 def _undo(form: str) -> None:
-    """Put back what the last `tune weights` changed; other settings stay."""
+    """Restore the weights from before the last `tune weights --apply`; other settings stay."""
     from graphrag_rdf.tuning.weights import REASON
 
     with open_engine() as engine:
@@ -170,23 +172,24 @@ def _undo(form: str) -> None:
             (n for n, version in enumerate(history) if version.reason.startswith(f"{REASON}:")), None
         )
         if place is None:
-            raise UsageError("no weights were learned for this store", hint="graphrag-rdf config history")
+            raise UsageError(
+                "no learned weights are stored", hint="graphrag-rdf config history lists all changes"
+            )
         learned = history[place].values
         former: Mapping[str, Any] = history[place + 1].values if place + 1 < len(history) else {}
         changed = {key: former.get(key) for key in learned if learned[key] != former.get(key)}
         engine.live.change(changed, f"{REASON} --undo of version {history[place].number}")
-    if form == "json":
-        output.write_json({"undone": history[place].number, "settings": changed})
+    if output.write(form, {"undone": history[place].number, "settings": changed}):
         return
     for key, value in changed.items():
-        note(safe(f"{key} = {value}" if value is not None else f"{key} is no longer kept in the store"))
+        note(safe(f"{key} = {value}" if value is not None else f"{key} is no longer set in the store"))
 
 
 def _show(found: Mapping[str, Any], *, apply: bool) -> None:
     say(
         safe(
-            f"{found['questions']:,} questions of {found['source']}: {found['helpful']:,} passages that "
-            f"should be found, {found['wrong']:,} that should not; {found['folds']}-fold cross-validation"
+            f"{found['questions']:,} questions of {found['source']}: {found['helpful']:,} relevant chunks, "
+            f"{found['wrong']:,} irrelevant ones; {found['folds']}-fold cross-validation"
         )
     )
     rows = [(name, f"{w['before']:g}", f"{w['after']:g}") for name, w in found["weights"].items()]
@@ -199,14 +202,15 @@ def _show(found: Mapping[str, Any], *, apply: bool) -> None:
     output.table(("measure (held out)", "before", "after", "gain"), measures)
     gain = found["measures"]["placing"]
     if found["applied"]:
-        note(f"kept in the store as version {found['version']} of its settings; --undo takes it back")
+        note(f"stored as version {found['version']} of the settings; --undo restores the former weights")
     elif gain["gain"] <= 0:
-        say("nothing is gained on questions that the weights were not learned from: they stay as they are")
+        say("no gain on held-out questions: the weights stay as they are")
     elif apply:
-        say("the weights are the best that were found already: they stay as they are")
+        say("no better weights were found: they stay as they are")
     else:
-        sure = "" if gain["gain_ci95"][0] > 0 else " (it may be chance: the interval of the gain holds 0)"
-        note(f"--apply keeps these weights in the store{sure}")
+        note("--apply stores these weights")
+        if gain["gain_ci95"][0] <= 0:
+            note("the gain may be chance: its interval contains 0")
 
 
 def _figure(figures: Mapping[str, Any], name: str) -> str:

@@ -1,8 +1,8 @@
-"""`tune prompts`: have a model fit the extraction prompt to the documents, and see what that changes."""
+"""`tune prompts`: fit the extraction prompt to the documents, and compare it with the current one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,9 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
 from graphrag_rdf.cli.options import model_option
-from graphrag_rdf.cli.output import format_option, note, warn
+from graphrag_rdf.cli.output import format_option, note, pairs, safe, say, warn, warn_of
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.cli.tuned_prompt import show, show_estimate
+from graphrag_rdf.cli.summary import counts, planned, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.store.base import Store
+    from graphrag_rdf.tuning.prompt_check import Check
     from graphrag_rdf.tuning.prompt_run import Outcome, Request
 
 
@@ -43,61 +44,65 @@ if TYPE_CHECKING:
     type=click.Choice(("random", "top", "auto", "all")),
     default="random",
     show_default=True,
-    help="Which passages: by chance, the first, those that together name the most, or all.",
+    help="Chunks to sample: at random, the first, those that together name the most, or all.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), default=15, show_default=True, help="Passages to look at; not of all."
+    "--limit", type=click.IntRange(1), default=15, show_default=True, help="Number of chunks to sample."
 )
 @click.option(
     "--held-out",
     type=click.IntRange(0),
     default=5,
     show_default=True,
-    help="Other passages, to compare the prompts with; 0 compares nothing.",
+    help="Number of held-out chunks to compare the prompts on; 0: no comparison.",
 )
-@click.option("--domain", metavar="TEXT", help="What the documents are about (default: the model says).")
-@click.option("--persona", metavar="TEXT", help="Who the model is to be (default: the model says).")
-@click.option("--language", metavar="NAME", help="Of types and relations (default: that of each passage).")
+@click.option("--domain", metavar="TEXT", help="Topic of the documents (default: the model decides).")
+@click.option(
+    "--persona", metavar="TEXT", help="Role that the prompt gives the model (default: the model decides)."
+)
+@click.option(
+    "--language", metavar="NAME", help="Language of types and relations (default: that of each chunk)."
+)
 @click.option(
     "--entity-types",
     metavar="LIST",
-    help="Types, with commas (default: the setting extract.entity_types, else the model chooses).",
+    help="Entity types, comma-separated (default: the setting extract.entity_types, or the model decides).",
 )
 @click.option(
     "--discover-entity-types/--no-discover-entity-types",
     "discover",
     default=True,
     show_default=True,
-    help="Without: no types are listed, for documents about anything.",
+    help="Let the model find entity types, or list none.",
 )
 @click.option(
     "--examples",
     type=click.IntRange(0, 10),
     default=3,
     show_default=True,
-    help="Worked examples from the documents, in place of the built-in one.",
+    help="Number of examples from the documents; they replace the built-in one.",
 )
 @click.option(
     "--max-tokens",
     type=click.IntRange(500),
     default=4000,
     show_default=True,
-    help="Of the prompt beside the passage, about: every call of an ingest pays for them.",
+    help="Approximate limit of the prompt without the chunk; every call of an ingest sends it.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is left to chance.")
-@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Calls at once.")
-@click.option("--dry-run", is_flag=True, help="Say what would be asked and what it would cost.")
-@click.option("--diff", is_flag=True, help="Show what changes in the prompt.")
-@click.option("--apply", is_flag=True, help="Put the tuned prompt into force, unless it does worse.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed.")
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Number of concurrent model calls.")
+@click.option("--dry-run", is_flag=True, help="Estimate the model calls and their cost, and write nothing.")
+@click.option("--diff", is_flag=True, help="Show the changes of the prompt.")
+@click.option("--apply", is_flag=True, help="Use the tuned prompt from now on, unless it does worse.")
 @click.option(
     "--output",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Folder of pipelines that --apply writes into (default: the setting pipelines).",
+    help="Folder of pipelines for --apply (default: the setting pipelines).",
 )
 @click.option(
-    "--force", is_flag=True, help="Have --apply overwrite what is there, and apply also what does worse."
+    "--force", is_flag=True, help="Let --apply overwrite the file, and apply a prompt that does worse."
 )
 @format_option()
 def prompts(
@@ -112,26 +117,25 @@ def prompts(
     form: str,
     **asked: Any,
 ) -> int:
-    """Fit the extraction prompt to your documents, and see whether it is any better, before you use it.
+    """Fit the extraction prompt to your documents, and compare it with the current one.
 
-    A model looks at some passages of the store, or of documents named by PATH, and says what they are about
-    and which types of things and relations they speak of; it works examples in excerpts of them, and each is
-    held to its passage. Then the prompt in force and the tuned one read passages that were held out, and what
-    each found is told.
+    A model reads a sample of the chunks of the store, or of the documents at PATH. It finds their topic, the
+    types of entities and relations, and examples, each of which is verified against its chunk. Then both
+    prompts extract facts from held-out chunks, and the program prints the results.
 
-    With --apply this is written to ingest/extract.yaml of your pipelines, to be edited, and recorded in the
-    store. A run that was stopped goes on where it stopped, and one that is repeated takes the kept answers.
+    With --apply the tuned prompt is written to ingest/extract.yaml of your pipelines, where you can edit it,
+    and recorded in the store. A stopped run continues where it stopped. A repeated run uses cached answers.
     """
     overrides = {"llm.model": model, "extract.jobs": jobs}
     settings = load(overrides).settings
     if not apply and (folder is not None or force):
         raise UsageError(
-            f"nothing is written without --apply, so {'--force' if force else '--output'} has no effect",
-            hint="add --apply, or leave it out",
+            f"{'--force' if force else '--output'} has no effect without --apply",
+            hint="add --apply, or leave out the option",
         )
     target = _target(settings, folder, force=force) if apply else None
     with _opened(paths, settings, overrides, asked["seed"], dry_run=dry_run) as (engine, store, failures):
-        engine.live.read()  # raises, if the store keeps settings that cannot be
+        engine.live.read()  # raises for invalid settings in the store
         name = engine.settings.llm.model
         if name is None:
             raise _no_model()
@@ -151,9 +155,7 @@ def prompts(
     told = {**outcome.as_json(), **kept, "failures": failures}
     if diff:
         told["diff"] = outcome.diff()
-    if form == "json":
-        output.write_json(told)
-    else:
+    if not output.write(form, told):
         show(outcome, told, apply=apply, in_force=folder is None or _same(folder, settings.pipelines))
     return IN_PART if failures or outcome.in_part else DONE
 
@@ -167,7 +169,7 @@ def _run(engine: Engine, store: Store, request: Request, model: str) -> Outcome:
         try:
             return tune_prompts(engine, store, request, model=model, progress=progress, stop=stop)
         except KeyboardInterrupt:
-            note("what was answered is kept: run the same command again to go on")
+            note("the answers so far are kept: run the same command again to continue")
             raise
 
 
@@ -176,19 +178,17 @@ def _same(one: Path, other: Path | None) -> bool:
 
 
 def _tell_estimate(found: Mapping[str, Any], form: str) -> None:
-    if form == "json":
-        output.write_json(found)
-    else:
+    if not output.write(form, found):
         show_estimate(found)
 
 
 def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
-    """The file to write; refuses before anything is paid for."""
+    """The file to write. Raises UsageError before any model is called."""
     pipelines = folder or settings.pipelines
     if pipelines is None:
         raise UsageError(
-            "no folder of your own pipelines is set, so what is written would not be read",
-            hint="graphrag-rdf init --pipelines makes one; where there is a graphrag.toml, add "
+            "--apply needs a folder of your own pipelines, and none is set",
+            hint="run: graphrag-rdf init --pipelines. If there is a graphrag.toml, add "
             "'pipelines = \"pipelines\"' to it, or name a folder with --output",
         )
     from graphrag_rdf.tuning.prompt_keeping import file_in, require_writable
@@ -196,7 +196,8 @@ def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
     path = file_in(pipelines)
     if path.exists() and not force:
         raise UsageError(
-            f"{path} is there already", hint="--force overwrites it; without --apply the new one is shown"
+            f"{path} already exists",
+            hint="overwrite it with --force, or leave out --apply to see the new one",
         )
     require_writable(path)
     return path
@@ -206,7 +207,7 @@ def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
 def _opened(
     paths: Sequence[str], settings: Settings, overrides: Mapping[str, Any], seed: int, *, dry_run: bool
 ) -> Iterator[tuple[Engine, Store, list[dict[str, str]]]]:
-    """The engine, the store with the passages, and what of the documents could not be read."""
+    """The engine, the store with the chunks, and the documents that could not be read."""
     from graphrag_rdf.store.folder import StoreFolder
 
     if not paths:
@@ -218,7 +219,7 @@ def _opened(
 
     found = require_documents(paths, settings)
     if len(found.sources) > FILES:
-        note(f"of {len(found.sources):,} documents {FILES} are read, which the seed chooses")
+        note(f"reading a random sample of {FILES} of {len(found.sources):,} documents")
     missing = (
         in_folder(settings)
         and not StoreFolder.of_collection(Path(settings.store), settings.collection).exists
@@ -239,9 +240,9 @@ def _opened(
 
 def _no_model() -> UsageError:
     return UsageError(
-        "tuning prompts needs a language model, and none is set",
-        hint="name one with --model, e.g. openai/gpt-4.1; or write ingest/extract.yaml of your pipelines by "
-        "hand (docs/how-to/tune-prompts.md)",
+        "tune prompts needs a language model, and none is set",
+        hint="name one with --model, e.g. openai/gpt-4.1, or edit ingest/extract.yaml of your pipelines "
+        "(see docs/how-to/tune-prompts.md)",
     )
 
 
@@ -277,13 +278,13 @@ def _request(settings: Settings, asked: Mapping[str, Any]) -> Request:
 
 
 def _checked(called: Mapping[str, str], **values: Any) -> PromptData:
-    """What was given, as it can stand in the prompt.
+    """The validated values of options, as data of the prompt.
 
     Args:
-        called: what people know each value by.
+        called: value → its option or setting, for messages.
 
     Raises:
-        UsageError: when it cannot.
+        UsageError: when a value is invalid.
     """
     from pydantic import ValidationError
 
@@ -294,3 +295,146 @@ def _checked(called: Mapping[str, str], **values: Any) -> PromptData:
     except ValidationError as error:
         fault = error.errors()[0]
         raise UsageError(f"{called[str(fault['loc'][0])]}: {fault['input']!r}: {in_words(fault)}") from error
+
+
+# --- output ----------------------------------------------------------------------------------------
+
+
+_LISTED = 8
+"""Number of types and of relations that are listed with their counts."""
+
+
+def show_estimate(found: Mapping[str, Any]) -> None:
+    """Print the estimate of `--dry-run`."""
+    llm, passages = found["llm"], found["passages"]
+    sampled = f"{passages['seen']:,} sampled, {passages['held_out']:,} held out, of {passages['all']:,}"
+    model = planned(llm["calls"], llm["in_tokens"], llm["out_tokens"], llm["cost_usd"])
+    say("Nothing was asked or written. This would be done, at most:")
+    pairs([("chunks", sampled), ("model", model)], indent="  ")
+
+
+def show(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bool) -> None:
+    """Print the result of a run.
+
+    Args:
+        told: the result as JSON.
+        apply: whether `--apply` was given.
+        in_force: whether the written file is in the folder of the setting pipelines.
+    """
+    data, sample, tokens = outcome.data, outcome.sample, told["prompt"]["tokens"]
+    examples = f"{len(data.examples)} from the documents"
+    if outcome.rejected:
+        examples += f" (rejected: {counts(outcome.rejected)})"
+    rows: list[tuple[str, object]] = [
+        (
+            "chunks",
+            f"{len(sample.seen):,} sampled, {len(sample.held_out):,} held out, of {sample.all:,} "
+            f"({outcome.request.selection}, seed {outcome.request.seed})",
+        ),
+        ("domain", data.domain),
+        ("persona", data.persona),
+        ("language", data.language or "that of each chunk"),
+        ("entity types", _names(kind.name for kind in data.entity_types)),
+        ("relations", _names(kind.name for kind in data.relation_types)),
+        ("examples", examples),
+        ("prompt", f"about {tokens['after']:,} tokens without the chunk (current: {tokens['before']:,})"),
+        ("model", usage(outcome.llm)),
+    ]
+    pairs(rows)
+    for warning in outcome.warnings:
+        warn_of(warning)
+    if outcome.check is not None:
+        _show_check(told["check"])
+    if "diff" in told:
+        say()
+        say(safe(told["diff"]) or "no changes of the prompt")
+    say()
+    _verdict(outcome, told, apply=apply, in_force=in_force)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none listed"
+
+
+def _show_check(found: Mapping[str, Any]) -> None:
+    for one in found["failures"]:
+        prompt = "current" if one["prompt"] == "before" else "tuned"
+        warn(f"{one['title']} ({one['chunk']}), {prompt} prompt: {one['reason']}")
+    if not found["passages"]:
+        return
+    say()
+    titles = {
+        "facts": "facts",
+        "verified": "verified facts",
+        "entities": "entities",
+        "left_out": "left out",
+        "in_tokens": "tokens of the prompt",
+    }
+    rows = [
+        (titles[name], f"{figures['before']:,.1f}", f"{figures['after']:,.1f}", _gain(figures))
+        for name, figures in found["measures"].items()
+    ]
+    say(f"means over {found['passages']:,} held-out chunks:")
+    output.table(("", "current", "tuned", "difference (95 %)"), rows)
+    share = found["verified_share"]
+    say()
+    lines = [("verified", _both(*(_percent(share[side]) for side in ("before", "after"))))]
+    for name, title in (("types", "types"), ("predicates", "relations")):
+        used = found[name]
+        lines.append((f"{title} used", _both(*(f"{len(used[side]):,}" for side in ("before", "after")))))
+        lines += [
+            (f"  {told}", _most(used[side])) for side, told in (("before", "current"), ("after", "tuned"))
+        ]
+    pairs(lines)
+
+
+def _gain(figures: Mapping[str, Any]) -> str:
+    low, high = figures["gain_ci95"]
+    return f"{figures['gain']:+,.1f} ({low:+,.1f} to {high:+,.1f})"
+
+
+def _both(before: str, after: str) -> str:
+    return f"{before} current, {after} tuned"
+
+
+def _percent(share: float | None) -> str:
+    return "nothing to verify" if share is None else f"{share:.0%}"
+
+
+def _most(used: Mapping[str, int]) -> str:
+    listed = [f"{name} {number}" for name, number in list(used.items())[:_LISTED]]
+    return ", ".join(listed + (["…"] if len(used) > _LISTED else [])) or "none"
+
+
+def _verdict(outcome: Outcome, told: Mapping[str, Any], *, apply: bool, in_force: bool) -> None:
+    if not outcome.changed:
+        say("the tuned prompt is the same as the current one")
+        return
+    if outcome.check is not None:
+        say(_gained(outcome.check, told["check"]["measures"]["verified"]))
+    elif not outcome.request.held_out:
+        say("no chunks were held out, so the prompts were not compared")
+    if told["applied"]:
+        say(safe(f"wrote {told['path']}"))
+        if in_force:
+            note("the next ingest extracts all facts again; see the cost: graphrag-rdf ingest --dry-run")
+        else:
+            note("to use it, set pipelines to that folder")
+    elif apply:
+        say("the tuned prompt was not applied; --force applies it anyway")
+    else:
+        note("--apply uses it from now on; whether the facts are right was not measured")
+
+
+def _gained(found: Check, verified: Mapping[str, Any]) -> str:
+    if not found.readings:
+        return "the prompts cannot be compared: no held-out chunk has an answer with both"
+    if found.lost > 0:
+        return f"the tuned prompt failed on {found.lost:,} more held-out chunks than the current one"
+    before, after = found.total("verified")
+    if after == before:
+        return "no gain: the held-out chunks give as many verified facts as before"
+    low, high = verified["gain_ci95"]
+    if low <= 0 <= high:
+        return f"verified facts of the held-out chunks: {before:,} → {after:,}, which may be chance"
+    return f"verified facts of the held-out chunks: {before:,} → {after:,}"

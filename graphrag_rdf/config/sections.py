@@ -1,4 +1,4 @@
-"""The settings, table by table: names, defaults, what each does."""
+"""All settings: their tables, defaults and descriptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _host(name: str) -> str:
     except ValueError:
         if _HOST.fullmatch(name) is None:
             raise PydanticCustomError(
-                "host", "no request has this name: give a host, without scheme, port and quotation marks"
+                "host", "not a host name: give it without scheme, port and quotation marks"
             ) from None
     return name
 
@@ -34,17 +34,17 @@ def _origin(text: str) -> str:
     if _ORIGIN.fullmatch(text) is None:
         raise PydanticCustomError(
             "origin",
-            "no page has this origin: give scheme and host, without a path, as in https://example.org",
+            "not an origin: give scheme and host, without a path, as in https://example.org",
         )
     return text
 
 
 Host = Annotated[str, AfterValidator(_host)]
-"""A name as requests have it, or an address."""
+"""A host name or address, as in a request."""
 Origin = Annotated[str, AfterValidator(_origin)]
-"""An origin as browsers send it, or * for any."""
+"""An origin, as browsers send it, or * for any."""
 Role = Literal["nothing", "read", "write", "admin"]
-"""What a client of the server may do; each role may what those before it may."""
+"""What a client of the server may do. Each role includes those before it."""
 
 
 class Section(BaseModel):
@@ -54,93 +54,93 @@ class Section(BaseModel):
 
 
 class LlmSection(Section):
-    """[llm] - the language model. None works by rules."""
+    """[llm] - the language model; without one, the program uses rules."""
 
     model: str | None = Field(
         default=None,
-        description="a litellm model name, e.g. openai/gpt-4.1 or ollama/llama3; none works by rules",
+        description="a litellm model name, e.g. openai/gpt-4.1 or ollama/llama3; none: rules only",
     )
     api_base: str | None = Field(default=None, description="address of an OpenAI-compatible server")
     api_key: SecretStr | None = Field(
-        default=None, description="better given by the provider's own variable, e.g. OPENAI_API_KEY"
+        default=None, description="use the provider's own environment variable instead, e.g. OPENAI_API_KEY"
     )
-    temperature: float | None = Field(default=0.0, description="0 for the most repeatable answers")
-    max_tokens: int | None = Field(default=None, ge=1, description="limit of one answer")
-    timeout: float = Field(default=120.0, gt=0, description="seconds for one call")
+    temperature: float | None = Field(default=0.0, description="0: the most repeatable answers")
+    max_tokens: int | None = Field(default=None, ge=1, description="token limit of one answer")
+    timeout: float = Field(default=120.0, gt=0, description="time limit of one call, in seconds")
     max_retries: int = Field(
-        default=5, ge=0, description="of rate limits, time-outs, lost connections and server errors"
+        default=5,
+        ge=0,
+        description="retries after rate limits, time-outs, lost connections and server errors",
     )
     jobs: int | None = Field(
         default=None,
         ge=1,
         le=1024,
-        description="calls at once, of ingest and of questions together; none: as many as extract.jobs and "
-        "server.answers make",
+        description="concurrent calls of ingest and questions together; none: as many as extract.jobs and "
+        "server.answers need",
     )
-    requests_per_minute: int | None = Field(default=None, ge=1)
-    tokens_per_minute: int | None = Field(default=None, ge=1)
-    seed: int | None = Field(default=None, description="passed to the model, where it takes one")
+    requests_per_minute: int | None = Field(default=None, ge=1, description="rate limit; none: no limit")
+    tokens_per_minute: int | None = Field(default=None, ge=1, description="rate limit; none: no limit")
+    seed: int | None = Field(default=None, description="random seed for the model, if it supports one")
     style: Literal["default", "small"] = Field(
         default="default",
-        description="small: ask for names first, then for relations, as small models need it",
+        description="small: ask for names first, then for relations, which helps small models",
     )
     budget_tokens: int | None = Field(
-        default=None, ge=1, description="a run stops cleanly when it has used so many"
+        default=None, ge=1, description="a run stops after this number of tokens"
     )
-    budget_usd: float | None = Field(
-        default=None, gt=0, description="a run stops cleanly when it has cost so much"
-    )
+    budget_usd: float | None = Field(default=None, gt=0, description="a run stops after this cost")
 
 
 class EmbeddingSection(Section):
-    """[embedding] - vectors, beside words."""
+    """[embedding] - vectors, for search by meaning."""
 
     model: str | None = Field(default=None, description="a litellm name, local:DIR, fastembed:NAME, or none")
 
 
 class RerankSection(Section):
-    """[rerank] - a second look at the best passages and facts, each read together with the question."""
+    """[rerank] - reranking of the best chunks and facts by a model that reads them with the question."""
 
     model: str | None = Field(
         default=None,
         description="a litellm name, local:DIR (ONNX cross-encoder), lexical, vector, or none",
     )
-    api_base: str | None = Field(default=None, description="address of its server; none: that of the model")
+    api_base: str | None = Field(default=None, description="address of its server; none: the provider's")
 
     @property
     def calls_provider(self) -> bool:
-        """Whether reranking calls a model over litellm, not one of this computer's own."""
+        """Whether reranking calls a model through litellm, rather than a local one."""
         return self.model is not None and not (
             self.model in ("lexical", "vector") or self.model.startswith("local:")
         )
 
 
 class DocumentSection(Section):
-    """[documents] - reading and cutting."""
+    """[documents] - reading documents and splitting them into chunks."""
 
-    max_bytes: int = Field(default=200 * 1024 * 1024, ge=1, description="larger files are refused")
+    max_bytes: int = Field(default=200 * 1024 * 1024, ge=1, description="size limit of a file")
     chunk_size: int = Field(default=2000, ge=50)
     chunk_overlap: int = Field(default=0, ge=0)
     chunk_unit: Literal["characters", "tokens"] = "characters"
 
 
 class ExtractSection(Section):
-    """[extract] - from text to facts."""
+    """[extract] - extraction of facts."""
 
     use: Literal["auto", "rules", "llm"] = Field(
-        default="auto", description="auto: the model when one is set, else rules"
+        default="auto", description="auto: the model, if one is set, otherwise rules"
     )
-    entity_types: tuple[str, ...] = Field(default=(), description="types to look for; empty: any")
+    entity_types: tuple[str, ...] = Field(default=(), description="entity types to extract; empty: any")
     predicates: tuple[str, ...] = Field(
         default=(),
-        description="the only predicates that the model may use, the same for every passage; empty: any",
+        description="predicates that the model may use; empty: any",
     )
     ontology: Path | None = Field(
         default=None,
-        description="RDF file; without extract.predicates, the labels of its properties are the predicates",
+        description="RDF file whose property labels are the predicates, unless extract.predicates is set",
     )
     gleaning_rounds: int = Field(
-        default=0, ge=0, le=5, description="times to ask the model for what it missed"
+        default=0, ge=0, le=5, description="number of times to ask the model for missed facts"
     )
     entity_min_length: int = Field(default=2, ge=1)
     entity_max_length: int = Field(default=120, ge=1)
@@ -151,59 +151,64 @@ class ExtractSection(Section):
         default="http://trustgraph.ai/", description="base IRI of entities, relations and types"
     )
     jobs: int = Field(
-        default=4, ge=1, le=256, description="chunks at the model at once; questions have llm.jobs"
+        default=4, ge=1, le=256, description="concurrent model calls of an ingest; see also llm.jobs"
     )
 
 
 class RelationSection(Section):
-    """[relations] - between passages, and between entities."""
+    """[relations] - relations between chunks, and between entities."""
 
-    build: bool = Field(default=False, description="build them anew after each ingest that changed something")
+    build: bool = Field(default=False, description="build relations after each ingest that changes something")
     use: Literal["auto", "structure", "llm"] = Field(
         default="auto",
-        description="auto: a model, when one is set, relates passages; structure: only what they share and "
-        "how they stand does",
+        description="auto: by a model, if one is set; structure: only by shared entities and order",
     )
     window: int = Field(
-        default=2, ge=1, le=50, description="a passage and each of so many after it are a pair for the model"
+        default=2,
+        ge=1,
+        le=50,
+        description="the model reads each chunk with each of this number of next chunks",
     )
     truncate: int = Field(
-        default=1000, ge=100, description="characters of each passage of a pair that the model sees"
+        default=1000, ge=100, description="characters of each chunk of a pair that the model reads"
     )
-    min_confidence: float = Field(
-        default=0.5, ge=0, le=1, description="relations that the model is less sure of are left out"
-    )
+    min_confidence: float = Field(default=0.5, ge=0, le=1, description="minimum confidence of the model")
     sentence_window: int = Field(
-        default=2, ge=1, le=100, description="sentences within which two entities count as named together"
+        default=2,
+        ge=1,
+        le=100,
+        description="number of sentences within which two entities count as co-occurring",
     )
-    min_count: int = Field(default=2, ge=1, description="co-occurrences below are left out")
+    min_count: int = Field(default=2, ge=1, description="minimum number of co-occurrences")
     hub_limit: int = Field(
-        default=25, ge=2, le=10_000, description="an entity in more passages makes no relation"
+        default=25, ge=2, le=10_000, description="entities in more chunks than this are left out"
     )
 
 
 class CacheSection(Section):
-    """[cache] - answers of models, kept on disk."""
+    """[cache] - answers of models, cached on disk."""
 
     enabled: bool = True
     max_bytes: int = Field(default=1 << 30, ge=1 << 20)
 
 
 class AnswersSection(Section):
-    """[answers] - what a follow-up sees, and what is given again."""
+    """[answers] - follow-up questions, and cached answers."""
 
     history: int = Field(
-        default=5, ge=0, le=50, description="former questions of a session that a follow-up sees"
+        default=5,
+        ge=0,
+        le=50,
+        description="number of former questions of the session that a follow-up question sees",
     )
     cache: bool = Field(
         default=False,
-        description="give an answer of a model again while nothing that it rests on has changed; "
-        "its trace leads to the first one and has no steps of its own",
+        description="return the former answer of a model while its sources are unchanged",
     )
 
 
 class TraceSection(Section):
-    """[trace] - what is kept of each question."""
+    """[trace] - the trace of each question."""
 
     graph: Iri = Field(default="urn:graph:retrieval", description="named graph of traces")
     detail: Literal["full", "summary"] = "full"
@@ -213,78 +218,92 @@ class ServerSection(Section):
     """[server] - `graphrag-rdf serve`."""
 
     host: str = Field(default="127.0.0.1", description="address to listen on")
-    port: int = Field(default=7878, ge=0, le=65535, description="0 takes any free one")
+    port: int = Field(default=7878, ge=0, le=65535, description="port to listen on; 0: any free one")
     allow_hosts: tuple[Host, ...] = Field(
-        default=(), description="names this server is called by, beside localhost and its own address"
+        default=(), description="host names of this server, in addition to localhost and its own address"
     )
-    cors: tuple[Origin, ...] = Field(default=(), description="origins whose pages may ask; * for any")
-    anonymous: Role = Field(default="read", description="what clients without a token may do")
-    token_file: Path | None = Field(default=None, description="lines 'read|write|admin TOKEN'")
-    read_token: SecretStr | None = Field(default=None, description="better given by the environment")
-    write_token: SecretStr | None = Field(default=None, description="better given by the environment")
-    admin_token: SecretStr | None = Field(default=None, description="better given by the environment")
-    query_timeout: float = Field(default=30.0, gt=0, description="seconds until a query is ended")
-    query_memory_mb: int = Field(default=1024, ge=64, description="memory of a query's process")
-    max_rows: int = Field(default=1_000_000, ge=1, description="rows, or statements, of an answer")
-    max_result_mb: int = Field(default=256, ge=1, description="size of an answer")
-    max_query_kb: int = Field(default=512, ge=1, description="size of a query")
-    max_body_mb: int = Field(default=64, ge=1, description="size of an update or an uploaded graph")
+    cors: tuple[Origin, ...] = Field(
+        default=(), description="origins whose pages may send requests; * for any"
+    )
+    anonymous: Role = Field(default="read", description="role of clients without a token")
+    token_file: Path | None = Field(default=None, description="file with lines 'read|write|admin TOKEN'")
+    read_token: SecretStr | None = Field(default=None, description="use the environment variable instead")
+    write_token: SecretStr | None = Field(default=None, description="use the environment variable instead")
+    admin_token: SecretStr | None = Field(default=None, description="use the environment variable instead")
+    query_timeout: float = Field(default=30.0, gt=0, description="time limit of a query, in seconds")
+    query_memory_mb: int = Field(
+        default=1024, ge=64, description="memory limit of a process that runs queries"
+    )
+    max_rows: int = Field(default=1_000_000, ge=1, description="limit of rows or triples in a result")
+    max_result_mb: int = Field(default=256, ge=1, description="size limit of a result")
+    max_query_kb: int = Field(default=512, ge=1, description="size limit of a query")
+    max_body_mb: int = Field(default=64, ge=1, description="size limit of an update or an uploaded graph")
     readers: int | None = Field(
-        default=None, ge=1, le=64, description="processes that answer queries; none: by the number of CPUs"
+        default=None,
+        ge=1,
+        le=64,
+        description="number of processes that run queries; none: from the number of cores",
     )
-    queries_per_client: int = Field(default=64, ge=1, description="at once, running or waiting")
-    requests_per_minute: int | None = Field(default=None, ge=1, description="of one client; none: any number")
-    answers: int = Field(default=4, ge=1, le=64, description="questions that are answered at once")
+    queries_per_client: int = Field(
+        default=64, ge=1, description="limit of running and waiting queries of one client"
+    )
+    requests_per_minute: int | None = Field(
+        default=None, ge=1, description="rate limit of one client; none: no limit"
+    )
+    answers: int = Field(default=4, ge=1, le=64, description="number of questions answered concurrently")
     title: str = Field(
-        default="Knowledge graph with sources", description="of the dataset, in its description"
+        default="Knowledge graph with sources", description="title in the description of the dataset"
     )
     licence: Iri | None = Field(
-        default=None, description="of the dataset, e.g. an address of Creative Commons"
+        default=None, description="licence of the dataset, e.g. a Creative Commons address"
     )
-    publisher: str | None = Field(default=None, description="of the dataset, a name")
+    publisher: str | None = Field(default=None, description="name of the publisher of the dataset")
     ingest_folder: Path | None = Field(
-        default=None, description="folder whose documents clients of role write may have read"
+        default=None, description="folder from which clients with the role write may ingest documents"
     )
-    allow_service: tuple[str, ...] = Field(
-        default=(), description="endpoints that SERVICE, and addresses that LOAD, may call"
-    )
+    allow_service: tuple[str, ...] = Field(default=(), description="addresses that SERVICE and LOAD may call")
     trusted_proxies: tuple[str, ...] = Field(
-        default=(), description="addresses whose X-Forwarded-For and -Proto headers are believed"
+        default=(), description="addresses whose X-Forwarded-For and -Proto headers are trusted"
     )
 
 
 class ClientSection(Section):
-    """[client] - what `ask`, `ingest`, `facts` and `trace replay` take as `--server`."""
+    """[client] - the server that commands with `--server` use."""
 
     server: str | None = Field(
         default=None,
-        description="address of a server that works instead of a store of this computer",
+        description="address of a running server, to use instead of a local store",
     )
-    token: SecretStr | None = Field(default=None, description="better given by the environment")
+    token: SecretStr | None = Field(default=None, description="use the environment variable instead")
     token_file: Path | None = Field(
-        default=None, description="holds the token; in a file of 'role TOKEN' lines the first one counts"
+        default=None, description="file with the token; with 'role TOKEN' lines, the first one is used"
     )
 
 
 class RemoteSection(Section):
     """[remote] - a store behind a SPARQL endpoint (`store` is a URL)."""
 
-    query_url: str | None = Field(default=None, description="where queries go, if the URL does not tell")
-    update_url: str | None = Field(default=None, description="where updates go, if the URL does not tell")
-    user: str | None = Field(default=None, description="for HTTP Basic authentication")
-    password: SecretStr | None = Field(default=None, description="better given by the environment")
+    query_url: str | None = Field(default=None, description="address for queries, if it differs from the URL")
+    update_url: str | None = Field(
+        default=None, description="address for updates, if it differs from the URL"
+    )
+    user: str | None = Field(default=None, description="user for HTTP Basic authentication")
+    password: SecretStr | None = Field(default=None, description="use the environment variable instead")
     token: SecretStr | None = Field(
-        default=None, description="for HTTP Bearer authentication; better given by the environment"
+        default=None, description="for HTTP Bearer authentication; use the environment variable instead"
     )
-    timeout: float = Field(default=60.0, gt=0, description="seconds for one request")
+    timeout: float = Field(default=60.0, gt=0, description="time limit of one request, in seconds")
     retries: int = Field(
-        default=5, ge=0, le=20, description="of lost connections and of the statuses 429, 502, 503 and 504"
+        default=5,
+        ge=0,
+        le=20,
+        description="retries after lost connections and the statuses 429, 502, 503 and 504",
     )
-    batch: int = Field(default=5_000, ge=1, description="quads of one update request at most")
-    batch_mb: int = Field(default=4, ge=1, le=1024, description="size of one update request at most")
+    batch: int = Field(default=5_000, ge=1, description="maximum number of quads in one update request")
+    batch_mb: int = Field(default=4, ge=1, le=1024, description="maximum size of one update request")
     folder: Path = Field(
         default=Path("graphrag-remote"),
-        description="where indexes, caches and long texts are kept, a folder for each endpoint",
+        description="folder for indexes, caches and long texts, with a subfolder for each endpoint",
     )
 
 
@@ -298,9 +317,13 @@ class Settings(BaseSettings):
     store: str = Field(
         default="./graphrag-store", description="folder of the store, or URL of a SPARQL endpoint"
     )
-    collection: str = Field(default="default", description="a store beside the others of the folder")
-    queries: Path | None = Field(default=None, description="folder of query templates that override ours")
-    pipelines: Path | None = Field(default=None, description="folder of pipelines that override ours")
+    collection: str = Field(default="default", description="name of a separate store in the same folder")
+    queries: Path | None = Field(
+        default=None, description="folder of your own query templates, which override the built-in ones"
+    )
+    pipelines: Path | None = Field(
+        default=None, description="folder of your own pipelines, which override the built-in ones"
+    )
     llm: LlmSection = LlmSection()
     embedding: EmbeddingSection = EmbeddingSection()
     rerank: RerankSection = RerankSection()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from graphrag_rdf.config import trust
 from graphrag_rdf.config.loading import CONFIG_FILE, LISTS, WHAT, explicit_values, flat_values, listed, nested
 from graphrag_rdf.config.sections import Settings
-from graphrag_rdf.errors import ConfigError, without_credentials
+from graphrag_rdf.errors import ConfigError, did_you_mean, without_credentials
 
 _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
@@ -19,6 +19,7 @@ _NOT_IN_A_STORE = (
 """Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
 write to a store does not decide that."""
 
+ALL_SETTINGS = "graphrag-rdf config list shows all settings"
 _MODELS = ("llm.model", "embedding.model", "rerank.model")
 
 
@@ -52,17 +53,13 @@ def check_stored(key: str, value: Any) -> Any:
     """
     known = flat_values(Settings.model_construct())
     if key not in known:
-        import difflib
-
-        near = difflib.get_close_matches(key, known, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else "graphrag-rdf config list shows all"
-        raise ConfigError("there is no such setting", hint=hint)
+        raise ConfigError("there is no such setting", did_you_mean(key, known, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
-        raise ConfigError("a store never holds a secret", hint="give it by a variable of the environment")
+        raise ConfigError("secrets cannot be stored in the store", hint="set it as an environment variable")
     if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):
-        raise ConfigError("this is not for a store to say", hint=f"set it in {CONFIG_FILE}")
+        raise ConfigError("this setting cannot be stored in the store", hint=f"set it in {CONFIG_FILE}")
     if key in _MODELS and isinstance(value, str) and ("://" in value or value.startswith(("//", "\\\\"))):
-        raise ConfigError("a store never says where text is sent", hint=f"set it in {CONFIG_FILE}")
+        raise ConfigError("a model's address cannot be stored in the store", hint=f"set it in {CONFIG_FILE}")
     given = listed(value) if key in LISTS and isinstance(value, str) else value
     try:
         return flat_values(Settings(**nested({key: given})))[key]

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.jsonlines import read_lines
+from graphrag_rdf.evaluation.jsonlines import read_lines, read_text
 
 
 class Passage(BaseModel):
@@ -107,9 +107,7 @@ def load_evalset(path: Path) -> EvalSet:
         UsageError: when the file is missing or not an evaluation set.
     """
     try:
-        found = EvalSet.model_validate(json.loads(path.read_text("utf-8")))
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
+        found = EvalSet.model_validate(json.loads(read_text(path)))
     except ValidationError as error:
         raise UsageError(f"{path}: not an evaluation set: {_first_fault(error)}") from error
     except ValueError as error:

@@ -68,9 +68,7 @@ def test_every_option_has_help() -> None:
 def test_unknown_command_names_what_is_near(run: Run) -> None:
     found = run("ingst", "documents")
     assert found.code == 2
-    assert found.err == (
-        "error: there is no command 'ingst' (did you mean ingest?)\nhint: graphrag-rdf --help\n"
-    )
+    assert found.err == ("error: unknown command 'ingst'. Did you mean ingest?\nhint: graphrag-rdf --help\n")
 
 
 @pytest.mark.parametrize("before", [True, False])

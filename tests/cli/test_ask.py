@@ -99,10 +99,10 @@ def test_what_comes_closest_is_shown_where_nothing_answers(run: Run, store: Path
     assert {"document", "title", "chunk", "quote", "char_offset", "char_length"} <= nearest.keys()
     assert "Andrew Orr" in nearest["quote"]
     shown = run("ask", question).out
-    assert "Closest passages" in shown
-    assert nearest["quote"].split()[0] in shown.partition("Closest passages")[2]
+    assert "Closest chunks" in shown
+    assert nearest["quote"].split()[0] in shown.partition("Closest chunks")[2]
     assert "no answer: closest passages" in run("trace", "list", "--outcome", "unanswered").out
-    assert run("trace", "list", "--outcome", "failed").out.strip() == "there is no such trace"
+    assert run("trace", "list", "--outcome", "failed").out.strip() == "no trace matches"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 
 
@@ -258,9 +258,9 @@ def test_questions_to_ask_next(run: Run, store: Path) -> None:
     assert 0 < len(found) <= 3
     assert {one["by"] for one in found} == {"graph"}
     shown = run("ask", "--suggest", QUESTION).out
-    assert "To ask next (from facts beside the answer)" in shown
+    assert "Follow-up questions (from related facts)" in shown
     assert found[0]["question"] in " ".join(shown.split())
     one = run("ask", "--suggest", "--set", "synthesis.suggestions=1", QUESTION, "--format", "json").json
     assert len(one["suggestions"]) == 1
-    assert "To ask next" not in run("ask", QUESTION).out
+    assert "Follow-up questions" not in run("ask", QUESTION).out
     assert "To ask next: " in run("trace", "show", one["question_iri"]).out

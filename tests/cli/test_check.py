@@ -11,7 +11,7 @@ def test_a_sound_store(run: Run, store: Path) -> None:
     run("ask", "Who designed Drumlaw Head Lighthouse?")
     found = run("check")
     assert found.code == 0, found.out
-    assert found.out == "everything is as it should be\n"
+    assert found.out == "no errors, no warnings\n"
     assert run("check", "--format", "json").json == []
 
 

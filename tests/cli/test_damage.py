@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.cli.memory_limit import bounded
+from graphrag_rdf.cli.check import bounded
 from tests.support.commands import Run, documents_in, environment
 
 pytestmark = pytest.mark.embedded
@@ -79,7 +79,7 @@ def test_what_can_be_made_again_may_be_deleted(run: Run, store: Path, lost: str)
     assert said == ([("index-behind", "warning")] if lost == "index" else [])
     assert run("check").code == 0
     assert run(*question).out == before
-    assert run("check", "--full").out == "everything is as it should be\n"
+    assert run("check", "--full").out == "no errors, no warnings\n"
 
 
 def test_a_copy_of_the_store_is_a_backup(run: Run, store: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_copy_of_the_store_is_a_backup(run: Run, store: Path) -> None:
     shutil.rmtree(store)
     assert "there is no store" in run("check").err
     shutil.copytree(backup, store)
-    assert run("check", "--full").out == "everything is as it should be\n"
+    assert run("check", "--full").out == "no errors, no warnings\n"
     assert run(*question).out == before
     assert run("trace", "verify", "last").code == 0
 
@@ -114,18 +114,18 @@ def test_the_next_ingest_puts_texts_back(run: Run, folder: Path, loss: str) -> N
     report = run("ingest", "documents", "--format", "json")
     assert (report.code, report.json["documents"]["unchanged"]) == (0, 2)
     assert run("import", rdf).code == 0
-    assert run("check", "--full").out == "everything is as it should be\n"
+    assert run("check", "--full").out == "no errors, no warnings\n"
 
 
 def test_what_is_not_read_is_said(run: Run, store: Path) -> None:
-    assert "not read: every quad through every index" in run("check").err
+    assert "--full also reads every quad through every index" in run("check").err
     assert "not read" not in run("check", "--full").err
 
 
 def test_a_check_ends_when_its_memory_is_used_up(store: Path) -> None:
     """As a damaged length in a file, after which a library asks for gigabytes."""
     code = """
-    from graphrag_rdf.cli.memory_limit import ProcessEndedError, bounded
+    from graphrag_rdf.cli.check import ProcessEndedError, bounded
     try:
         bounded(lambda: len(bytearray(8 << 30)) + len([bytearray(1 << 20) for _ in range(3000)]), 256)
     except (ProcessEndedError, MemoryError) as error:

@@ -119,7 +119,7 @@ def test_pages(run: Run, folder: Path) -> None:
     (folder / "bad.pdf").write_bytes(b"%PDF-1.4")
     partly = run("eval", "pages", ".", "questions.jsonl")
     assert partly.code == 3
-    assert "bad.pdf was not read" in partly.err
+    assert "cannot read bad.pdf" in partly.err
     assert run("eval", "pages", "nowhere", "questions.jsonl").code == 2
 
 
@@ -165,7 +165,7 @@ def test_a_set_that_cannot_be_measured_is_reported_and_the_others_go_on(
     assert found.code == 3
     assert [one["path"] for one in found.json["failed"]] == ["bad.json"]
     assert [one["name"] for one in found.json["sets"]] == ["tiny"]
-    assert "bad.json was not measured: bad.json: not an evaluation set" in found.err
+    assert "cannot measure bad.json: bad.json: not an evaluation set" in found.err
     evalset.unlink()
     assert run("eval", "all", ".").code == 2
     (folder / "bad.json").unlink()
@@ -185,7 +185,7 @@ def test_all_of_some_questions_and_one_measure(run: Run, evalset: Path, folder: 
     (folder / "questions.jsonl").unlink()
     nothing = run("eval", "all", ".", "--only", "pages")
     assert nothing.code == 2
-    assert "holds nothing to measure pages on" in nothing.err
+    assert "has no sets for: pages" in nothing.err
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ def test_remove_list_and_undo(run: Run, store: Path) -> None:
     dry = run("facts", "remove", *BORN, "--dry-run", "--format", "json").json
     assert dry["dry_run"]
     assert dry["removed"] == {"chunks": 0, "facts": 1, "entities": 0}
-    assert "nothing was written" in run("facts", "remove", *BORN, "--dry-run").out
+    assert "Nothing was written" in run("facts", "remove", *BORN, "--dry-run").out
     made = run("facts", "remove", *BORN, "--reason", "misread", "--by", "R. T.", "--format", "json").json
     assert (made["kept_facts"], len(made["sentences"])) == (0, 1)
     [listed] = run("facts", "list", "--format", "json").json
@@ -23,7 +23,7 @@ def test_remove_list_and_undo(run: Run, store: Path) -> None:
     assert listed["by"].startswith("urn:graphrag-rdf:person:")
     assert "(Andrew Orr, was born in, Arnhythe)" in run("facts", "list").out
     again = run("facts", "remove", *BORN)
-    assert (again.code, again.out) == (0, "it was removed before\n")
+    assert (again.code, again.out) == (0, "it is removed already\n")
     assert run("check", "--shapes").code == 0
     [source] = run("source", "fact", *BORN, "--format", "json").json
     assert source["removed"]["iri"] == listed["iri"]
@@ -31,7 +31,7 @@ def test_remove_list_and_undo(run: Run, store: Path) -> None:
     undone = run("facts", "undo", listed["iri"], "--format", "json").json
     assert undone["asserted"] == [listed["fact"]]
     assert run("facts", "list", "--format", "json").json == []
-    assert "taken back" in run("facts", "list", "--all").out
+    assert "undone" in run("facts", "list", "--all").out
     assert run("facts", "undo", listed["iri"]).code == 2
     assert run("check").code == 0
 
@@ -46,7 +46,7 @@ def test_correct_and_undo(run: Run, store: Path) -> None:
     shown = run("source", "fact", "Andrew Orr", "was born in", "Tarnay")
     assert "correction by hand" in shown.out
     assert run("check", "--shapes").code == 0
-    assert "holds: (Andrew Orr, was born in, Arnhythe)" in run("facts", "correct", "--undo", *BORN).out
+    assert "added: (Andrew Orr, was born in, Arnhythe)" in run("facts", "correct", "--undo", *BORN).out
     assert run("facts", "remove", "--undo", *BORN).code == 2
     assert run("check").code == 0
 
@@ -73,19 +73,19 @@ def test_the_sentences_of_a_decision_are_left_out_later(store: Path, folder: Pat
     call("facts", "correct", *BORN, "--object", "Tarnay")
     said = call(*question).stdout
     assert "Arnhythe" not in said or said.index("Tarnay") < said.index("Arnhythe")
-    assert "leave out: 1" in call("facts", "correct", *BORN, "--with-sentences", "--dry-run").stdout
+    assert "left out in answers: 1" in call("facts", "correct", *BORN, "--with-sentences", "--dry-run").stdout
     assert 'with_sentences": false' in call("facts", "list", "--format", "json").stdout
     other = call("facts", "correct", *BORN, "--object", "Leeds", "--with-sentences")
     assert (other.returncode, "was removed before" in other.stderr) == (2, True)
     later = call("facts", "correct", *BORN, "--with-sentences")
     assert (later.returncode, later.stderr) == (0, "")
-    assert "leave out: 1" in later.stdout
+    assert "left out in answers: 1" in later.stdout
     assert 'with_sentences": true' in call("facts", "list", "--format", "json").stdout
     said = call(*question).stdout
     assert "Tarnay" in said
     assert "Arnhythe" not in said
     again = call("facts", "correct", *BORN, "--object", "Tarnay", "--with-sentences")
-    assert again.stdout == "its sentences were left out before\n"
+    assert again.stdout == "its sentences are left out already\n"
     assert call("check", "--shapes").returncode == 0
     call("facts", "correct", "--undo", *BORN)
     assert "Arnhythe" in call(*question).stdout
@@ -94,9 +94,9 @@ def test_the_sentences_of_a_decision_are_left_out_later(store: Path, folder: Pat
 def test_the_sentences_of_a_removed_fact_are_left_out_later(run: Run, store: Path) -> None:
     run("facts", "remove", *BORN)
     assert "Arnhythe" in run("ask", "Where was Andrew Orr born?").out
-    assert "leave out: 1" in run("facts", "remove", *BORN, "--with-sentences").out
+    assert "left out in answers: 1" in run("facts", "remove", *BORN, "--with-sentences").out
     assert "Arnhythe" not in run("ask", "Where was Andrew Orr born?").out
-    assert run("facts", "remove", *BORN, "--with-sentences").out == "it was removed before\n"
+    assert run("facts", "remove", *BORN, "--with-sentences").out == "it is removed already\n"
 
 
 def test_names_regardless_of_case_and_what_is_meant(run: Run, store: Path) -> None:
@@ -131,7 +131,7 @@ def test_wrong_usage(run: Run, store: Path) -> None:
     assert run("facts", "correct", *BORN, "--subject", '"a text"').code == 2
     date = ["Drumlaw Head Lighthouse", "http://trustgraph.ai/r/x", '"1"']
     assert run("facts", "remove", *date).code == 2
-    assert run("facts", "list").out == "nothing was decided\n"
+    assert run("facts", "list").out == "no decisions\n"
 
 
 def test_a_trace_takes_the_decision_with_it(run: Run, store: Path) -> None:
@@ -155,7 +155,7 @@ def test_labels_that_look_like_terms(run: Run, store: Path, folder: Path) -> Non
     for fact in (["<unknown>", "built", '"Skell" yard'], ['"Q"', "built", '"Q"']):
         assert run("facts", "remove", *fact, "--dry-run").code == 0
     corrected = run("facts", "correct", '"Q"', "built", '"Q"', "--object", '"Skell" yard', "--dry-run")
-    assert 'holds: ("Q", built, "Skell" yard)' in corrected.out
+    assert 'added: ("Q", built, "Skell" yard)' in corrected.out
     nothing = run("facts", "remove", "<http://nowhere", "built", "x")
     assert (nothing.code, "N-Triples" in nothing.err or "<http://…>" in nothing.err) == (2, True)
     assert run("facts", "correct", '"Q"', "built", '"Q"', "--object", "<http://no where>").code == 2

@@ -19,8 +19,8 @@ def test_mark_show_and_take_back(run: Run, store: Path) -> None:
     assert "\x1b" not in shown.out
     listed = run("queries", "run", "trace/feedback", "--format", "json")
     assert len(listed.json["results"]["bindings"]) == 2
-    assert "taken back" in run("feedback", iri, "none").out
-    assert "no mark" in run("feedback", iri, "none").out
+    assert "mark removed" in run("feedback", iri, "none").out
+    assert "no such mark" in run("feedback", iri, "none").out
     assert run("check").code == 0
 
 

@@ -71,7 +71,7 @@ def test_log_for_people_is_harmless(run: Run, asked: str) -> None:
 
 
 def test_no_calls(run: Run, store: Path) -> None:
-    assert "no calls" in run("llm", "log").out
+    assert "no model calls" in run("llm", "log").out
     assert run("llm", "log", "--format", "jsonl").out == ""
 
 
@@ -95,7 +95,7 @@ def test_cache(run: Run, asked: str) -> None:
 
 def test_clearing_answers_leaves_the_rest(run: Run, asked: str) -> None:
     stats = run("cache", "stats", "--format", "json").json
-    assert "1 answers to questions erased" in run("cache", "clear", "--answers").out
+    assert "erased 1 answers to questions" in run("cache", "clear", "--answers").out
     assert run("cache", "stats", "--format", "json").json["entries"] == stats["entries"]
     assert run("trace", "verify", asked).code == 0
 
@@ -104,7 +104,7 @@ def test_an_answer_is_given_again(run: Run, asked: str, scripted_server: Scripte
     """The second time costs no call, says so, and has a trace that leads to the first."""
     before = len(scripted_server.requests)
     again = run("ask", "--model", "openai/scripted", QUESTION)
-    assert "answered before" in again.err
+    assert "cached answer of" in again.err
     assert len(scripted_server.requests) == before
     assert "answered before" not in run("ask", "--model", "openai/scripted", QUESTION, "--no-cache").err
     assert len(scripted_server.requests) > before
@@ -113,7 +113,7 @@ def test_an_answer_is_given_again(run: Run, asked: str, scripted_server: Scripte
 
 def test_cache_switched_off(run: Run, store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRAPHRAG_RDF_CACHE__ENABLED", "false")
-    assert "switched off" in run("cache", "stats").out
+    assert "off (setting" in run("cache", "stats").out
     assert run("cache", "clear", "--format", "json").json == {
         "erased": 0,
         "answers": 0,

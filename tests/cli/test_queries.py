@@ -63,7 +63,7 @@ def test_lists_and_rows_as_parameters(run: Run, store: Path) -> None:
         (["entities/list", "-p", "text=a", "-p", "limit=x"], "limit", 2),
         (["entities/list", "-p", "limit"], "name=value", 2),
         (["labels/known", "-p", "things=no iri"], "things", 2),
-        (["forget/documents", "-p", "documents=urn:a"], "changes the store", 2),
+        (["forget/documents", "-p", "documents=urn:a"], "is an update", 2),
     ],
 )
 def test_wrong_usage(run: Run, store: Path, arguments: list[str], told: str, code: int) -> None:

@@ -68,8 +68,8 @@ def test_a_retired_setting_gives_one_warning_and_the_command_runs(
 @pytest.mark.parametrize(
     ("variable", "value", "told"),
     [
-        ("ALLOW_HOSTS", '["box"]', "give a host, without scheme, port and quotation marks"),
-        ("ALLOW_HOSTS", "box,box:8080", "'box:8080': no request has this name"),
+        ("ALLOW_HOSTS", '["box"]', "not a host name: give it without scheme, port and quotation marks"),
+        ("ALLOW_HOSTS", "box,box:8080", "'box:8080': not a host name"),
         ("CORS", "https://app.example.org/", "without a path"),
     ],
 )

@@ -43,7 +43,7 @@ def test_graph_formats(run: Run, store: Path, form: str) -> None:
 def test_formats_that_do_not_fit(run: Run, store: Path, query: str, form: str) -> None:
     found = run("sparql", "--format", form, query)
     assert found.code == 2
-    assert "formats for it" in found.err
+    assert "use --format with one of" in found.err
 
 
 def test_w3c_json(run: Run, store: Path) -> None:

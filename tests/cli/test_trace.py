@@ -41,7 +41,7 @@ def test_list(run: Run, asked: str) -> None:
 
 
 def test_nothing_to_list(run: Run, store: Path) -> None:
-    assert "no trace yet" in run("trace", "list").out
+    assert "no traces yet" in run("trace", "list").out
     assert run("trace", "show", "last").code == 2
 
 
@@ -74,7 +74,7 @@ def test_prune_and_delete(run: Run, asked: str) -> None:
     assert run("trace", "prune", "--keep", "1", "--format", "json").json["traces"] == 1
     (left,) = run("trace", "list", "--format", "json").json
     assert left["question"] != QUESTION
-    assert run("trace", "delete", "last").out.startswith("took out 1 traces")
+    assert run("trace", "delete", "last").out.startswith("deleted 1 traces")
     assert run("trace", "list", "--format", "json").json == []
 
 
@@ -100,7 +100,7 @@ def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
     second = run("ask", question, "--format", "json").json["question_iri"]
     same = run("trace", "diff", first, second, "--format", "json").json["differences"]
     assert same == []
-    assert "the same answer in the same way" in run("trace", "diff", first, second).out
+    assert "no differences" in run("trace", "diff", first, second).out
     shorter = ("--set", "synthesis.max_sentences=1", "--format", "json")
     third = run("ask", question, *shorter).json["question_iri"]
     found = run("trace", "diff", first, third, "--format", "json").json["differences"]
@@ -121,12 +121,12 @@ def test_replay(run: Run, asked: str) -> None:
     before = run("trace", "list", "--format", "json").json
     found = run("trace", "replay", asked, "--format", "json")
     assert (found.code, found.json["same"], found.json["replayed"]) == (0, True, None)
-    assert "the same was found and answered" in run("trace", "replay", asked).out
+    assert "the same result" in run("trace", "replay", asked).out
     assert run("trace", "list", "--format", "json").json == before
     run("facts", "remove", "Andrew Orr", "designed", "Drumlaw Head Lighthouse", "--with-sentences")
     other = run("trace", "replay", asked)
     assert other.code == 1
-    assert "it came out otherwise" in other.out
+    assert "a different result" in other.out
     assert "- Andrew Orr designed Drumlaw Head Lighthouse" in other.out
     kept = run("trace", "replay", asked, "--trace", "--format", "json").json
     assert run("trace", "show", kept["replayed"]).code == 0
@@ -140,7 +140,7 @@ def test_ask_without(run: Run, asked: str) -> None:
     assert found["answer"] != found["answer_without"]
     assert found["without"][0].endswith("harbour.md")
     shown = run("trace", "ask-without", asked, *document)
-    assert "the answer is another one" in shown.out
+    assert "the answer is different" in shown.out
     fact = ["--fact", "Andrew Orr", "was born in", "Arnhythe"]
     assert "the answer is the same" in run("trace", "ask-without", asked, *fact).out
     assert run("trace", "ask-without", asked).code == 2

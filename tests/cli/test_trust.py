@@ -145,7 +145,7 @@ def test_what_the_user_trusts_is_used_until_it_changes(
     thief.heard.clear()
     file.write_text(hostile(MODEL, thief) + "timeout = 3\n[documents]\nchunk_size = 900\n")
     assert run("config", "get", "documents.chunk_size").out == "900\n"
-    assert "nothing there needs trust" in run("config", "trust").err
+    assert "nothing to trust" in run("config", "trust").err
     file.write_text(hostile(MODEL, thief).replace("/v1", "/v2"))
     assert run("ask", QUESTION).code == 2
     file.write_text(hostile(MODEL, thief))
@@ -246,13 +246,13 @@ STORED = [
     ("embedding.model", "local:/tmp/somewhere"),
 ]
 REFUSED = [
-    ("llm.model", "oobabooga/THIEF", "never says where text is sent"),
-    ("embedding.model", "huggingface/THIEF", "never says where text is sent"),
-    ("llm.api_base", "THIEF", "not for a store"),
-    ("rerank.api_base", "THIEF", "not for a store"),
-    ("client.server", "THIEF", "not for a store"),
-    ("server.allow_service", "THIEF", "not for a store"),
-    ("llm.api_key", "sk-thief", "never holds a secret"),
+    ("llm.model", "oobabooga/THIEF", "address cannot be stored"),
+    ("embedding.model", "huggingface/THIEF", "address cannot be stored"),
+    ("llm.api_base", "THIEF", "cannot be stored"),
+    ("rerank.api_base", "THIEF", "cannot be stored"),
+    ("client.server", "THIEF", "cannot be stored"),
+    ("server.allow_service", "THIEF", "cannot be stored"),
+    ("llm.api_key", "sk-thief", "secrets cannot be stored"),
 ]
 
 

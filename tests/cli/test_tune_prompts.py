@@ -100,7 +100,7 @@ def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedS
     assert dry.json["llm"]["calls"] == 2 + 6 + 2 * 3
     assert dry.json["llm"]["cost_usd"] > 0
     assert dry.json["passages"] == {"all": 12, "seen": 6, "held_out": 3}
-    assert "calls at most" in tune(run, documents, "--dry-run").out
+    assert "at most" in tune(run, documents, "--dry-run").out
     assert not (folder / "graphrag-store").exists()
     written(folder).parent.mkdir(parents=True)
     written(folder).write_text("domain: mine\n")
@@ -165,7 +165,7 @@ def test_without_a_folder_of_pipelines(
     elsewhere = tune(run, documents, "--apply", "--output", folder / "mine")
     assert elsewhere.code == 0, elsewhere.err
     assert (folder / "mine" / "ingest" / "extract.yaml").is_file()
-    assert "once the setting pipelines names" in elsewhere.err
+    assert "set pipelines to that folder" in elsewhere.err
 
 
 def test_shown_compared_and_repeated_for_nothing(
@@ -212,13 +212,13 @@ def test_for_people(run: Run, documents: Path, model: ScriptedServer) -> None:
     found = tune(run, documents, "--diff")
     assert found.code == 0, found.err
     for told in (
-        "6 looked at, 3 held out, of 12",
+        "6 sampled, 3 held out, of 12",
         "ship, person",
         "verified facts",
-        "0% in force, 100% tuned",
+        "0% current, 100% tuned",
     ):
         assert told in found.out
-    assert "more facts are verified" in found.out
+    assert "verified facts of the held-out chunks" in found.out
     assert "+++ tuned prompt" in found.out
     assert "--apply" in found.err
 
@@ -297,8 +297,8 @@ def test_what_does_worse_is_not_applied(
     model.answer_with(spoilt)
     found = tune(run, documents, "--apply")
     assert found.code == 0, found.err
-    assert "fewer facts are verified" in found.out
-    assert "stays as it is" in found.out
+    assert "verified facts of the held-out chunks" in found.out
+    assert "was not applied" in found.out
     assert not written(folder).exists()
     assert query(run, "tuning/tunings") == []
     forced = tune(run, documents, "--apply", "--force", "--format", "json").json
@@ -429,8 +429,8 @@ def test_a_prompt_that_gets_fewer_answers_does_worse(
     assert {one["prompt"] for one in check["failures"]} == {"after"}
     assert {one["title"] for one in check["failures"]} <= set(SHIPS)
     told = tune(run, documents, "--apply")
-    assert "gave no answer for 2 held-out passages more" in told.out
-    assert "stays as it is" in told.out
+    assert "failed on 2 more held-out chunks" in told.out
+    assert "was not applied" in told.out
     assert not written(folder).exists()
 
 

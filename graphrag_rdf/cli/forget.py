@@ -30,7 +30,7 @@ def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None
 
     with open_engine() as engine:
         forgotten = forget_named(
-            engine, documents, dry_run=dry_run, tell=lambda what: output.note(f"{what} …")
+            engine, documents, dry_run=dry_run, notify=lambda what: output.note(f"{what} …")
         )
     for warning in forgotten.warnings:
         output.warn_of(warning)

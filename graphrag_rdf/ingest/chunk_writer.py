@@ -33,11 +33,11 @@ from graphrag_rdf.store.base import Changes
 
 log = logging.getLogger(__name__)
 
-_GONE = "its document was taken out or changed by somebody else meanwhile; ingest it again"
+_GONE = "another client removed or changed its document meanwhile. Ingest it again"
 MENTIONS_COMPONENT = "graphrag-rdf-mentions"
 _PROBLEMS = {
-    "no_column_names": "the first row of the table does not name its columns: its rows give no facts",
-    "no_key_column": "no column of the table names what a row is about, each its own: its rows give no facts",
+    "no_column_names": "the first row of the table does not name its columns, so its rows give no facts",
+    "no_key_column": "no column of the table has a different name in each row, so its rows give no facts",
 }
 
 
@@ -51,23 +51,23 @@ class ChunkWriter:
         self._begin()
 
     def _begin(self) -> None:
-        """Know nothing of the store but what it says now."""
+        """Read names and decisions from the store as it is now."""
         self._names = KnownNames(self._run.store)
         groups, withheld = read_groups(self._run.store), read_withheld(self._run.store)
         self._writer = FactWriter(self._names, self._run.settings.facts, groups, withheld)
         self._agents_written = self._prompt_written = False
 
     def write(self, task: Task, outcome: Extracted | Failure) -> None:
-        """Write a chunk with its sentences, mentions and extraction: one transaction.
+        """Write a chunk with its sentences, mentions and extraction, in one transaction.
 
-        Where somebody else wrote meanwhile, only if its document is still there.
+        If another client has changed the store meanwhile, only if its document is still there.
         """
         if (others := self._run.journal.others()) and not self._stands(task, others):
             return
         if isinstance(outcome, Extracted):
             written = attempt(partial(self._write_found, task, outcome))
             if isinstance(written, UnexpectedError):
-                self._begin()  # what was noted of names was not written
+                self._begin()  # names that were noted have not been written
                 outcome = written
         if isinstance(outcome, Failure):
             self._write_failed(task, outcome)
@@ -82,8 +82,8 @@ class ChunkWriter:
         self._count(layer, facts)
 
     def _write_failed(self, task: Task, error: Failure) -> None:
-        """Write why nothing was found; with the chunk and, if they can be read, its names, if it is new."""
-        if task.stored:  # what an earlier extraction found stays
+        """Write why the extraction failed. A new chunk is written too, if possible with its names."""
+        if task.stored:  # the result of an earlier extraction stays
             changes = Changes()
             self._failed(task, error, changes)
             self._run.journal.commit(changes)
@@ -112,7 +112,7 @@ class ChunkWriter:
                 self._run.report.rejected[reason] = self._run.report.rejected.get(reason, 0) + 1
 
     def _chunk(self, task: Task) -> Changes:
-        """The chunk itself, and what of it has to go."""
+        """The changes for the chunk itself, without its old sentences and extractions."""
         placed, document = task.placed, task.incoming.plan.iri
         chunk, changes = placed.iri, Changes()
         if task.stored:
@@ -135,7 +135,7 @@ class ChunkWriter:
         chunk = task.placed.iri
         changes.add += unsettled(self._names.take_contested())
         changes.add += unlinked([chunk])
-        if task.stored:  # noted before: what is noted and not there does no harm
+        if task.stored:  # noted before the commit: a note without a chunk does no harm
             rows = self._run.store.select("ingest/sentences-of", chunks=[chunk])
             self._run.indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
         self._run.indexer.written(chunk, task.sentences, entities)
@@ -153,14 +153,16 @@ class ChunkWriter:
         return stands
 
     def _storable(self, task: Task, extracted: Extracted) -> Fit:
-        """What may become facts; a value that the store cannot hold as what it is becomes a plain text."""
+        """What may become facts. A value whose datatype the store does not take becomes a plain text."""
         fit = self._writer.fit(extracted.extraction)
         refused = self._run.store.refused(filter(None, map(literal_of, fit.relations)))
         if not refused:
             return fit
         for literal in sorted(refused, key=str):
-            what = f"the store cannot hold {literal}: it is kept as a plain text"
-            self._run.report.warn("literal_as_text", f"{task.incoming.plan.name}: {what}")
+            path = task.incoming.plan.name
+            self._run.report.warn(
+                "literal_as_text", f"{path}: the store cannot hold {literal}, so it is kept as a plain text"
+            )
         relations = [
             replace(each, datatype=None) if literal_of(each) in refused else each for each in fit.relations
         ]
@@ -169,12 +171,12 @@ class ChunkWriter:
     def _mention_layer(
         self, task: Task, extracted: Extracted | None, fit: Fit | None, changes: Changes
     ) -> Written:
-        """The names in the sentences: those that this extraction and others of the chunk know, and more."""
+        """The names in the sentences, with those that extractions of the chunk gave."""
         chunk, text = task.placed.iri, task.placed.chunk.text
         parsed = task.parsed
         elsewhere: set[str] = set()
         if task.stored:
-            # what an extractor named and said nothing about stands in the mention layer only
+            # entities without statements are in the mention layer only
             without = [] if self._mentions_only else task.replaces
             rows = self._run.store.select("ingest/names-in-chunk", chunk=chunk, without=without)
             elsewhere.update(text_of(row["name"]) for row in rows)
@@ -211,7 +213,7 @@ class ChunkWriter:
             found = (*found, *labels)
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
         in_rows, in_prose = parted(found, in_tables)
-        # rows are not about what the first of them names, and a word in one stands for no name in another
+        # rows are not about the first name in them, and a word of one row is not short for a name in another
         about = in_prose if in_tables and not parsed.titled else found
         topics = topics_of(parsed.title, about, given=parsed.titled)
         topic = topics[0] if topics else None
@@ -227,7 +229,7 @@ class ChunkWriter:
         self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
     ) -> Written:
         chunk, asks = task.placed.iri, self._run.extractor.asks
-        if asks is not None and not self._prompt_written:  # with what uses it: a prompt alone is swept away
+        if asks is not None and not self._prompt_written:  # with its use: unused prompts are removed
             self._prompt_written = True
             changes.add += prompts.prompt(asks.hash, asks.tuned_by)
         details = prov.ExtractionFacts(
@@ -269,7 +271,7 @@ class ChunkWriter:
             self._run.report.warn("unexpected_error", ADVICE)
         else:
             self._run.report.warn("extraction_failed", f"{path}: {error.message}")
-        if not self._mentions_only:  # which no later ingest tries again
+        if not self._mentions_only:  # a later ingest would not try it again
             self._run.failures.record(chunk, "extract", error.message, path, changes)
 
 

@@ -1,4 +1,4 @@
-"""Documents in the store: described, brought up to date, and which of their chunks are left to extract."""
+"""Writes documents: their description, the places of their chunks, and which chunks are left to extract."""
 
 from __future__ import annotations
 
@@ -30,12 +30,16 @@ class DocumentWriter:
         self._run = run
 
     def write(self, document: Incoming, parsed: ParsedDocument) -> list[Task]:
-        """Write a document, its version, pages, and where its chunks stand; the chunks left to extract."""
+        """Write a document, its version, pages and the places of its chunks.
+
+        Returns:
+            the chunks that are left to extract from.
+        """
         plan = document.plan
         placed = place_chunks(plan.iri, parsed, self._run.settings.chunks)
         contexts = chunk_contexts(parsed, placed, self._run.extractor.key)
         original = self._run.blobs.put(plan.data)
-        # a plain text is its own original, kept once: it need not be looked for again
+        # a plain text is its own original and is stored once
         text = original if parsed.text.encode() == plan.data else self._run.blobs.put(parsed.text)
         facts = prov.DocumentFacts(
             iri=plan.iri,
@@ -136,9 +140,10 @@ class DocumentWriter:
         reused: list[PlacedChunk],
         contexts: Mapping[str, Context],
     ) -> Iterator[Task]:
-        """Chunks that stand already and still need this extractor, with the subgraphs it replaces: its own,
-        the mention layer, what earlier versions of it found, or it in another context, and what has to be
-        done anew anyway.
+        """Chunks in the store that this extractor has still to read, with the subgraphs that it replaces.
+
+        These are its own, those of its earlier versions or of another context, the mention layer, and
+        outdated ones.
         """
         found: dict[str, dict[NamedNode, str | None]] = {}
         done = set()
@@ -180,7 +185,7 @@ class DocumentWriter:
 
 
 def chunk_contexts(parsed: ParsedDocument, placed: Sequence[PlacedChunk], extractor: str) -> list[Context]:
-    """What a model is shown of the document before each chunk; nothing for other extractors.
+    """The text of the document before each chunk that a model sees; empty for other extractors.
 
     Args:
         extractor: the extractor's key.
@@ -197,20 +202,20 @@ def extraction_of(row: Row) -> tuple[str, str, str]:
 
 
 def place_quads(document: NamedNode, placed: PlacedChunk) -> Iterator[Quad]:
-    """Where a chunk stands."""
+    """The place of a chunk: number, offset, pages and headings."""
     parents = [iris.page(document, page.number) for page in placed.pages] or [document]
     return prov.chunk_place(placed.iri, placed.chunk.index, placed.chunk.offset, parents, placed.headings)
 
 
 def _below(place: Sequence[Quad]) -> set[Term]:
-    """The headings that a chunk stands below."""
+    """The headings above a chunk."""
     return {quad.object for quad in place if quad.predicate == RAG.headings}
 
 
 def _parted(
     stands: dict[str, list[Quad]], placed: Sequence[PlacedChunk]
 ) -> list[tuple[NamedNode, NamedNode]]:
-    """Chunks that stay, each with the one that it stood after and does not any more."""
+    """Pairs of chunks that stay and no longer follow each other: (later, earlier)."""
     places = (quad for quads in stands.values() for quad in quads if quad.predicate == TG.chunkIndex)
     before = [node_of(quad.subject) for quad in sorted(places, key=lambda quad: int(text_of(quad.object)))]
     after = [chunk.iri for chunk in placed]
@@ -231,11 +236,10 @@ def _difference(old: Sequence[Quad], new: Sequence[Quad], changes: Changes) -> N
 def _document_changes(
     document: NamedNode, old: list[Quad], wanted: list[Quad]
 ) -> tuple[list[Quad], list[Quad]]:
-    """What to take out and to put in, so that a document is described as wanted.
+    """The quads to remove and to add so that a document is described as wanted.
 
-    Earlier versions stay; the one that was current is marked as superseded. A version that comes back (an
-    edit that is undone) keeps the time at which it came first. So does what says which document was moved
-    here.
+    Earlier versions stay, and so does the link to the document that was moved here. The version that was
+    current is marked as superseded. A version that returns (an edit that is undone) keeps its first time.
     """
     current = next(quad.object for quad in wanted if quad.predicate == RAG.currentVersion)
     before = next((quad.object for quad in old if quad.predicate == RAG.currentVersion), None)
@@ -260,8 +264,8 @@ def _document_changes(
 
 
 def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode, Term]]:
-    """What the extraction of a chunk depends on beside its text: title, language and speakers of its
-    document, and its tables, each of which is another one where its rows are read otherwise.
+    """What the extraction of a chunk depends on besides its text: title, language, speakers and tables of
+    its document. A table whose rows are read in another way has another IRI.
     """
     quads = list(quads)
     tables = {(RDF.type, quad.subject) for quad in quads if quad.object == RAG.Table}
@@ -273,5 +277,5 @@ def _context(quads: Iterable[Quad], document: NamedNode) -> set[tuple[NamedNode,
 
 
 def _family(key: str) -> str:
-    """The kind of extractor: what newer versions, models and prompts replace."""
+    """The kind of extractor. Newer versions, models and prompts replace results of the same kind."""
     return key.split("/", 1)[0]

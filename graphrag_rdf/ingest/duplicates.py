@@ -1,4 +1,4 @@
-"""Documents with the same content: equal texts, mostly equal chunks, or one page in two formats.
+"""Finds documents with the same content: equal texts, mostly equal chunks, or one page in two formats.
 
 Equal texts have the same hash, whatever their files. Two editions of a file share most of their chunks,
 because the cuts fall into step again after an insertion. A page and its source (`x.html`,
@@ -28,14 +28,14 @@ _SHARE = 0.6
 _WORDS_SHARE = 0.5
 """Word sequences of the shorter text that the other has too; texts about the same thing share a tenth."""
 _MOST = 20
-"""Documents that may have a chunk: what more have is a form or a licence and says nothing."""
+"""Documents that may share a chunk. A chunk of more documents is a form or a licence."""
 _READ = 20_000
 """Characters of a text that are compared."""
 _LONG = 3
 """Words in a sequence."""
 _FEW = 200
 """New documents up to which only their chunks are compared with the others."""
-_TOLD = 3
+_LISTED = 3
 _WORD = re.compile(
     r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+"
 )
@@ -44,7 +44,7 @@ _WORD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """Two documents that say the same.
+    """Two documents with the same content.
 
     Attributes:
         kind: `SAME` or `NEARLY`.
@@ -78,7 +78,7 @@ class _Known:
 def find_duplicates(
     store: Store, blobs: BlobStore, new: Collection[NamedNode] | None = None
 ) -> list[Duplicate]:
-    """Pairs of documents that say the same, those that are more alike first.
+    """Pairs of documents with the same content, the most alike first.
 
     Args:
         new: only pairs with one of these; None for all.
@@ -106,7 +106,7 @@ def find_duplicates(
         share = min(1.0, chunks / max(one.chunks, other.chunks, 1))
         if share >= _SHARE and one.text != other.text:
             add(one, other, NEARLY, share)
-    for a, b in _beside(known, wanted):
+    for a, b in _named_alike(known, wanted):
         if (share := _common(blobs.text(a.text), blobs.text(b.text))) >= _WORDS_SHARE:
             add(a, b, NEARLY, share)
     return sorted(found.values(), key=lambda pair: (-pair.share, pair.first[1], pair.second[1]))
@@ -115,23 +115,23 @@ def find_duplicates(
 def warn_of_duplicates(
     store: Store, blobs: BlobStore, new: Collection[NamedNode], report: IngestReport
 ) -> None:
-    """Warn of documents that a run added although the store has their content, or it added it twice."""
+    """Warn of documents that a run added although the store has their content already."""
     found = find_duplicates(store, blobs, new) if new else []
     if not found:
         return
-    told = [f"{pair.first[1]} and {pair.second[1]} ({pair.kind})" for pair in found[:_TOLD]]
-    if len(found) > _TOLD:
-        told.append(f"{len(found) - _TOLD:,} more pairs (documents --duplicates)")
+    listed = [f"{pair.first[1]} and {pair.second[1]} ({pair.kind})" for pair in found[:_LISTED]]
+    if len(found) > _LISTED:
+        listed.append(f"{len(found) - _LISTED:,} more pairs (documents --duplicates)")
     folder = next((name for pair in found if (name := _extra_folder(pair))), None)
     way_out = f"--exclude {folder}" if folder else "--exclude GLOB"
     report.warn(
         "duplicate_documents",
-        f"{'; '.join(told)}. Forget one of each, and leave it out of the next run with {way_out}",
+        f"{'; '.join(listed)}. Forget one of each pair, and leave it out of the next run with {way_out}",
     )
 
 
 def _extra_folder(pair: Duplicate) -> str | None:
-    """The folder that only the path of the deeper document has."""
+    """The folder that only the longer path has."""
     first, second = sorted((path.split("/") for _, path in (pair.first, pair.second)), key=len)
     return next((name for name in second[1:-1] if name not in first), None)
 
@@ -182,8 +182,8 @@ def _shared(store: Store, few: Sequence[NamedNode]) -> Counter[tuple[str, str]]:
     return found
 
 
-def _beside(known: Mapping[str, _Known], wanted: Collection[str]) -> Iterator[tuple[_Known, _Known]]:
-    """Documents of one name, but for its endings, in one place, or in two that differ by one folder more."""
+def _named_alike(known: Mapping[str, _Known], wanted: Collection[str]) -> Iterator[tuple[_Known, _Known]]:
+    """Pairs of documents with the same name except for its endings, whose folders differ by one at most."""
     places: defaultdict[tuple[str, ...], list[_Known]] = defaultdict(list)
     for document in known.values():
         places[_place(document.path)].append(document)

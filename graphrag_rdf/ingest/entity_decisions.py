@@ -47,10 +47,10 @@ class Decision:
     """A decision about entities.
 
     Attributes:
-        members: what it speaks of, sorted by IRI.
-        canonical: of a merge, the entity that shall stand for all.
-        apart: of a split, the member that is none of the others.
-        by: the agent, rule or person, who decided.
+        members: the entities that it is about, sorted by IRI.
+        canonical: of a merge, the entity that represents all.
+        apart: of a split, the member that is not one with the others.
+        by: the agent that decided: a rule or a person.
         confidence: 0 to 1.
         made: None for the synonyms file, whose decisions come first.
         undone: None while it stands.
@@ -182,7 +182,7 @@ class Groups:
         return self._group.get(entity, {entity})
 
     def are_kept_apart(self, one: NamedNode, other: NamedNode) -> bool:
-        """Whether a split says that two groups are not one."""
+        """Whether a split keeps two groups apart."""
         left, right = self.of(one), self.of(other)
         return any(
             (apart in left and not others.isdisjoint(right))
@@ -191,7 +191,7 @@ class Groups:
         )
 
     def standing_for(self, entity: NamedNode, present: Collection[NamedNode]) -> NamedNode:
-        """The entity that stands for this one: what the newest decision chose and is there, else the first.
+        """The entity that represents this one: the newest choice among those present, else the first by IRI.
 
         Args:
             present: the entities that have a name, as far as they matter.
@@ -207,11 +207,11 @@ def read_groups(store: Store) -> Groups:
 
 
 def relink(store: Store, groups: Groups, entities: Iterable[NamedNode]) -> Changes:
-    """What has to change so that entities, and all that are one with them, have the canonical entity that
-    follows from the decisions; entities without a name have none. What is derived of an entity goes with it,
-    or when another one stands for it: its co-occurrences, and candidates for synonyms.
+    """The changes that give entities, and all that are one with them, the canonical entity that follows from
+    the decisions.
 
-    Relations and types, which have no canonical entity either, are left alone.
+    An entity without a name has none. If an entity loses its canonical link to itself, its co-occurrences
+    and synonym candidates are removed. Relations and types have no canonical entity and are not touched.
     """
     wanted = sorted({one for entity in entities for one in groups.of(entity)}, key=str)
     changes = Changes()
@@ -240,15 +240,15 @@ def _canonical(entity: NamedNode, target: NamedNode) -> Quad:
 
 
 PERSON = iris.agent("person")
-"""Who decides on the command line, unless a name is given."""
+"""The agent of decisions on the command line, unless a name is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """What shall be one.
+    """Entities that are to become one.
 
     Attributes:
-        keep: the entity that shall stand for all; it may be one that they are one with already.
+        keep: the entity that represents all; it may be one that they are merged with already.
         members: the entities, two or more.
         reason: why, for people; it must not quote documents.
         confidence: 0 to 1.
@@ -266,7 +266,7 @@ def merge(
     """Decide that entities are one.
 
     Args:
-        by: the rule or person who decides.
+        by: the rule or person.
         name: of the person.
 
     Returns:
@@ -302,7 +302,7 @@ def split(
     name: str | None = None,
     reason: str | None = None,
 ) -> Decision:
-    """Decide that an entity is none of those with which it was merged.
+    """Separate an entity from those with which it was merged.
 
     Raises:
         UsageError: when it is not merged with any.
@@ -320,14 +320,14 @@ def split(
 
 
 def undo(engine: NeededComponents, decisions: Sequence[Decision]) -> None:
-    """Take decisions back: they stay, marked, and what followed from them is as it was before."""
+    """Undo decisions. They stay in the store, marked; their effects are reversed."""
     moment = datetime_(now())
     changes = Changes(add=[system(d.iri, PROV.invalidatedAtTime, moment) for d in decisions])
     _settle(engine, changes, decisions)
 
 
 def _recorder(before: Sequence[Decision]) -> Callable[[Kind, NamedNode, set[NamedNode], NamedNode], Decision]:
-    """Makes decisions whose IRIs depend on who decides what, and how often that was decided before."""
+    """Makes decisions. Their IRIs depend on the agent, the content, and the number of equal decisions."""
     made = Counter((d.kind, d.by, d.members, d.canonical or d.apart) for d in before)
     moment = now()
 
@@ -353,7 +353,7 @@ def _commit(engine: NeededComponents, made: Sequence[Decision], by: NamedNode, n
 
 
 def person_quads(node: NamedNode, name: str) -> list[Quad]:
-    """Who somebody is that decided, in the system graph."""
+    """The name of a person who decided, in the system graph."""
     return [system(node, RDF.type, PROV.Person), system(node, RDFS.label, Literal(name))]
 
 
@@ -370,14 +370,13 @@ def _settle(engine: NeededComponents, changes: Changes, decisions: Iterable[Deci
 
 
 def settle(store: Store) -> list[NamedNode]:
-    """Settle what is marked: drop names that nothing contains, elect labels, forget nameless entities with
-    what is derived of them, and let the others point at what stands for them by the decisions about
-    entities. Facts that a decision retracts go too. What was settled is marked to be linked (`links`).
+    """Settle the marked things: remove names that no subgraph contains, elect labels, update canonical links.
 
-    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
+    Nameless entities lose their derived triples. Facts that a decision retracts are removed. The settled
+    things are marked to be linked (`links`). Each step can be repeated, so a killed process leaves no damage.
 
     Returns:
-        what was settled: its records in the indexes may have changed.
+        the settled things. Their records in the indexes may have changed.
     """
     things = [node_of(row["thing"]) for row in store.select("labels/unsettled")]
     groups = read_groups(store)
@@ -393,7 +392,7 @@ def settle(store: Store) -> list[NamedNode]:
 
 
 def _elect(store: Store, things: list[NamedNode]) -> Changes:
-    """Make the most frequent name of each thing its label; empty when every label is right already."""
+    """The changes that make the most frequent name of each thing its label."""
     changes = Changes()
     for row in store.select("labels/elect", things=things):
         thing, new = node_of(row["thing"]), as_literal(row["new"])
@@ -408,7 +407,7 @@ def _elect(store: Store, things: list[NamedNode]) -> Changes:
 
 
 def _drop_unsupported(store: Store, things: list[NamedNode]) -> Changes:
-    """Take out names that no subgraph contains any more."""
+    """The changes that remove names which no subgraph contains any more."""
     changes = Changes()
     for row in store.select("labels/unsupported", things=things):
         changes.remove.append(_name(node_of(row["thing"]), node_of(row["property"]), as_literal(row["name"])))
@@ -420,6 +419,6 @@ def _name(thing: NamedNode, prop: NamedNode, name: Literal) -> Quad:
 
 
 def _withhold(store: Store) -> None:
-    """Take out facts that a decision retracts, where something that knew of no decisions asserted them."""
+    """Remove asserted facts that a decision retracts: writers of foreign data do not know of decisions."""
     if store.select("checks/retracted-asserted", limit=1):
         store.commit(Changes(updates=[("facts/withhold", {})]))

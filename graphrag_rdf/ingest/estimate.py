@@ -39,7 +39,7 @@ class Estimate:
     """What an ingest would do; the keys are those of `IngestReport` as far as they can be known.
 
     Attributes:
-        chunks: `added` and `reused` would be in the store anew and still, `removed` would go.
+        chunks: how many would be added, reused and removed.
         extracted: chunks that the extractor would see.
         model: None when facts are extracted by rules.
         llm: calls and tokens at most (cached answers cost nothing); the cost is None when no price is known.
@@ -70,7 +70,7 @@ def estimate(
     sync: bool = False,
     exclude: Sequence[str] = (),
 ) -> Estimate:
-    """Find out what an ingest would do. Reads every document that changed; asks no model.
+    """Find out what an ingest would do. Every changed document is read; no model is asked.
 
     Args:
         engine: may be opened read only.
@@ -104,7 +104,7 @@ def estimate(
         out.documents.forgotten = len(gone) - moved
         out.chunks.removed += sum(stored.chunks for stored in gone)
     out.llm = tokens.counts()
-    # of nothing to extract nothing is estimated: what was written before need not be read
+    # without chunks to extract there is nothing to measure
     out.measured = bool(extractor.model and out.extracted) and tokens.measured is not None
     return out
 
@@ -153,7 +153,7 @@ quotes. This gives 0.99 of 12 recorded answers about texts of all kinds, and 0.8
 differ by more than that, so what this one wrote for chunks of the store counts more.
 """
 _ENOUGH, _SAMPLE = 5, 200
-"""Chunks of which it must be known what the model wrote before that counts, and how many are looked at."""
+"""Answered chunks from which the model's own rate is used, and how many are read for it."""
 
 
 class ExpectedTokens:
@@ -168,7 +168,7 @@ class ExpectedTokens:
         self._out = 0
 
     def chunk(self, text: str, language: str | None, title: str, chunk_context: ChunkContext) -> None:
-        """Count a chunk: its prompt, and each gleaning with all that was said before."""
+        """Count a chunk: its prompt, and each gleaning with all messages before it."""
         from graphrag_rdf.ingest.extractors import LlmComponent
         from graphrag_rdf.llm.model import estimate_tokens
 
@@ -181,7 +181,7 @@ class ExpectedTokens:
             self._calls += 1
             self._in += read + number * written
             self._out += written
-        if self._engine.settings.llm.style == "small":  # what is written is shared out between two calls
+        if self._engine.settings.llm.style == "small":  # two calls share what one would write
             self._calls += 1
             self._in += read
 

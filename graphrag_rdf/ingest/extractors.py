@@ -123,7 +123,7 @@ class LlmComponent:
 
     Args:
         tuned_by: IRI of the activity that made the prompt's data, if one did.
-        use_cache: False asks the model again, whatever it answered before.
+        use_cache: False asks the model again.
     """
 
     component = "graphrag-rdf-llm"
@@ -177,7 +177,7 @@ class LlmComponent:
     def prompt(
         self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
     ) -> str:
-        """The prompt for a chunk, as it would be asked."""
+        """The prompt for a chunk, as it would be sent."""
         return self._extractor.prompt(text, language=language, title=title, context=context)
 
 
@@ -189,11 +189,11 @@ def _sum(values: Iterable[int | None]) -> int | None:
 def choose_extractor(
     settings: Settings, gateway: Callable[[], LlmGateway], *, use_cache: bool = True
 ) -> ChunkExtractor:
-    """By rules, or by the model.
+    """The extractor that the settings name: rules or the model.
 
     Args:
-        gateway: makes the way to models, called only if one is needed.
-        use_cache: whether answers that the model gave before will do.
+        gateway: makes the model gateway, called only if it is needed.
+        use_cache: whether kept answers of the model may be used.
 
     Raises:
         ConfigError: when a model is asked for and none is set.
@@ -220,7 +220,7 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
     """Extraction by a model, as the settings want it.
 
     Args:
-        data: what the prompt is told of the documents.
+        data: about the documents, for the prompt.
 
     Raises:
         ConfigError: when there are data, and the template does not read them.
@@ -231,7 +231,7 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
     style, rounds = settings.llm.style, settings.extract.gleaning_rounds
     if style == "small" and rounds:
         raise ConfigError(
-            f"llm.style is small, and extract.gleaning_rounds is {rounds}: small models are not asked again",
+            f"llm.style is small and extract.gleaning_rounds is {rounds}: the small style has no gleaning",
             hint="set extract.gleaning_rounds to 0, or llm.style to default",
         )
     first = PROMPTS[style][0]
@@ -245,8 +245,8 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
         if given and name not in names_in(read_prompt(path)[1]):
             ours = folder("pipelines") / "ingest" / file
             raise ConfigError(
-                f"{path} does not read {what}, which would be without effect",
-                hint=f"take over how {ours} uses `{name}`, or take {path} away if nothing in it is yours",
+                f"{path} does not use {what}, which would have no effect",
+                hint=f"copy the use of `{name}` from {ours}, or delete {path} if it has no changes of yours",
             )
     return LlmExtractor(
         prompts,
@@ -260,7 +260,7 @@ def llm_extractor(settings: Settings, model: str, data: PromptData) -> LlmExtrac
 
 
 def prompt_data(settings: Settings) -> PromptData:
-    """What the extraction prompt is told of the documents: of the user's own pipelines, else nothing.
+    """The data about the documents for the extraction prompt: those of the user's own pipelines, or none.
 
     Raises:
         ConfigError: see `extract.prompts.read_prompt_data`.
@@ -272,7 +272,7 @@ def prompt_data(settings: Settings) -> PromptData:
 
 
 def choose_relation_reader(settings: Settings) -> RelationReader | None:
-    """What reads how passages are related: the model, or None for structure only.
+    """The model that relates chunks; None for structure only.
 
     Raises:
         ConfigError: when a model is asked for and none is set.
@@ -303,7 +303,7 @@ _PROPERTIES = frozenset((OWL.ObjectProperty, OWL.DatatypeProperty, RDF.Property)
 
 
 def fixed_predicates(settings: Settings) -> tuple[str, ...]:
-    """The list, the same for every passage; empty for any predicate.
+    """The fixed list of predicates, the same for every chunk; empty for any.
 
     Raises:
         ConfigError: the ontology cannot be read, or has no property.
@@ -315,8 +315,8 @@ def fixed_predicates(settings: Settings) -> tuple[str, ...]:
 
 
 def properties_of(path: Path) -> tuple[str, ...]:
-    """What the properties of an ontology are called: by their label, in English if they have several, else by
-    the end of their IRI; sorted.
+    """The names of the properties of an ontology, sorted: their labels, English ones first, else the end of
+    their IRI.
 
     Raises:
         ConfigError: the file cannot be read, or has no property.
@@ -326,7 +326,7 @@ def properties_of(path: Path) -> tuple[str, ...]:
     form = RdfFormat.from_extension(path.suffix.lstrip("."))
     if form is None:
         raise ConfigError(
-            f"extract.ontology: {path} is no RDF file by its name", hint="name a .ttl or .rdf file"
+            f"extract.ontology: {path} has no suffix of an RDF format", hint="name a .ttl or .rdf file"
         )
     try:
         triples = list(parse(path=str(path), format=form))

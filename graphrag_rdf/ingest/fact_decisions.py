@@ -100,10 +100,10 @@ _NAMES = (RDFS.label, SKOS.altLabel)
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who decides, and why.
+    """The person who decides, and why.
 
     Attributes:
-        name: of the person; None for whoever sits at the computer.
+        name: of the person; None for the user of the command line.
         reason: for people; it must not quote documents.
     """
 
@@ -122,14 +122,14 @@ class Person:
 
 @dataclass(slots=True)
 class Edited:
-    """What an act did, or would do.
+    """The effects of a removal, correction or undo.
 
     Attributes:
-        decisions: that were made, or taken back.
-        facts: that hold no more.
+        decisions: that were made or undone.
+        facts: that no longer hold.
         asserted: facts that hold now and did not.
-        sentences: from which the facts were quoted; questions may still use them unless the decision says no.
-        also: facts that say the same of an entity that is one with one of the fact's, and still hold.
+        sentences: the quoted sentences. Questions still use them unless the decision leaves them out.
+        also: facts that still hold and say the same of an entity that is merged with the fact's.
         entities: new ones.
     """
 
@@ -169,7 +169,7 @@ def remove_facts(
         dry_run: write nothing.
 
     Returns:
-        what was decided; about a fact that is removed already only that its sentences are left out too.
+        the decisions. A fact that is removed already gets none; its sentences may be left out too.
 
     Raises:
         UsageError: when a fact is a name, or not one that anything contains.
@@ -203,7 +203,7 @@ def correct_fact(
     """Decide that another fact holds in the place of one.
 
     Args:
-        names: how the new things are called that the other fact speaks of.
+        names: of new things in the other fact.
         with_sentences, dry_run: as of `remove_facts`. The sentences of a fact that was corrected before can
             be left out later: give the same correction again, or none (`instead` is the fact).
 
@@ -220,7 +220,7 @@ def correct_fact(
             _commit(engine, Person(), out, Changes(add=_quads(out)))
         return out
     if fact == instead:
-        raise UsageError("the correction says what the fact says", hint="give another --object, or none")
+        raise UsageError("the correction equals the fact", hint="give another --object, or none")
     if instead[1] in _NAMES:
         raise UsageError("a correction cannot be a name", hint=_OF_NAMES)
     for one in (fact, instead):
@@ -228,7 +228,7 @@ def correct_fact(
             known = _standing(before, one)[0]
             raise UsageError(
                 f"{text_of_statement(one)} was removed before: {known.label}",
-                hint=f"take that back first: graphrag-rdf facts undo {known.iri.value}",
+                hint=f"undo that first: graphrag-rdf facts undo {known.iri.value}",
             )
     _require_contained(engine, fact)
     decision = _decided(before, person, fact, instead, with_sentences=with_sentences)
@@ -245,7 +245,7 @@ def correct_fact(
 def undo_facts(
     engine: NeededComponents, decisions: Sequence[FactDecision], *, dry_run: bool = False
 ) -> Edited:
-    """Take decisions about facts back: they stay, marked, and facts hold as they did before."""
+    """Undo decisions about facts. They stay in the store, marked; facts hold as before."""
     moment = now()
     out = Edited(decisions=[replace(decision, undone=moment) for decision in decisions])
     taken = {decision.iri for decision in decisions}
@@ -278,9 +278,9 @@ def undo_facts(
     return out
 
 
-# --- what is asked -------------------------------------------------------------------------------
+# --- reading -------------------------------------------------------------------------------
 
-_OF_NAMES = "names are elected from what documents call things; entities merge and split say what is one"
+_OF_NAMES = "labels are elected from the names in documents. To join entities, use entities merge"
 
 
 def _require_contained(engine: NeededComponents, fact: Statement) -> None:
@@ -288,7 +288,7 @@ def _require_contained(engine: NeededComponents, fact: Statement) -> None:
         raise UsageError(f"{text_of_statement(fact)} is a name, not a fact", hint=_OF_NAMES)
     if not _containers(engine, fact):
         raise UsageError(
-            f"nothing that is stored says {text_of_statement(fact)}",
+            f"no document or import states {text_of_statement(fact)}",
             hint="graphrag-rdf source fact S P O shows where a fact comes from",
         )
 
@@ -299,7 +299,7 @@ def _standing(before: Sequence[FactDecision], fact: Statement) -> list[FactDecis
 
 
 def _leave_out_sentences(engine: NeededComponents, standing: Sequence[FactDecision], out: Edited) -> None:
-    """Decide of decisions that stand that the text is wrong too."""
+    """Mark standing decisions: their sentences are left out too."""
     for decision in standing:
         if not decision.with_sentences:
             out.decisions.append(replace(decision, with_sentences=True))
@@ -319,7 +319,7 @@ def _decided(
     *,
     with_sentences: bool,
 ) -> FactDecision:
-    """A decision whose IRI depends on who decides what, and how often that was decided before."""
+    """A decision. Its IRI depends on the agent, the content, and the number of equal decisions."""
     kind = "removal" if instead is None else "correction"
     made = Counter((d.by, d.fact, d.instead) for d in before)
     number = made[person.node, fact, instead]
@@ -337,12 +337,12 @@ def _decided(
 
 
 def _next_moment(before: Sequence[FactDecision]) -> datetime:
-    """Now, and never before a decision that was made: their order counts."""
+    """Now, but not before any earlier decision: their order counts."""
     return max([now(), *(decision.made for decision in before)])
 
 
 def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list[NamedNode]:
-    """Take a decision into what was done; what reifies its fact."""
+    """Add a decision to the effects; the evidence of its fact."""
     store, fact = engine.store, decision.fact
     rows = store.select("facts/evidence", edges=[fact])
     out.decisions.append(decision)
@@ -354,7 +354,7 @@ def _note(engine: NeededComponents, decision: FactDecision, out: Edited) -> list
     return list(dict.fromkeys(node_of(row["evidence"]) for row in rows))
 
 
-# --- what is written -----------------------------------------------------------------------------
+# --- writing -----------------------------------------------------------------------------
 
 
 def _quads(out: Edited) -> list[Quad]:
@@ -368,8 +368,9 @@ def _assertions(facts: Iterable[Statement]) -> list[Quad]:
 def _names(
     engine: NeededComponents, decision: FactDecision, names: Iterable[tuple[NamedNode, str]], out: Edited
 ) -> Iterable[Quad]:
-    """The name of each thing that a correction speaks of, contained in its subgraph, so that the name lives
-    as long as the fact; and canonical links of new entities.
+    """The names of the things in a correction, and canonical links of new entities.
+
+    The names are contained in the correction's subgraph, so that they live as long as the fact.
     """
     assert decision.instead is not None  # noqa: S101 - checked by the caller
     s, p, o = decision.instead
@@ -402,7 +403,7 @@ def _commit(engine: NeededComponents, person: Person, out: Edited, changes: Chan
 
 
 def _settle(engine: NeededComponents, changes: Changes, out: Edited) -> None:
-    """Commit, elect labels, and let the indexes follow."""
+    """Commit, elect labels, and update the indexes."""
     engine.indexer.recover()
     engine.store.commit(changes)
     touched = {fact[0] for fact in (*out.facts, *out.asserted)}

@@ -46,7 +46,7 @@ class Fit:
 
 
 class CandidateFilter:
-    """Holds names and statements to what makes a fact.
+    """Rejects names and statements that cannot be facts.
 
     Args:
         min_length, max_length: code points of a name.
@@ -54,7 +54,7 @@ class CandidateFilter:
 
     def __init__(self, min_length: int, max_length: int) -> None:
         self._min, self._max = min_length, max_length
-        self._reasons: dict[str, str | None] = {}  # a text names the same things over and over
+        self._reasons: dict[str, str | None] = {}  # a text repeats its names
 
     def fit(self, found: Extraction) -> Fit:
         """What of an extraction may become facts."""
@@ -102,7 +102,7 @@ QUALIFIERS = {"from": RAG.since, "to": RAG.until, "at": RAG.at, "amount": RAG.am
 
 @dataclass(frozen=True, slots=True)
 class FactSettings:
-    """What becomes a fact.
+    """Which candidates become facts, and their namespace.
 
     Attributes:
         namespace: base IRI of entities, relations and types.
@@ -119,8 +119,8 @@ class Written:
     """The quads of a chunk and what they amount to.
 
     Attributes:
-        verified: facts whose quote stands in the chunk; of these `by_content` in other words.
-        unverified: facts of which no sentence of the chunk was found to say them.
+        verified: facts that the chunk states; of these `by_content` in other words than their quote.
+        unverified: facts that no sentence of the chunk was found to state.
     """
 
     quads: list[Quad] = field(default_factory=list)
@@ -145,7 +145,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as evidence needs it: its IRI, its text, its sentences, and what its document is about."""
+    """A chunk for the location of evidence: IRI, text, sentences, and the topic of its document."""
 
     chunk: NamedNode
     text: str
@@ -179,7 +179,7 @@ class Passage:
         )
 
     def find(self, quote: str | None, subject: str, predicate: str, value: str) -> Located | None:
-        """Where the text says a fact in other words than those of its quote."""
+        """The place where the text states a fact in other words than its quote."""
         return locate_by_content(
             quote, subject, predicate, value, self.text, self.sentences, topic=self.topic
         )
@@ -189,12 +189,12 @@ class Passage:
 
 
 class FactWriter:
-    """Turns extractions into quads, knowing what the store names things already.
+    """Turns extractions into quads, with the names that the store has already.
 
     Args:
         names: the names in the store.
         settings: see `FactSettings`.
-        groups: what was decided about entities being one; it is applied when names are settled.
+        groups: entities that are one by decisions, which are applied when names are settled.
         withheld: facts that are contained where they are found, and not asserted.
     """
 
@@ -219,7 +219,7 @@ class FactWriter:
         chunk is about.
 
         Args:
-            fit: what the extraction of the chunk gave, whose names are looked up in the same query.
+            fit: the candidates of the chunk's extraction. Their names are looked up in the same query.
 
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
@@ -258,7 +258,7 @@ class FactWriter:
         Args:
             subgraph: where they are contained.
             passage: the chunk, in which quotes are located.
-            fit: what the extraction gave; its names were looked up with the mentions.
+            fit: the candidates of the extraction. Their names were looked up with the mentions.
             named: (IRI, name) pairs that the mention layer contains already.
         """
         out = Written(rejected=fit.rejected)
@@ -277,7 +277,7 @@ class FactWriter:
         """Facts that have no quote.
 
         Args:
-            stated: what they are; those with unfit names are left out.
+            stated: the facts. Those with unfit names are left out.
             relations: the IRIs of their predicates.
         """
         fit = self._candidate_filter.fit(replace(NOTHING, relations=tuple(stated)))
@@ -321,7 +321,7 @@ class FactWriter:
     ) -> None:
         """Contain a name of a thing, and assert it if it is new, unless it is `named` already.
 
-        A term, the label of lines in tables, is found as an entity is, and does not count as one.
+        A term (the label of lines in tables) is indexed as an entity is, but not counted as one.
         """
         if (thing.value, name) in named:
             return
@@ -392,8 +392,8 @@ class FactWriter:
         said: tuple[str, str, str],
         found: RelationCandidate | EntityCandidate,
     ) -> None:
-        """The evidence of a statement or definition: its quote where it stands, else what says it in other
-        words, else its quote, marked as not found.
+        """Add the evidence of a statement or definition: its quote if the text has it, else the sentence that
+        states it in other words, else its quote, marked as not found.
         """
         relation = found if isinstance(found, RelationCandidate) else None
         span, confidence = (relation.span, relation.confidence) if relation else (None, None)
@@ -442,5 +442,5 @@ def _literals(qualifiers: Qualifiers) -> list[tuple[NamedNode, Literal]]:
 
 
 def literal_of(relation: RelationCandidate) -> Literal | None:
-    """What a statement says of its subject, as a value; None when it is about another entity."""
+    """The value that a statement gives its subject; None if its object is an entity."""
     return None if relation.object_is_entity else typed(relation.object, relation.datatype)

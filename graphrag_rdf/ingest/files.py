@@ -53,10 +53,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """A document that was sent, not found on disk.
+    """A document that a client sent.
 
     Attributes:
-        identity: what it is called in the store, with "/" between folders; its suffix tells the format.
+        identity: its name in the store, with "/" between folders. The suffix gives the format.
     """
 
     identity: str
@@ -97,9 +97,9 @@ def ingest_files(
     report = run.run(incoming(plans(planner, found), max_bytes))
     report.skipped = [f"{path}: {why}" for path, why in found.skipped]
     for pattern in found.idle:
-        report.warn("unused_exclude", f"--exclude {pattern}: no file or folder is called so")
+        report.warn("unused_exclude", f"--exclude {pattern}: no file or folder has this name")
     if sync and report.stopped is None:
-        _let_go(engine, gone, report)
+        _remove_gone(engine, gone, report)
     else:
         report.missing = [stored.identity for stored in gone]
     return ended(begun)
@@ -224,8 +224,8 @@ _AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
 """What runs a stage of the pipeline's last part; `Ingest` runs the others."""
 
 
-def _let_go(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:
-    """Retire documents that live on under another path; forget the others."""
+def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:
+    """Retire documents whose files were moved; forget the others."""
     if not gone and not is_unfinished(engine.store):
         return
     rows = engine.store.select("ingest/replaced", documents=[stored.iri for stored in gone])
@@ -276,12 +276,12 @@ def refresh_texts(
     progress: Progress | None = None,
     stop: Stop | None = None,
 ) -> IngestReport:
-    """Extract anew from the bytes that are kept of documents, as `ingest --refresh` does from their files.
+    """Extract again from the stored bytes of documents, as `ingest --refresh` does from their files.
 
     Args:
-        documents: empty for all. What came in without being cut here (RDF, evaluation sets) is left as it is.
-        mentions_only: only the names in sentences; facts stay, and so do names that are known already.
-            Documents that were cut with other settings than those in force are skipped then.
+        documents: empty for all. Imported RDF and evaluation sets have no bytes and are left as they are.
+        mentions_only: only the names in sentences. Facts stay, and so do known names.
+            Documents whose chunks were made with other settings are skipped then.
 
     Raises:
         LlmError: when the model cannot be used at all.
@@ -305,7 +305,7 @@ def _plans(
     for stored in known:
         data = engine.blobs.get(node_of(kept[stored.iri.value]))
         if data is None:
-            yield DocumentError(stored.identity, "its bytes are kept no more", "ingest it again")
+            yield DocumentError(stored.identity, "its bytes are not in the blob store", "ingest it again")
             continue
         path = Path(url2pathname(urlparse(stored.location).path))
         source = Source(path if stored.location.startswith("file:") else Path(), stored.identity)
@@ -313,10 +313,10 @@ def _plans(
 
 
 def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> int:
-    """Elect labels anew, and let entities point anew at what stands for them; how many things were looked at.
+    """Elect labels again, and update canonical links; how many things were settled.
 
     Args:
-        documents: only what these name; empty: everything.
+        documents: only the things that these name; empty: everything.
     """
     store = engine.store
     engine.indexer.recover()
@@ -329,10 +329,10 @@ def refresh_names(engine: NeededComponents, documents: Sequence[NamedNode]) -> i
 
 
 def refresh_index(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Write the search indexes anew.
+    """Write the search indexes again.
 
     Args:
-        documents: only the passages, sentences and entities of these; empty: the whole indexes.
+        documents: only the chunks, sentences and entities of these; empty: the whole indexes.
 
     Raises:
         SearchIndexError: when vectors cannot be made.

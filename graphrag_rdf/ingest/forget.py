@@ -1,4 +1,4 @@
-"""Forgetting documents: what only they supported goes too, and their text goes everywhere."""
+"""Forgets documents: facts that only they support are removed, and their text is erased everywhere."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 
 _BATCH = 200
 _WITH_STATEMENTS = [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM]
-_NEAR = 3  # documents that are named instead of one that is unknown
+_NEAR = 3  # documents that a message about an unknown name suggests
 _NOT_WORD = re.compile(r"[\W_]+")
 _IRIS = re.compile(rb"<([^<>\s]+)>")
-_NAMING = 4  # bytes: shorter names ("Al") stand in most answers of models, which cost money to ask for again
-_TELLING = 12  # characters: shorter sentences ("He left.") stand in too many texts to tell any of them
+_NAMING = 4  # bytes: shorter names ("Al") are in most answers of models, which cost money to get again
+_TELLING = 12  # characters: shorter sentences ("He left.") are in too many texts to identify one
 
 
 @dataclass(slots=True)
 class Forgotten:
-    """What was forgotten, or would be.
+    """The effects of forgetting, done or planned.
 
     Attributes:
         facts, entities: gone with the documents.
         kept_facts: facts of the documents that other documents support too.
         traces: traces whose text was erased because they rest on the documents.
         erased: objects of the blob store and entries of the cache that held their text.
-        warnings: what could not be done, as type and detail.
+        warnings: as type and detail.
     """
 
     documents: int = 0
@@ -64,7 +64,7 @@ class Forgotten:
     warnings: list[dict[str, str]] = field(default_factory=list)
 
     def warn(self, kind: str, detail: str) -> None:
-        """Note what could not be done."""
+        """Add a warning."""
         self.warnings.append({"type": kind, "detail": detail})
 
     def as_json(self) -> dict[str, object]:
@@ -108,11 +108,11 @@ def forget_named(
     names: Sequence[str],
     *,
     dry_run: bool = False,
-    tell: Callable[[str], None] | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> Forgotten:
-    """Forget documents by their names; the arguments and errors are of `forget_documents`.
+    """Forget documents by their names; arguments and errors as of `forget_documents`.
 
-    Where an earlier erasure did not end, names that are unknown by now are taken for its documents.
+    If an earlier erasure is unfinished, unknown names are taken for its documents.
 
     Raises:
         UsageError: see `find_documents`.
@@ -123,11 +123,11 @@ def forget_named(
         if dry_run or not is_unfinished(engine.store):
             raise
         documents = []
-    return forget_documents(engine, documents, dry_run=dry_run, tell=tell)
+    return forget_documents(engine, documents, dry_run=dry_run, notify=notify)
 
 
 def is_unfinished(store: Store) -> bool:
-    """Whether an erasure began that did not end."""
+    """Whether an erasure is unfinished."""
     return bool(store.select("checks/erasures-finished", limit=1))
 
 
@@ -149,47 +149,47 @@ def forget_documents(
     documents: Sequence[NamedNode],
     *,
     dry_run: bool = False,
-    tell: Callable[[str], None] | None = None,
+    notify: Callable[[str], None] | None = None,
 ) -> Forgotten:
     """Forget documents: chunks, facts that only they support, and their text in traces, blobs, cache,
-    indexes and the files of all of them. Hashes stay, and so does what other documents say too.
+    indexes and database files. Hashes stay, and so do facts that other documents support.
 
-    What the documents were before their files were moved is forgotten with them. An earlier erasure that did
-    not end is finished too, also without any documents.
+    The documents that they were before their files were moved are forgotten with them. An unfinished erasure
+    is completed, also without any documents.
 
     Args:
-        tell: hears what is begun.
+        notify: called with each step that begins.
 
     Raises:
-        NotPurgedError: when files of the database still hold the text; forgetting again finishes.
-        StoreError: when something else cannot be erased; forgetting again goes on with the rest.
+        NotPurgedError: files of the database still hold the text. Forgetting again completes it.
+        StoreError: something else cannot be erased. Forgetting again continues.
     """
-    store, tell = engine.store, tell or (lambda _: None)
+    store, notify = engine.store, notify or (lambda _: None)
     unfinished = is_unfinished(store)
     before = store.select("forget/predecessors", documents=documents) if documents else []
     documents = [*documents, *(node_of(row["document"]) for row in before)]
     found = _find(store, documents)
     out = found.counts
     out.documents = len(documents) - len(before)
-    _tell_of_prompt(engine, found)
+    _warn_of_prompt(engine, found)
     if dry_run or not (documents or unfinished):
         return out
     if documents:
-        _take_out(engine, documents, found, tell)
+        _take_out(engine, documents, found, notify)
     if unfinished:
-        tell("erasing what an earlier run left")
+        notify("erasing what an unfinished run left")
         out.erased += _erase_leftovers(engine)
-    tell("writing the database anew, so that its files hold nothing of it")
+    notify("rewriting the database, so that its files do not hold the text")
     _purge(store, out)
     return out
 
 
 def _take_out(
-    engine: NeededComponents, documents: Sequence[NamedNode], found: _Found, tell: Callable[[str], None]
+    engine: NeededComponents, documents: Sequence[NamedNode], found: _Found, notify: Callable[[str], None]
 ) -> None:
-    """Take documents out of the store, and their text out of everything but the files of the database."""
+    """Remove documents from the store, and their text from everything but the files of the database."""
     store, out = engine.store, found.counts
-    tell("taking out facts that nothing else supports")
+    notify("removing facts that nothing else supports")
     engine.indexer.recover()
     changes = Changes(updates=[("forget/begin", {"now": now()})])
     sentences = store.select("ingest/sentences-of", chunks=found.chunks) if found.chunks else []
@@ -212,12 +212,12 @@ def _take_out(
     settled = settle(store)
     store.commit(Changes(updates=[("forget/decisions", {})]))
     gone = _forget_names(store, named, texts)
-    tell("erasing the text from the search indexes")
+    notify("erasing the text from the search indexes")
     engine.indexer.changed(entities=settled)
     engine.indexer.flush(final=True, purge=True)
-    if (relations := built(store)) is not None:  # what only these documents said together is told no more
+    if (relations := built(store)) is not None:  # counts that rest on these documents too
         build_relations(store, relations.settings)
-    # runs that begin from here on do not find the text; earlier ones must not write what they have read
+    # runs that begin after this do not find the text; earlier ones must not write what they have read
     if running := bar_runs(store):
         rows = store.select("forget/questions", traces=running)
         asked += [text_of(row["question"]) for row in rows]
@@ -226,7 +226,7 @@ def _take_out(
     _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
-    tell("erasing kept texts and answers of models")
+    notify("erasing kept texts and answers of models")
     erased = _erase_objects(engine, objects, words, gone)
     _mark_traces(store, erased)
     said = [name for names in gone.values() for name in names if len(name.encode()) >= _NAMING]
@@ -240,7 +240,7 @@ def _purge(store: Store, out: Forgotten) -> None:
         raise NotPurgedError(
             "the documents are out of the store, but the files of its database still hold their text: "
             f"{error.message}",
-            hint="free disk space or mend permissions, then run the same command again: it finishes",
+            hint="free disk space or correct permissions, then run the same command again to complete it",
         ) from error
     if left is not None:
         out.warn("not_purged", left)
@@ -248,8 +248,8 @@ def _purge(store: Store, out: Forgotten) -> None:
 
 
 def _erase_leftovers(engine: NeededComponents) -> int:
-    """Erase what an earlier erasure may have left. Which words it was about is not known any more, so hashes
-    take the place of all names in traces that nothing else names, and all answers of models go.
+    """Erase what an unfinished erasure may have left. Its words are no longer known, so all names in traces
+    that nothing else names are replaced by hashes, and all answers of models are erased.
     """
     store, blobs = engine.store, engine.blobs
     _hash_names(store, list(_forget_names(store, [], None)))
@@ -268,12 +268,12 @@ def _erase_leftovers(engine: NeededComponents) -> int:
 
 
 def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: StoreIndexer) -> int:
-    """Take out documents whose files were moved and stand under another name.
+    """Remove documents whose files were moved and have another name now.
 
-    Nothing is erased: chunks that a trace rests on stay as tombstones.
+    Nothing is erased: chunks that a trace cites stay as tombstones.
 
     Returns:
-        how many chunks went.
+        how many chunks were removed.
     """
     rows = store.select("forget/chunks", documents=documents)
     chunks = [node_of(row["chunk"]) for row in rows]
@@ -287,7 +287,7 @@ def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: Stor
 def retire_chunks(
     store: Store, chunks: Sequence[NamedNode], indexer: StoreIndexer, more: Changes | None = None
 ) -> None:
-    """Take out chunks; those that a trace rests on stay as tombstones.
+    """Remove chunks; those that a trace cites stay as tombstones.
 
     Args:
         more: what else changes, in the same transaction, after that.
@@ -306,10 +306,10 @@ def retire_chunks(
 
 @dataclass(slots=True)
 class _Found:
-    """What there is of documents.
+    """What the store has of documents.
 
     Attributes:
-        sources: what subgraphs derive from: the chunks, and the documents for their metadata.
+        sources: of subgraphs: the chunks and, for metadata, the documents.
     """
 
     sources: list[NamedNode]
@@ -348,8 +348,8 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
 
 
 def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes) -> None:
-    """Add to a transaction that what people decided about facts goes with them, corrections too: what these
-    say was derived from the documents. So goes what was decided about corrections that nothing else says.
+    """Add to a transaction the removal of decisions about facts, and of their corrections, which derive from
+    the documents; and of decisions about corrections that nothing else states.
     """
     about, decided = dict.fromkeys(facts), dict.fromkeys(facts)
     decisions: dict[NamedNode, None] = {}
@@ -371,21 +371,21 @@ def _forget_decisions(store: Store, facts: Sequence[Statement], changes: Changes
         changes.updates.append(("forget/fact-decisions", {"decisions": list(decisions)}))
 
 
-def _tell_of_prompt(engine: NeededComponents, found: _Found) -> None:
-    """Warn of examples in the user's own prompt that hold what is forgotten: the file is not the store's."""
+def _warn_of_prompt(engine: NeededComponents, found: _Found) -> None:
+    """Warn of examples in the user's own prompt that hold the text. That file is never changed here."""
     from graphrag_rdf.extract.prompts import FILE
     from graphrag_rdf.ingest.extractors import prompt_data
 
     try:
         data = prompt_data(engine.settings)
     except ConfigError as error:
-        found.counts.warn("prompt_unread", f"whether the prompt holds text of theirs is not known: {error}")
+        found.counts.warn("prompt_unread", f"cannot check whether the prompt quotes the documents: {error}")
         return
     chunks = {chunk.value for chunk in found.chunks}
     for number, example in enumerate(data.examples, start=1):
         if example.source in chunks or any(example.text in text for text in found.texts):
             place = f"{engine.settings.pipelines}/ingest/{FILE}"
-            detail = f"{place}: example {number} is text of theirs; take it out, or tune prompts anew"
+            detail = f"{place}: example {number} quotes the documents. Remove it, or tune the prompts again"
             found.counts.warn("prompt_holds_text", detail)
 
 
@@ -396,7 +396,7 @@ def _texts(engine: NeededComponents, documents: Sequence[NamedNode], found: _Fou
 
 
 def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
-    """What must not be found any more: chunks and quotes, and the sentences of the texts."""
+    """The texts to erase: chunks, quotes, and the sentences of all versions."""
     words = dict.fromkeys(found.texts)
     for text in texts:
         words.update((text[s.offset : s.offset + s.length], None) for s in split_sentences(text, None))
@@ -408,7 +408,7 @@ def _words(store: Store, found: _Found, texts: Iterable[str]) -> list[str]:
 
 
 def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
-    """What only these traces have in the blob store: "I don't know" is the answer of many."""
+    """Objects of the blob store that only these traces use: "I don't know" is the answer of many."""
     objects = [node_of(row["object"]) for row in store.select("forget/trace-objects", traces=traces)]
     others = {
         node_of(row["object"])
@@ -422,14 +422,14 @@ def _objects_of(store: Store, traces: Sequence[NamedNode]) -> list[str]:
 def _names_gone(
     store: Store, named: Sequence[Row], texts: Iterable[str] | None
 ) -> dict[NamedNode, list[str]]:
-    """Entities, relations and types that nothing names any more, with the names that the documents gave them.
+    """Entities, relations and types that nothing names any more, with the names from the documents.
 
-    Those of earlier versions are no longer known as such: of the things that only traces and decisions still
-    hold, they are those whose IRI has words of the texts.
+    Names of earlier versions are not stored. Of the things that only traces and decisions still hold, those
+    whose IRI has words of the texts are taken for theirs.
 
     Args:
-        named: what the documents named, as `forget/named` found it before they went.
-        texts: of all versions of the documents; None where they are not known: then all such things.
+        named: rows of `forget/named`, read before the documents were removed.
+        texts: of all versions of the documents; None if they are not known: then all such things.
     """
     gone: dict[NamedNode, list[str]] = {}
     for row in named:
@@ -452,7 +452,7 @@ def _plain(text: str) -> str:
 
 
 def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
-    """Facts about things that nothing names any more, on which people decided."""
+    """Facts with decisions, about things that nothing names any more."""
     return [
         (node_of(row["s"]), node_of(row["p"]), row["o"])  # type: ignore[misc]
         for row in store.select("facts/decisions")
@@ -463,7 +463,7 @@ def _decided_on(store: Store, things: Container[object]) -> list[Statement]:
 def _forget_names(
     store: Store, named: Sequence[Row], texts: Iterable[str] | None
 ) -> dict[NamedNode, list[str]]:
-    """Find what nothing names any more, see `_names_gone`, and take out what people decided about it."""
+    """Find things that nothing names any more, see `_names_gone`, and remove decisions about them."""
     gone = _names_gone(store, named, texts)
     changes = Changes()
     _forget_decisions(store, _decided_on(store, gone), changes)
@@ -485,7 +485,7 @@ def _mark_traces(store: Store, erased: Sequence[str]) -> None:
 
 
 def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:
-    """Put hashes in the place of IRIs: they hold names of entities, and paths of documents."""
+    """Replace IRIs by hashes: they hold names of entities and paths of documents."""
     for some in in_batches(names, _BATCH):
         pairs = [(name, iris.forgotten(name)) for name in some]
         store.commit(Changes(updates=[("forget/rename", {"names": pairs})], content=False))
@@ -494,8 +494,8 @@ def _hash_names(store: Store, names: Sequence[NamedNode]) -> None:
 def _erase_objects(
     engine: NeededComponents, objects: Iterable[str], words: Sequence[str], names: Iterable[NamedNode]
 ) -> list[str]:
-    """Erase objects by name, and every other that holds the words or one of the IRIs, except what documents
-    still stand on.
+    """Erase objects by name, and every other that holds the words or one of the IRIs, except those that
+    documents still use.
 
     Returns:
         the IRIs of those erased.
@@ -521,7 +521,7 @@ def _erase_answers(engine: NeededComponents, words: Sequence[str]) -> int:
 
 
 def _with_answers(engine: NeededComponents, erase: Callable[[ResponseCache], int]) -> int:
-    """Erase answers of models, also when the cache is switched off now."""
+    """Erase answers of models, also if the cache is switched off now."""
     if engine.response_cache is not None:
         return erase(engine.response_cache)
     path = engine.place.cache / "llm.sqlite" if engine.place else None

@@ -35,9 +35,8 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\W_]+")
 _BATCH = 50  # things in a query
 _AT_ONCE = 500  # records in memory
-# chunks: what engine and indexes hold back until then is memory; but each second time the engine merges much
-# of what it has, and each time the indexes cost as much as many records. At the end of a run the indexes are
-# written however little there is; the engine's log is then enough
+# chunks between writes: more take memory; fewer have the store merge its files and the indexes rewrite
+# theirs too often. At the end of a run the indexes are written in any case; the store's log is then enough
 _FLUSH_AT = 100
 
 
@@ -105,8 +104,8 @@ def _chunk(row: Row) -> Record:
 
 
 def _file_words(identity: str, title: str) -> str:
-    """The words of a file's name that its title does not have: `ADOBE_2022_10K.pdf`, which is called Form
-    10-K, is found by "Adobe". A number alone names nothing.
+    """The words of a file's name that its title lacks, so that "Adobe" finds `ADOBE_2022_10K.pdf`, titled
+    Form 10-K. A number alone is not a name.
     """
     stem = PurePath(inner_name(identity.rstrip("/"))).stem
     if not any(map(str.isalpha, stem)):
@@ -159,18 +158,18 @@ class StoreIndexer:
         self._sentences[chunk.value] = sentences
 
     def removed(self, things: Iterable[NamedNode]) -> None:
-        """Note chunks and sentences that were taken out."""
+        """Note chunks and sentences that were removed."""
         self._removed.update((node.value, node) for node in things)
 
     def flush(self, *, final: bool = False, purge: bool = False) -> int:
-        """Index what was noted, once enough has gathered or the run ends.
+        """Index the noted things, once there are enough of them or the run ends.
 
         Args:
-            final: index it however little it is, and link names in what is indexed.
-            purge: also erase from the files what was removed.
+            final: index them in any case, and link names in the indexed chunks.
+            purge: also erase removed records from the files.
 
         Returns:
-            how many quads the store has more by links.
+            how many quads the links added to the store.
         """
         if not final and len(self._chunks) < _FLUSH_AT:
             return 0
@@ -182,13 +181,13 @@ class StoreIndexer:
                 named.update(record.iri for record in records)
                 self._text.apply(records)
                 self._embed(records, [])
-            self._text.settle()  # the writers of one part do not hold memory while those of the next work
+            self._text.settle()  # frees the memory of these writers before the next begin
         gone = [iri for iri in (*self._chunks, *self._entities, *self._removed) if iri not in named]
         if gone:
             self._text.apply([], gone)
             self._embed([], gone)
         if purge or self._text.commit_number != number:
-            self._put_on_disk(whole=purge)  # first: an index is never ahead
+            self._put_on_disk(whole=purge)  # first: an index is never ahead of the store
             self._text.commit(number, purge=purge)
         self._commit_vectors(number, purge=purge)
         self._chunks.clear()
@@ -198,8 +197,8 @@ class StoreIndexer:
         return link_names(self._store, self._text) if final else 0
 
     def _put_on_disk(self, *, whole: bool) -> None:
-        """Sync the store; flush it once enough was written since it was last: run after run of a document
-        each would have the engine merge most of what it has with every second one.
+        """Sync the store, or flush it once enough was written since the last flush: after every
+        small run, it would have the store merge most of its files each second time.
         """
         self._unflushed += len(self._chunks)
         if self._unflushed < _FLUSH_AT and not whole:
@@ -214,7 +213,7 @@ class StoreIndexer:
         return min(self._commits()) < self._store.content_commit()
 
     def recover(self) -> None:
-        """Catch up, if an index is not in step with the store."""
+        """Catch up if an index does not reflect the store's newest commit."""
         if self._commits() != {self._store.content_commit()}:
             self.catch_up()
 
@@ -223,7 +222,7 @@ class StoreIndexer:
         return {index.commit_number for index in (self._text, self._vectors) if index is not None}
 
     def differences(self) -> Iterator[tuple[str, str]]:
-        """What differs between the indexes and the store, in either direction: an IRI or a file, and how.
+        """Differences between the indexes and the store: an IRI or a file, and how it differs.
 
         Raises:
             SearchIndexError: when an index cannot be read at all.
@@ -233,7 +232,7 @@ class StoreIndexer:
             yield from self._vectors.differences(self._feed.everything())
 
     def catch_up(self) -> None:
-        """Compare the indexes with the whole store and mend what differs."""
+        """Compare the indexes with the whole store and correct them."""
         self.error = None
         number = self._store.content_commit()
         self._text.sync(self._feed.everything())
@@ -246,7 +245,7 @@ class StoreIndexer:
         self._text.commit(number)
 
     def _commit_vectors(self, number: int, *, purge: bool = False) -> None:
-        """Vectors that could not be made leave their index behind, so that another run tries again."""
+        """Record the commit; not if vectors are missing, so that another run tries again."""
         if self._vectors is None:
             return
         if self.error is not None:

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 
 Pair = tuple[NamedNode, NamedNode]
-"""The entity that shall stand for both, and the other one."""
+"""The entity that represents both, and the other one."""
 
 
 def undecided(decisions: Sequence[Decision], rule: NamedNode, pairs: Iterable[Pair]) -> list[Pair]:
-    """Pairs that are not one yet, that nobody keeps apart, and whose join by the rule was never undone."""
+    """Pairs that are not one yet, that no split keeps apart, and whose join by the rule was never undone."""
     groups = Groups(decisions)
     taken_back = {d.members for d in decisions if d.by == rule and d.undone is not None}
     return [
@@ -63,7 +63,7 @@ def of_one_type(store: Store, pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[NamedNode, dict[str, bool]]:
-    """What the entities of these pairs are called, and whether each name is the label."""
+    """The names of the entities of these pairs, and whether each is the label."""
     found: defaultdict[NamedNode, dict[str, bool]] = defaultdict(dict)
     for row in select_in_batches(store, "labels/known", "things", _entities(pairs)):
         names, name = found[node_of(row["thing"])], text_of(row["name"])
@@ -72,7 +72,7 @@ def names_of(store: Store, pairs: Iterable[Sequence[NamedNode]]) -> defaultdict[
 
 
 def called(store: Store, names: Iterable[str]) -> defaultdict[str, set[NamedNode]]:
-    """The entities that are called exactly so, by name."""
+    """The entities with exactly these names, by name."""
     found: defaultdict[str, set[NamedNode]] = defaultdict(set)
     labels = [Literal(name) for name in sorted(set(names))]
     for row in select_in_batches(store, "retrieval/entities-by-label", "labels", labels):
@@ -85,13 +85,13 @@ def _entities(pairs: Iterable[Sequence[NamedNode]]) -> dict[NamedNode, None]:
 
 
 ALIASES = iris.agent("graphrag-rdf-aliases")
-"""Who decides here."""
+"""The agent of these decisions."""
 ALIAS_REASON = "a document names one by what it says that the other is also called"
 _CONFIDENCE = 0.92
 
 
 def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Decide anew which entities of documents are one by their other names."""
+    """Decide again which entities of documents are one by their other names."""
     store = engine.store
     decisions = read_decisions(store)
     standing = [one for one in decisions if one.by == ALIASES and one.undone is None]
@@ -107,7 +107,7 @@ def join_aliases(engine: NeededComponents, documents: Sequence[NamedNode]) -> No
 
 
 def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
-    """Of each document, what has another name, and what is named by it; where either is one entity only."""
+    """For each document: an entity with an alias, and the only one that the document calls by that alias."""
     found: set[Pair] = set()
     for some in in_batches(documents):
         owners: dict[tuple[str, str], set[NamedNode]] = defaultdict(set)
@@ -123,7 +123,7 @@ def _pairs(store: Store, documents: Sequence[NamedNode]) -> list[Pair]:
 
 
 def _alone_by_alias(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
-    """Pairs of which the first is called by the other's name, and nothing else is."""
+    """Pairs of which only the first has the other's name as an alias."""
     names = names_of(store, pairs)
     claimed = {pair: claims for pair in pairs if (claims := _claims(names[pair[0]], names[pair[1]]))}
     having = called(store, (name for claims in claimed.values() for name in claims))
@@ -131,7 +131,7 @@ def _alone_by_alias(store: Store, pairs: Sequence[Pair]) -> set[Pair]:
 
 
 def _claims(owner: Mapping[str, bool], other: Mapping[str, bool]) -> set[str]:
-    """The names that must be theirs alone, if the owner has the other's label as a name."""
+    """The names that no third entity may have, if the owner has the other's label as a name."""
     keys = {match_key(name) for name, is_label in other.items() if is_label}
     shared = {name for name in owner if match_key(name) in keys}
     return shared | other.keys() if shared else set()
@@ -143,10 +143,10 @@ def _pair(decision: Decision) -> Pair:
 
 
 TOGETHER_RULE = iris.agent("graphrag-rdf-written-together")
-"""Who decides here."""
+"""The agent of these decisions."""
 REASON = "one name has its words written together"
 FIRST_NAME = "a chat calls its speaker so"
-# what begins names that are others when it is written apart: LaLuna and La Luna
+# a name that begins so is another one when it is written apart: LaLuna and La Luna
 _PARTICLES = frozenset(
     ["al", "da", "de", "del", "di", "du", "el", "la", "las", "le", "los", "mac", "mc", "van", "von"]
 )
@@ -155,7 +155,7 @@ Names = Mapping[NamedNode, set[str]]
 
 
 def join_written_together(engine: NeededComponents, documents: Sequence[NamedNode]) -> None:
-    """Decide which entities of documents that are new or were read anew are one by how names are written."""
+    """Decide which entities of new or refreshed documents are one, by how names are written."""
     if not documents:
         return
     store = engine.store
@@ -184,7 +184,7 @@ def _join(
     reason: str,
     confidence: float,
 ) -> list[Decision]:
-    """Merge pairs; the first of a pair, or what stands for it, stands for both."""
+    """Merge pairs. The first of a pair, or its representative, represents both."""
     groups = Groups(decisions)
     merges = [
         Merge(groups.standing_for(pair[0], groups.of(pair[0])), pair, reason, confidence)

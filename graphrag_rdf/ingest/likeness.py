@@ -1,4 +1,4 @@
-"""Which names are so alike that they may name one thing: rules that compare spellings, nothing else.
+"""Rules that compare spellings: which names are so alike that they may name one thing.
 
 Names are compared by key or by character 3-grams, both through postings, so that cost grows with the names
 and with those that are alike, not with their pairs. Whether two entities *are* one is not decided here; see
@@ -89,7 +89,7 @@ def _adds_a_head(one: str, other: str) -> bool:
 
 
 TOGETHER = 0.97
-"""How sure it is that names are one which differ in the blanks between words with capitals only."""
+"""Confidence in names that differ only in the blanks between words with capitals."""
 
 KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("punctuation", words, 0.98),
@@ -100,21 +100,21 @@ KEYS: Sequence[tuple[str, Callable[[str], list[str]], float]] = (
     ("plural", _singular, 0.91),
     ("title", _without_title, 0.9),
 )
-"""Rule, what it makes of a name, and how sure it is: names with the same key are alike by the first rule."""
+"""(rule, its key of a name, confidence): names with the same key are alike, by the first rule that fits."""
 
 FIRM_NAME = 0.93, 0.85
-"""How sure it is that a firm is what has its name without the legal form: where both are known to be of one
-type, and else, since a town or a person may be called so.
+"""Confidence that a name without the legal form is the firm's: if both are known to be of one type, and if
+not, since a town or a person may have that name.
 """
 
 ALIAS = 0.92
-"""How sure it is that a thing is what another is also called."""
+"""Confidence that a name which is an alias of another thing names that thing."""
 
 SHORT_NAME = 0.85
 """The same, where the alias is part of the other's own name: "Orr" and "Andrew Orr"."""
 
 INITIALS = 0.9
-"""How sure two names are the same of which one has initials, where something else speaks for it."""
+"""Confidence that two names are the same of which one has initials, if a document names both."""
 
 
 def same_key(names: Sequence[tuple[int, str]]) -> Iterator[Pair]:
@@ -262,7 +262,7 @@ def similar(names: Sequence[tuple[int, str]], least: float) -> Iterator[Pair]:
 
 
 def _marks(name: str) -> tuple[str, ...]:
-    """What tells names apart that are otherwise alike: numbers, ordinals, single letters."""
+    """The words that distinguish names which are otherwise alike: numbers, ordinals, single letters."""
     return tuple(sorted(word for word in words(name) if len(word) == 1 or _ORDINAL.search(word)))
 
 
@@ -311,10 +311,10 @@ reverend sergeant sir hauptmann kapitan kapitein kolonel oberst
 _ARTICLES = "the a an der die das ein eine de het een le la les el los il"
 
 LEGAL_FORMS = frozenset(_LEGAL_FORMS.split())
-"""Last words of a firm's name that say what kind of firm it is, punctuation removed."""
+"""Last words of a firm's name that give its legal form, without punctuation."""
 
 HEADS = frozenset(_HEADS.split())
-"""Last words of a name that say what kind of thing it is: "Lintie Station" is not Lintie."""
+"""Last words of a name that give the kind of thing: "Lintie Station" is not Lintie."""
 
 TITLES = frozenset(_TITLES.split())
 """First words of a person's name that it may have or not, of whatever sex."""

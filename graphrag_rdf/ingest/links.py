@@ -1,8 +1,8 @@
-"""Names of what passages are about, linked in passages whose own reading missed them.
+"""Links the names of topics in chunks where extraction missed them.
 
-A document's title names what it is about, also where other texts write that name without any sign for
-rules, or were there first. Such a link is `rag:mentions` in `urn:graph:derived`; retrieval reads it
-beside those in `urn:graph:source`.
+A document's title names its topic. Other texts may write that name so that rules do not recognise it, or
+may have been read before. Such a link is `rag:mentions` in `urn:graph:derived`; retrieval reads it
+like those in `urn:graph:source`.
 
 The links of a chunk follow from its text, the names that were read in it, and the names of topics. So they
 do not depend on the order of ingests. Only chunks are looked at that are new, or that have a name in them
@@ -44,9 +44,9 @@ def unlinked(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def link_names(store: Store, index: TextIndex) -> int:
-    """Bring links up to date with what is marked.
+    """Update the links of marked chunks and of chunks with marked names.
 
-    Each step may be repeated, so a process that is killed on the way leaves work, not damage.
+    Each step can be repeated, so a killed process leaves no damage.
 
     Args:
         index: as the store is now.
@@ -73,8 +73,8 @@ def link_names(store: Store, index: TextIndex) -> int:
 
 
 def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[str]]:
-    """Those of some entities, and of what some chunks are about, that passages are about, with the names that
-    can be linked.
+    """The topics of chunks among some entities and the topics of some chunks, with the names that can be
+    linked.
     """
     found: dict[NamedNode, set[str]] = {}
     for row in store.select("links/topics", things=list(things)):
@@ -85,7 +85,7 @@ def _topics(store: Store, things: Sequence[NamedNode]) -> dict[NamedNode, set[st
 
 
 def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Changes:
-    """What changes the links of chunks to what they should be; empty when all are right."""
+    """The changes that correct the links of chunks; empty if all are right."""
     wanted = list(chunks)
     texts = {
         node_of(row["chunk"]): text_of(row["text"]) for row in store.select("index/chunks", chunks=wanted)
@@ -119,7 +119,7 @@ def _relinked(store: Store, index: TextIndex, chunks: Sequence[NamedNode]) -> Ch
 
 
 def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set[Term]]:
-    """The topics that are called so."""
+    """The topics with these names, by name."""
     exact = index.exact(sorted(names))
     entities = sorted({iri for iris in exact.values() for iri in iris})
     found: dict[str, set[Term]] = {}
@@ -131,7 +131,7 @@ def _called(store: Store, index: TextIndex, names: set[str]) -> Mapping[str, set
 
 
 def _spans(text: str, start: int, end: int) -> list[tuple[int, int, str]]:
-    """What could be a name in a sentence, longest first: where it stands, and the name."""
+    """Possible names in a sentence, longest first: (start, end, name)."""
     words = words_of(text, start, end)
     found = []
     for first, word in enumerate(words):

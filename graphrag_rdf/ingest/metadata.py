@@ -1,7 +1,7 @@
-"""Metadata of documents as facts: who wrote what the title names, who published it, and when.
+"""Metadata of documents as facts: author, publisher and dates of the thing that the title names.
 
-They are contained in a subgraph that derives from the document itself: its text need not say them, so they
-have no quote. An author or publisher is an entity if that is a plain name, else a text.
+They are contained in a subgraph that derives from the document itself. They have no quote, because its text
+need not state them. An author or publisher is an entity if that is a plain name, else a text.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SMALL = frozenset(
     "al bin da de del della den der di do dos du el ibn la le van von y zu zum zur".split()  # noqa: SIM905
 )
 _OF_BODIES = frozenset({"for", "of", "the"})  # "Ministry of Fish and Game" is one
-# what programs write where nobody has given a name
+# names that programs write by default
 _NOBODY = frozenset(
     {
         "admin", "administrator", "anonymous", "author", "default user", "microsoft office user", "openpyxl",
@@ -56,7 +56,7 @@ def write_metadata(
     """Add to a transaction what changes among the facts that the metadata of a document give.
 
     Returns:
-        what was written; nothing where the facts are contained already.
+        what was written; nothing if the facts are contained already.
     """
     subgraph = metadata_subgraph(document)
     names = KnownNames(store)
@@ -92,10 +92,10 @@ def metadata_subgraph(document: NamedNode) -> NamedNode:
 
 
 def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
-    """What the metadata of a document say of what its title names; predicates are labels of `METADATA`.
+    """The statements in the metadata of a document about its topic; predicates are labels of `METADATA`.
 
-    A document without a title is called by its file's name. That names something only if somebody wrote it:
-    nobody asks for the date of "Scan 0001".
+    A document without a title has its file's name as title, which counts only if it has an author: the date
+    of "Scan 0001" is of no use.
     """
     given = [(NamedNode(iri), value) for iri, value in parsed.metadata]
     named = (who for relation, value in given if relation == DCTERMS.creator for who in _who(value))
@@ -120,7 +120,7 @@ def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:
 
 
 def _when(value: str) -> tuple[str, bool, str | None]:
-    """A date without its time, which tells when a file was saved; a text if it is none."""
+    """A date without its time, which is when the file was saved; a text if it is not a date."""
     text, datatype, _ = typed_literal(value[:10] if value[10:11] in ("T", " ") else value, "date")
     return text, False, datatype
 
@@ -136,7 +136,7 @@ def _who(value: str) -> Iterator[tuple[str, bool, None]]:
 
 
 def _is_one_of_several(name: str) -> bool:
-    """Whether it is a name by itself, of two words at least: "Venn" of "Venn, Ada" is none."""
+    """Whether it is a name by itself, of two words at least, unlike "Venn" in "Venn, Ada"."""
     words = name.split()
     return len(words) > 1 and is_plain_name(name) and _OF_BODIES.isdisjoint(words)
 

@@ -67,7 +67,7 @@ class Minter:
         return _minted(iris.type_, name, self._namespace)
 
 
-@lru_cache(maxsize=_REMEMBERED)  # a text names the same things over and over
+@lru_cache(maxsize=_REMEMBERED)  # a text repeats its names
 def _minted(make: Callable[[str, str], NamedNode], name: str, namespace: str) -> NamedNode:
     return make(slug(name), namespace)
 
@@ -101,7 +101,7 @@ class KnownNames:
         return not self._names[thing.value]
 
     def add(self, thing: NamedNode, name: str, *, alias: bool = False) -> NamedNode | None:
-        """Note a name; the property to assert it with, None if it stands already."""
+        """Note a name; the property to assert it with, None if it is asserted already."""
         names = self._names[thing.value]
         labelled = any(names.values())
         if name in names:
@@ -114,13 +114,13 @@ class KnownNames:
         return RDFS.label if names[name] else SKOS.altLabel
 
     def contest(self, thing: NamedNode) -> None:
-        """Have a thing settled at the end of the run, whatever its names."""
+        """Have a thing settled at the end of the run in any case."""
         self._contested[thing.value] = thing
 
     def take_contested(self) -> list[NamedNode]:
-        """What got a name that may win over its label, each thing once in a run; to be marked `unsettled`.
+        """Things with a new name that may become the label, each once in a run; to be marked `unsettled`.
 
-        Call it when a transaction is complete: what is remembered is then also cut back.
+        Call it when a transaction is complete: the remembered names are then also limited.
         """
         found = [thing for iri, thing in self._contested.items() if iri not in self._marked]
         self._marked.update(thing.value for thing in found)
@@ -137,7 +137,7 @@ def unsettled(things: Iterable[NamedNode]) -> Iterator[Quad]:
 
 
 def as_literal(term: Term) -> Literal:
-    """A term of which the data model says that it is a literal."""
+    """A term that is a literal by the data model."""
     assert isinstance(term, Literal)  # noqa: S101
     return term
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 RULE = iris.agent("graphrag-rdf-normalise")
-"""Who decides here."""
+"""The agent of these decisions."""
 
 MIN_SCORE = 0.9
-"""What is proposed and applied by default: names that are the same but for writing."""
+"""The least score that is proposed and applied by default: names that differ only in writing."""
 
 _SPELLING = 0.8  # the least cosine of 3-grams that makes names alike
 _SURE = 0.89  # the most that likeness of spelling or meaning alone can say
@@ -64,7 +64,7 @@ class Proposal:
 
     Attributes:
         one, other: canonical entities.
-        keep: which shall stand for both, and for all that they are one with: the one that is used most.
+        keep: the one that represents both and all that they are merged with: the one with the most facts.
         names: the labels of the two.
         rule, score: see `likeness.Pair`; the rule `meaning` is spelling confirmed by an embedding.
         documents: how many documents name both.
@@ -99,7 +99,7 @@ class Proposal:
 def propose(
     engine: NeededComponents, *, min_score: float = MIN_SCORE, limit: int | None = None
 ) -> list[Proposal]:
-    """Pairs of entities that may be one, the surest first, ties by IRI.
+    """Pairs of entities that may be one, the best first, ties by IRI.
 
     A group of n entities gives n - 1 pairs.
 
@@ -142,7 +142,7 @@ def standing(store: Store) -> list[Decision]:
 
 
 def _names(store: Store) -> dict[NamedNode, dict[str, bool]]:
-    """All names of each group of entities, by the entity that stands for it; whether each is a label."""
+    """All names of each group of entities, by its representative, and whether each is a label."""
     names: dict[NamedNode, dict[str, bool]] = {}
     for row in store.select("entities/all-names"):
         of_group = names.setdefault(NamedNode(text_of(row["canonical"])), {})
@@ -207,7 +207,7 @@ def _profiles(store: Store, entities: Iterable[NamedNode]) -> dict[NamedNode, _P
 def _allowed(
     store: Store, entities: Sequence[NamedNode], pairs: Sequence[Pair], min_score: float
 ) -> list[Proposal]:
-    """What the store does not contradict, group by group, each pair with the entity that is kept."""
+    """The pairs that the store does not contradict, each with the entity that is kept."""
     groups = Groups(read_decisions(store))
     members = {number: [*groups.of(entities[number])] for pair in pairs for number in (pair.one, pair.other)}
     profiles = _profiles(store, (node for nodes in members.values() for node in nodes))
@@ -299,7 +299,7 @@ def _labels(store: Store, entities: Sequence[NamedNode]) -> dict[NamedNode, str]
 
 
 CANDIDATE_MIN_SCORE = 0.7
-"""What is a candidate by default: names that are spelt alike too."""
+"""The least score of a candidate by default: also names that are spelt alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +333,7 @@ class SynonymCandidate:
 def build_candidates(
     engine: NeededComponents, *, min_score: float = CANDIDATE_MIN_SCORE
 ) -> list[SynonymCandidate]:
-    """Compute the candidates anew, in one transaction; the surest first.
+    """Compute the candidates again, in one transaction; the best first.
 
     Args:
         min_score: 0 to 1; see `normalisation.propose`.
@@ -355,7 +355,7 @@ def build_candidates(
 
 
 def clear_candidates(store: Store) -> int:
-    """Take all candidates out; how many there were. Decisions stay."""
+    """Remove all candidates; how many there were. Decisions stay."""
     number = len(read_candidates(store))
     if number:
         store.commit(Changes(updates=[("derived/clear-synonyms", {})], content=False))
@@ -363,7 +363,7 @@ def clear_candidates(store: Store) -> int:
 
 
 def read_candidates(store: Store) -> list[SynonymCandidate]:
-    """All candidates, the surest first, ties by IRI."""
+    """All candidates, the best first, ties by IRI."""
     found = []
     for row in store.select("entities/synonyms"):
         score = to_python(row["score"])
@@ -380,7 +380,7 @@ def read_candidates(store: Store) -> list[SynonymCandidate]:
 
 
 def accept_candidates(engine: NeededComponents, chosen: Sequence[str]) -> list[Decision]:
-    """Decide that the entities of candidates are one; the decisions, which can be taken back.
+    """Decide that the entities of candidates are one; the decisions, which can be undone.
 
     Args:
         chosen: IRIs of candidates.

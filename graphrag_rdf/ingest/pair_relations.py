@@ -53,7 +53,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class PairFailure:
-    """A pair of which no answer could be had or read."""
+    """A pair whose call failed, or whose answer cannot be read."""
 
     document: str
     first: str
@@ -66,7 +66,7 @@ class PairCounts:
     """How pairs fared.
 
     Attributes:
-        asked: read anew.
+        asked: read by the model in this run.
         kept: done before.
         removed: stood near each other when they were read, and no longer do.
     """
@@ -83,7 +83,7 @@ class PairReport:
 
     Attributes:
         found: relations found in the pairs that were read.
-        rejected: what the model gave and was not taken, by reason.
+        rejected: numbers of rejected candidates, by reason.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
     """
 
@@ -120,7 +120,7 @@ class PairPlan:
     Attributes:
         todo: pair → the calls that a new one replaces, in the order of documents.
         kept: pairs that are done.
-        gone: calls whose pair is none any more.
+        gone: calls whose chunks are no longer neighbours.
     """
 
     todo: dict[Pair, list[NamedNode]]
@@ -185,15 +185,15 @@ def relate_pairs(
     progress: Callable[[int, int, str], None] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> PairReport:
-    """Have a model read the pairs that are not done, and take out the relations of what are none any more.
+    """Have a model read the pairs that are not done, and remove relations of former neighbours.
 
     Args:
         documents: only pairs of these; empty: all.
-        progress: hears (pairs done, pairs to do, document's IRI).
-        stop: asked now and then whether the run should end; what is under way is finished first.
+        progress: called with (pairs done, pairs to do, document's IRI).
+        stop: asked between calls whether the run should end; running calls are completed.
 
     Returns:
-        what was done. A budget that is used up ends the run; what was done is kept.
+        what was done. The run ends if the budget is used up; results until then are kept.
 
     Raises:
         LlmError: when the model cannot be used at all (unknown, out of reach, or the key is refused).
@@ -238,7 +238,7 @@ class _Run:
         return report
 
     def _drop(self, plan: PairPlan, *, everything: bool) -> None:
-        """Take out what calls found whose pair is none any more, and failures of such pairs."""
+        """Remove the results of calls for former neighbours, and failures of such pairs."""
         changes = Changes(content=False)
         changes.updates += updates_in_batches("relations/retract", "activities", plan.gone)
         standing = {pair.failure for pair in plan.todo}
@@ -298,7 +298,7 @@ class _Run:
         self.report.found += len(answer.relations)
 
     def _fail(self, task: _Task, error: Failure) -> None:
-        """Report that a pair failed, and record it unless it is recorded already; what it had stays."""
+        """Report that a pair failed, and record it once. Its earlier relations stay."""
         pair = task.pair
         self.report.pairs.failed += 1
         self.report.failures.append(
@@ -313,7 +313,7 @@ class _Run:
         self._store.commit(changes)
 
     def _quote(self, text: str, task: _Task) -> build.Quote:
-        """Where a quote stands in what the model saw of the two chunks; else it is left unverified."""
+        """The place of a quote in what the model saw of the two chunks; unverified if it is not there."""
         for chunk, whole in zip((task.pair.first, task.pair.second), task.texts, strict=True):
             seen = self._reader.shown(whole)
             place = locate(text, seen)

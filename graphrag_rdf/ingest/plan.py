@@ -41,7 +41,7 @@ class ChunkSettings:
 
     @property
     def key(self) -> str:
-        """What a chunk's text depends on, beside the document."""
+        """What a chunk's text depends on besides the document."""
         return f"sentences/3;{self.size};{self.overlap};{self.unit}"
 
 
@@ -72,7 +72,7 @@ class PlacedChunk:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPlan:
-    """A document to look at: where it is, what it is in the store, and whether its bytes changed.
+    """What to do for a document: its place, its state in the store, and whether its bytes changed.
 
     Attributes:
         stored: the document as it stands; None when it is new.
@@ -101,17 +101,17 @@ class DocumentPlan:
 
     @property
     def name(self) -> str:
-        """What people know the document by: its path; its identity where it is no file here."""
+        """The name for people: its path, or its identity if it is not a file of this computer."""
         return str(self.source.path) if self.is_here else self.source.identity
 
     @property
     def folder(self) -> Path | None:
-        """Where its file is; None where it is no file here."""
+        """The folder of its file; None if it is not a file of this computer."""
         return self.source.path.parent if self.is_here else None
 
     @property
     def location(self) -> str:
-        """The file's IRI; the document's own where it is no file here."""
+        """The file's IRI, or the document's own if it is not a file of this computer."""
         return self.source.location if self.is_here else self.iri.value
 
 
@@ -152,13 +152,13 @@ def _stored(row: Row) -> Stored:
 
 
 class Planner:
-    """Finds out what each source is to the store, as it is when this is made.
+    """Compares each source with the store as it is when the planner is made.
 
     Args:
         extractor: the extractor's key.
         chunker: key of the chunk settings.
         max_bytes: larger files are refused.
-        sources: what will be planned; only their documents are read from the store.
+        sources: the files to plan. Only their documents are read from the store.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Planner:
         return DocumentPlan(source, iri, data, content_hash, stored, fate)
 
     def plan_upload(self, identity: str, data: bytes) -> DocumentPlan:
-        """The plan for bytes that were sent: they are what the document of that identity says from now on."""
+        """The plan for bytes that a client sent: the new content of the document of that identity."""
         iri = iris.document(identity)
         stored = self._known.get(iri.value)
         content_hash = iris.digest(data)
@@ -249,9 +249,9 @@ def place_chunks(document: NamedNode, parsed: ParsedDocument, settings: ChunkSet
 
 
 def missing_documents(store: Store, sources: Sequence[Source], paths: Sequence[str | Path]) -> list[Stored]:
-    """Documents of the folders among `paths` that the store has and the disk has no more.
+    """Documents below the folders among `paths` that are in the store and no longer on disk.
 
-    What is in a folder that cannot be read, or has become a link, is not gone.
+    Files in a folder that cannot be read, or has become a link, do not count as missing.
     """
     folders = [path for path in paths if os.path.isdir(path)]  # noqa: PTH112 - Path.is_dir raises
     if not folders:
@@ -269,12 +269,12 @@ def missing_documents(store: Store, sources: Sequence[Source], paths: Sequence[s
 
 
 def is_there(location: str) -> bool:
-    """Whether a file IRI may still be read one day: only a file that is surely missing is not there."""
+    """Whether the file of an IRI exists, or may exist: False only if it is surely missing."""
     if not location.startswith("file:"):
         return False
     parts = urlparse(location)
     if parts.netloc or parts.path.startswith("//"):
-        return True  # on another computer, which Windows would log in to because a store says so
+        return True  # on another computer: Windows would log in there because of a path in a store
     try:
         _path(location).lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -293,7 +293,7 @@ class Incoming:
     """A document to ingest, wherever it comes from.
 
     Attributes:
-        plan: what it is to the store.
+        plan: its state in the store.
         parse: reads its text. Raises DocumentError.
     """
 
@@ -322,7 +322,7 @@ class Task:
         retired: it is there as a tombstone.
         replaces: subgraphs that this extraction takes the place of.
         readings: how the tables of its document are read.
-        context: what a model is shown of the document before the chunk.
+        context: the text of the document before the chunk that a model sees.
         sentences, chunk_context, started: known once its extraction has begun.
     """
 
@@ -345,8 +345,8 @@ class IngestSettings:
 
     Attributes:
         jobs: extractor calls at once, when the extractor waits for a model.
-        refresh: extract everything anew.
-        mentions_only: of what is extracted anew, only the names in sentences.
+        refresh: extract everything again.
+        mentions_only: extract only the names in sentences.
         metadata: whether facts are stated from the metadata of documents.
         version: of the settings kept in the store, which the run is linked to.
     """

@@ -1,4 +1,4 @@
-"""What the functions of this room work with: a store, and of what works on it the parts that they need."""
+"""The parts of an `Engine` that the functions of this room use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class NeededComponents(Protocol):
-    """An `Engine`, as far as an ingest needs one. See `parts.Components` for what each is."""
+    """An `Engine`, as far as an ingest needs one. `components.Components` describes each part."""
 
     store: Store
     blobs: BlobStore
@@ -44,11 +44,11 @@ class NeededComponents(Protocol):
 
     @property
     def gateway(self) -> LlmGateway:
-        """The one way to models."""
+        """The gateway to models."""
 
     @property
     def response_cache(self) -> ResponseCache | None:
         """Answers of models, kept on disk."""
 
     def rebuild_indexes(self) -> None:
-        """Build the indexes anew from the store alone."""
+        """Rebuild the indexes from the store alone."""

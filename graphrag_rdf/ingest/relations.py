@@ -74,7 +74,7 @@ class Built:
 
     Attributes:
         content_commit: that they reflect.
-        commit: that was the store's newest when they were built, so that each build is told from the others.
+        commit: the store's newest when they were built, which distinguishes builds.
     """
 
     settings: RelationSettings
@@ -86,7 +86,7 @@ class Built:
         if self.settings != settings:
             raise UsageError(
                 f"the other relations were built with {_said(self.settings)}",
-                hint="use the same, or build all anew with --all",
+                hint="use the same settings, or rebuild all relations with --all",
             )
 
 
@@ -101,11 +101,11 @@ def built(store: Store) -> Built | None:
 
 
 def build_relations(store: Store, settings: RelationSettings, documents: Sequence[NamedNode] = ()) -> None:
-    """Build relations anew, in one transaction.
+    """Rebuild relations, in one transaction.
 
     Args:
         documents: build only what touches their chunks, and the entities that these name; empty: everything.
-            Hubs are told by the whole store; what relates other chunks stays as it was.
+            Hubs are determined by the whole store. Relations of other chunks stay as they are.
 
     Raises:
         UsageError: when a part would be built with other settings than the rest.
@@ -165,13 +165,13 @@ def _said(settings: RelationSettings) -> str:
 
 
 def relation_counts(store: Store) -> dict[str, int]:
-    """How many relations there are of each kind, by IRI; those of which there are none are left out."""
+    """The number of relations of each kind, by IRI, without zeros."""
     rows = store.select("system/derived-counts")
     counts = {text_of(row["relation"]): to_python(row["number"]) for row in rows}
     return {relation: number for relation, number in counts.items() if isinstance(number, int) and number}
 
 
-NO_LLM = "no model is set: passages are related by what they share and how they stand, not by what they say"
+NO_LLM = "no model is set: chunks are related by shared entities and by their order, not by their content"
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class RelationReport:
 
     Attributes:
         relations: how many there are now of each kind, by IRI.
-        read: what a model was asked, and found.
+        read: the calls to the model and their results.
     """
 
     relations: dict[str, int] = field(default_factory=dict)
@@ -211,7 +211,7 @@ def relation_settings(settings: Settings) -> RelationSettings:
 
 
 def pair_settings(settings: Settings, *, again: bool | frozenset[NamedNode] = False) -> PairSettings:
-    """How pairs of passages are read."""
+    """How pairs of chunks are read."""
     return PairSettings(settings.relations.window, settings.extract.jobs, again)
 
 
@@ -251,7 +251,7 @@ def refresh_relations(
     if read.failures:
         report.warn("relation_parse_fallback", fallback(read.pairs.failed, read.failures[0].reason))
     if read.stopped == "budget":
-        report.warn("budget_spent", "the budget was used up before all pairs of passages were read")
+        report.warn("budget_spent", "the budget was used up before all pairs of chunks were read")
     report.relations = relation_counts(store)
     report.llm = since(spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun, 3)
@@ -273,7 +273,7 @@ class RelationEstimate:
 def estimate_relations(
     engine: NeededComponents, documents: Sequence[NamedNode] = (), *, again: bool = False
 ) -> RelationEstimate:
-    """Find out what `refresh_relations` would ask a model. Nothing is asked or written.
+    """Find out what `refresh_relations` would ask a model. Nothing is sent or written.
 
     Raises:
         ConfigError: when a model is asked for and none is set.
@@ -294,13 +294,13 @@ def estimate_relations(
 
 
 def fallback(failed: int, reason: str) -> str:
-    """What `relation_parse_fallback` says: no answer of a model could be had or read for pairs of passages.
+    """The text of the warning `relation_parse_fallback`: a model gave no readable answer for some pairs.
 
     Args:
         reason: of one of them.
     """
-    pairs = f"{failed:,} pair{'s' if failed != 1 else ''} of passages"
-    return f"{pairs}: no relation could be read, only their order relates them; {reason}"
+    pairs = "1 pair of chunks is" if failed == 1 else f"{failed:,} pairs of chunks are"
+    return f"{pairs} related by order only, because no answer of the model could be read: {reason}"
 
 
 def relation_names(counts: Mapping[str, int]) -> dict[str, int]:

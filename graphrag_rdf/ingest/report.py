@@ -47,7 +47,7 @@ class Documents:
 
     Attributes:
         updated: their content is another than before.
-        read_again: it is the same, and passages of it were cut or read anew.
+        read_again: the content is the same, and chunks were made or read again.
     """
 
     added: int = 0
@@ -90,7 +90,7 @@ class ChunkCounts:
 
 @dataclass(slots=True)
 class LlmCounts:
-    """Calls and tokens; tokens and cost are None when the model did not say."""
+    """Calls and tokens; tokens and cost are None if the model did not report them."""
 
     calls: int = 0
     cached: int = 0
@@ -101,7 +101,7 @@ class LlmCounts:
 
 
 def since(before: LlmUsage, now: LlmUsage) -> LlmCounts:
-    """What was used between two looks."""
+    """The usage between two readings."""
     return LlmCounts(
         calls=now.calls - before.calls,
         cached=now.cached - before.cached,
@@ -124,12 +124,11 @@ class IngestReport:
         facts: relations and definitions found in new extractions.
         entities: entities new to the store.
         quads: quads written.
-        rejected: candidates that extractors gave and that were not taken, by reason.
-        by_content: of the facts, those whose quote does not stand in the text word for word, or that have
-            none, and which a sentence says in other words.
-        unverified: of the facts, those that no sentence was found to say.
-        relations: between passages and between entities, if they were built after it: how many of each kind
-            the store holds now.
+        rejected: numbers of rejected candidates, by reason.
+        by_content: of the facts, those without a quote that is in the text word for word, which a sentence
+            states in other words.
+        unverified: of the facts, those that no sentence was found to state.
+        relations: numbers of each kind between chunks and between entities in the store, if they were built.
         stopped: why the run ended early (`budget`, `interrupted`), None if it did not.
         missing: documents of these folders that are in the store but no longer on disk.
     """
@@ -185,18 +184,16 @@ class FailureRecords:
         changes.add += prov.failure(about, stage, reason, now(), path)
 
     def of_document(self, plan: DocumentPlan) -> Updates:
-        """What takes away that a document could not be read: under its name or, before that was known, under
-        its file's.
-        """
+        """The updates that remove the failure of a document, under its IRI or its file's."""
         failed = {about for about, _ in self._known}
         return _clear([node for node in (plan.iri, iris.document(plan.location)) if str(node) in failed])
 
     def of_chunk(self, chunk: NamedNode) -> Updates:
-        """What takes away that a chunk could not be extracted from."""
+        """The updates that remove the failure of a chunk."""
         return _clear([chunk] if (str(chunk), "extract") in self._known else [])
 
     def of_gone_files(self) -> Updates:
-        """What takes away failures of files that are no longer there and never became a document."""
+        """The updates that remove failures of files that no longer exist and never became a document."""
         gone = [
             node_of(row["about"])
             for (_, stage), row in self._known.items()
@@ -211,7 +208,7 @@ def _clear(things: list[NamedNode]) -> Updates:
 
 
 class Journal:
-    """Commits what a run changes. A run that changes nothing leaves no trace of itself.
+    """Commits the changes of a run. A run that changes nothing is not recorded.
 
     Attributes:
         quads: how many were put in, less those taken out. The store is not counted: that reads all of it.
@@ -236,8 +233,8 @@ class Journal:
         self._others = 0
 
     def others(self) -> int:
-        """How often somebody else was seen to have changed the content, as clients of a server may between
-        two chunks; 0 when the run was alone."""
+        """How often another client of a server was seen to have changed the content between two chunks; 0 if
+        none has."""
         newest = self._store.content_commit()
         if newest != self._newest:
             self._newest = newest
@@ -258,7 +255,7 @@ class Journal:
         self.quads += kept - len(changes.remove)
 
     def end(self) -> None:
-        """Say that the run ended, if it began, or if an earlier one was stopped: it is settled by now."""
+        """Record the end of the run if it began, or if an earlier one was stopped, which is settled now."""
         if self._started is None and self._store.select("checks/runs-finished", limit=1):
             self._started = datetime_(now())
         if self._started is not None:

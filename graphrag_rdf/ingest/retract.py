@@ -1,8 +1,8 @@
-"""Taking out what documents no longer say.
+"""Removes what documents no longer say.
 
-A fact lives while a subgraph contains it; only facts that lost a container are looked at. Chunks that a
-stored trace rests on are retired, not deleted: their text and evidence stay as tombstones, so that the
-trace can still be walked back.
+A fact lives while a subgraph contains it; only facts that lost a container are candidates for removal.
+Chunks that a stored trace cites are retired, not deleted: their text and evidence stay as tombstones, so
+that the trace can still be followed to its sources.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def retract_chunks(
         changes: the transaction.
         erase: leave no tombstones (`forget`).
 
-    What loses a name is marked: call `entity_decisions.settle` after the commit, sooner or later.
+    Things that lose a name are marked: call `entity_decisions.settle` after the commit.
     """
     if not chunks:
         return
@@ -50,7 +50,7 @@ def retract_chunks(
 def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Changes) -> None:
     """Add the removal of subgraphs (an extraction that another replaces) to a transaction.
 
-    What loses a name is marked, as by `retract_chunks`.
+    Things that lose a name are marked, as by `retract_chunks`.
     """
     if not subgraphs:
         return

@@ -1,13 +1,13 @@
-"""The ingest: documents in, facts with provenance out.
+"""One run of the ingest: documents in, facts with provenance out.
 
 The store is the journal. A chunk is done when it has a subgraph of the extractor's key; a document is
 done when all its chunks are. Each chunk is one transaction, so a run that is killed leaves whole chunks
 and the next one goes on where it stopped; a run that finds nothing to do writes nothing.
 
-What is found in a chunk depends on its text, on the title and language of its document, and on how the
-columns of its tables are read. If one of these changes, all chunks of the document are looked at anew; what
-they gave stays until it is replaced. A model also sees the headings and the last sentences before the chunk:
-if these change, it reads the chunk anew.
+The facts of a chunk depend on its text, on the title and language of its document, and on how the columns
+of its tables are read. If one of these changes, all chunks of the document are read again; their facts stay
+until they are replaced. A model also sees the headings and the last sentences before the chunk: if these
+change, it reads the chunk again.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Ingest:
         stop: see `Stop`.
 
     Attributes:
-        refreshed: documents that were extracted from anew.
+        refreshed: documents that were extracted again.
         written: documents that are new, or have other content than before.
         read_by_model: documents of which a model read a chunk.
         report: what the run did.
@@ -94,14 +94,14 @@ class Ingest:
         return Planner(run.store, run.extractor.key, run.settings.chunks.key, max_bytes, sources)
 
     def run(self, documents: Iterable[Incoming | DocumentError]) -> IngestReport:
-        """Ingest documents; what fails is reported and the rest goes on.
+        """Ingest documents. Failures are reported, and the run continues with the rest.
 
         Args:
-            documents: documents, or the reason why one cannot be read, in order.
+            documents: in order; an error for each that cannot be read.
 
         Raises:
             LlmError: when the model cannot be used at all (unknown, out of reach, or the key is refused);
-                what was done until then is kept.
+                results until then are kept.
             StoreError: when the store or the blob store refuses a write.
         """
         begun = time.perf_counter()
@@ -171,7 +171,7 @@ class Ingest:
         return unchanged and self._still_stands(plan) and self._is_kept(plan)
 
     def _still_stands(self, plan: DocumentPlan) -> bool:
-        """Whether a document is as it was when it was planned for; asked if somebody else wrote meanwhile."""
+        """Whether a document is as it was when it was planned. Checked if another client wrote meanwhile."""
         return not self._run.journal.others() or self._run.store.ask(
             "ingest/document-stands", document=plan.iri, hash=plan.content_hash
         )
@@ -185,12 +185,12 @@ class Ingest:
         """Report the failure, and record it once: of the document, or of the file if there is none yet.
 
         Args:
-            here: its path is one of this computer; the name of what was sent says nothing of files.
+            here: whether its path is one of this computer, not the name of an upload.
         """
         log.info("%s", error, exc_info=error.__cause__)
         self.report.documents.failed += 1
         self.report.failures.append(FailureReport(error.path, None, "read", error.reason))
-        if not here or not os.path.lexists(error.path):  # nothing is there that another run could read
+        if not here or not os.path.lexists(error.path):  # another run would find no file either
             return
         location = location_of(error.path)
         about = documents_at(self._run.store, [location]).get(location) or iris.document(location)
@@ -208,7 +208,7 @@ class Ingest:
             return Extracted(NOTHING)
         title = parsed.title
         if plan.replaces is not None and self._run.extractor.waits:
-            title = plan.replaces.title  # what was asked before the file moved is not asked again
+            title = plan.replaces.title  # the answer to that prompt is in the cache
         return self._run.extractor(
             chunk.text, task.sentences, language=parsed.language, title=title, context=task.chunk_context
         )

@@ -18,24 +18,24 @@ from graphrag_rdf.errors import GraphRagError, LlmError
 T = TypeVar("T")
 F = TypeVar("F")
 
-ADVICE = "the program has a defect: run the command again with -v, and report the traceback that it prints"
+ADVICE = "the program has a defect. Run the command again with -v, and report the traceback that it prints"
 
 _PACKAGE = Path(__file__).parents[1]
 _LONGEST = 200
 
 
 class UnexpectedError(GraphRagError):
-    """A defect of the program stopped the work on one thing; the message says which exception, and where."""
+    """A defect of the program made one task fail; the message names the exception and its place."""
 
 
 def attempt(work: Callable[[], T]) -> T | UnexpectedError:
-    """Do the work on one thing.
+    """Do the work of one task.
 
     Returns:
-        what `work` returns, or the exception that nobody expected, in words; the cause keeps the traceback.
+        the result of `work`, or an error that describes the unexpected exception and has it as its cause.
 
     Raises:
-        GraphRagError: as `work` raises it: whoever calls knows what it means.
+        GraphRagError: of `work`; these are expected.
     """
     try:
         return work()
@@ -57,17 +57,17 @@ def _in_words(error: Exception) -> str:
 
 
 class Progress(Protocol):
-    """Hears how far a run is."""
+    """Called while a run proceeds."""
 
     def __call__(self, done: int, total: int, path: str) -> None:
         """`done` of `total` chunks known so far are finished; `path` is the document at hand."""
 
 
 Stop: TypeAlias = Callable[[], bool]
-"""Asked between chunks whether the run should end: what is in hand is finished, nothing more is begun."""
+"""Asked between chunks whether the run should end. Running work is completed."""
 
 Failure: TypeAlias = LlmError | UnexpectedError
-"""Why nothing was found for a task."""
+"""Why a task failed."""
 
 _FATAL = frozenset({"auth", "model"})
 _MOST_LOST = 5  # calls in a row without a connection after which a server is taken to be gone
@@ -79,11 +79,11 @@ class BudgetSpentError(Exception):
 
 
 class Schedule(Generic[T, F]):
-    """Has something found for each task and written; the thread that runs it alone writes.
+    """Finds something for each task and writes it. Only the thread that runs it writes.
 
     Args:
-        find: works on a task, as a rule by waiting for a model. Raises LlmError.
-        write: takes what was found, or why nothing was.
+        find: does the work of a task; it mostly waits for a model. Raises LlmError.
+        write: takes the result, or why the task failed.
         stop: see `Stop`.
     """
 
@@ -106,8 +106,8 @@ class Schedule(Generic[T, F]):
             jobs: tasks at once.
 
         Raises:
-            LlmError: when the model cannot be used at all.
-            BudgetSpentError: when it may not be used any more.
+            LlmError: the model cannot be used at all.
+            BudgetSpentError: the budget is used up.
         """
         if jobs > 1:
             self._in_threads(tasks, jobs)
@@ -121,10 +121,7 @@ class Schedule(Generic[T, F]):
                 return
 
     def _in_threads(self, tasks: Iterator[T], jobs: int) -> None:
-        """Several calls at once.
-
-        When the run has to end, calls that are under way are waited for and written: they are paid for.
-        """
+        """Several calls at once. When the run has to end, running calls are completed: they are paid for."""
         running: dict[Future[F | Failure], T] = {}
         ending: LlmError | BudgetSpentError | None = None
         pool = ThreadPoolExecutor(max_workers=jobs, thread_name_prefix="model")
@@ -165,9 +162,9 @@ class Schedule(Generic[T, F]):
         self._write(task, outcome)
 
     def _judge(self, outcome: F | Failure) -> None:
-        """End the run when no task can succeed any more; else the failure is that of a task.
+        """End the run if no task can succeed any more; otherwise only the task failed.
 
-        A server that never answered, or is gone for several calls in a row, is no failure of tasks.
+        That is so if the server never answered, or did not answer several calls in a row.
         """
         if not isinstance(outcome, LlmError):
             self._answered, self._lost = True, 0

@@ -41,7 +41,7 @@ class Stage:
         with_model: the ways that need a model.
         settings: those that it obeys, besides `chooses`.
         templates: the queries and updates that it runs.
-        prompts: files beside the pipeline.yaml.
+        prompts: files in the folder of the pipeline.yaml.
         refresh: the command below `refresh` that runs it again.
     """
 

@@ -1,9 +1,9 @@
-"""Synonyms: a file of names that people know to mean the same.
+"""The synonyms file: names that mean the same.
 
-Each line is `Preferred name = other name; other name`; what follows a `#` at the beginning of a line is a
-comment. A line becomes a decision (`rag:EntityMerge`) in the system graph, which can be undone by
-taking the line out: no fact is rewritten, `rag:canonicalEntity` is what changes. The names are contained in
-a subgraph of the decision, so that the preferred entity has a name whatever documents say.
+Each line is `Preferred name = other name; other name`. A line that begins with `#` is a comment. Each entry
+becomes a decision (`rag:EntityMerge`) in the system graph; removing the line undoes it. No fact is rewritten,
+only `rag:canonicalEntity` changes. A subgraph of the decision contains the names, so that the preferred
+entity has a name without any document.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Synonyms:
     """One entry: names that mean the same.
 
     Attributes:
-        preferred: the name of the entity that stands for all.
+        preferred: the name of the entity that represents all.
         others: the other names.
     """
 
@@ -74,7 +74,7 @@ def read_synonyms(path: Path) -> list[Synonyms]:
             other = mint.entity(name).value
             if owner.setdefault(other, key) != key:
                 taken = spelling[owner[other]]
-                raise ConfigError(f"{place}: {name!r} already stands for {taken!r}")
+                raise ConfigError(f"{place}: {name!r} is already another name of {taken!r}")
             mine[name] = None
     for number, line in enumerate(text.split("\n"), start=1):
         key = mint.entity(line.partition("=")[0].strip()).value if "=" in line else ""
@@ -90,7 +90,9 @@ def read_synonyms(path: Path) -> list[Synonyms]:
 def _entry(line: str, place: str) -> tuple[str, list[str]]:
     preferred, sign, rest = line.partition("=")
     if not sign:
-        raise ConfigError(f"{place}: no '=' in it", hint="write: Preferred name = other name; other name")
+        raise ConfigError(
+            f"{place}: the line has no '='", hint="write: Preferred name = other name; other name"
+        )
     names = [" ".join(name.split()) for name in (preferred, *rest.split(";"))]
     wanted = [names[0], *filter(None, names[1:])]
     if len(wanted) == 1:

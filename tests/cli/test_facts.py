@@ -69,7 +69,7 @@ def test_the_sentences_of_a_decision_are_left_out_later(store: Path, folder: Pat
     question = ("ask", "Where was Andrew Orr born?")
     nothing_stands = call("facts", "correct", *BORN, "--with-sentences")
     assert nothing_stands.returncode == 2
-    assert "says what the fact says" in nothing_stands.stderr
+    assert "the correction equals the fact" in nothing_stands.stderr
     call("facts", "correct", *BORN, "--object", "Tarnay")
     said = call(*question).stdout
     assert "Arnhythe" not in said or said.index("Tarnay") < said.index("Arnhythe")

@@ -36,7 +36,7 @@ def test_it_tells_what_it_is_at(run: Run, store: Path) -> None:
     assert found.code == 0
     assert found.json["documents"] == 1
     assert [line for line in found.err.splitlines() if line.endswith("…")][-1].startswith(
-        "writing the database"
+        "rewriting the database"
     )
     assert run("forget", "x", "-q").err.count("…") == 0
 

@@ -117,7 +117,7 @@ def test_what_is_no_table_of_things_is_said_and_nothing_is_made_up(run: Run, fol
     (folder / "rain.csv").write_text("year,rain\n1990,5\n1990,6\n", encoding="utf-8")
     found = run("ingest", "rain.csv")
     assert found.code == 0
-    assert "rain.csv: no column of the table names what a row is about" in found.err
+    assert "rain.csv: no column of the table has a different name in each row" in found.err
     assert "language" not in found.err
 
 

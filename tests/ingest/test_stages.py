@@ -122,7 +122,7 @@ def test_a_document_whose_bytes_are_gone_is_a_failure(written: Path, engine_of: 
     row = engine.store.select("ingest/originals", documents=[])[0]
     engine.blobs.delete(row["original"])  # type: ignore[arg-type]
     report = engine.refresh_texts()
-    assert [failure.reason for failure in report.failures] == ["its bytes are kept no more"]
+    assert [failure.reason for failure in report.failures] == ["its bytes are not in the blob store"]
     assert report.documents.read_again == 1
 
 

@@ -47,7 +47,7 @@ def test_reading(synonyms: Path) -> None:
         ("Elspeth Marwick =", "no other name"),
         ("= Miss Marwick", "cannot be a name"),
         ("Elspeth Marwick = ; ;", "no other name"),
-        ("Ada = Babbage\nCharles = babbage", "already stands for 'Ada'"),
+        ("Ada = Babbage\nCharles = babbage", "is already another name of 'Ada'"),
         ("Ada = Lovelace\nLovelace = Countess", "itself another name"),
     ],
 )

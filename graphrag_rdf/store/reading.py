@@ -12,7 +12,7 @@ from graphrag_rdf.errors import EndpointError, MalformedError
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.store.answers import read_graph, read_results
 from graphrag_rdf.store.base import Answer
-from graphrag_rdf.store.digits import TURTLE, Digits, holds_doubles, with_digits
+from graphrag_rdf.store.doubles import TURTLE, ExactRows, exact_results, exact_triples, is_double
 from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,7 @@ class Reader:
     Args:
         endpoint: where it is.
         dialect: the spelling of triple terms.
-        digits: whether it prints all digits of a double (see `digits`).
+        digits: whether it prints all digits of a double (see `doubles`).
         rows: a query that has at least so many rows, if the store has.
     """
 
@@ -52,14 +52,15 @@ class Reader:
             if answer.rows is None:
                 return answer
             self._rows_given = max(self._rows_given, len(answer.rows))
-            if self._digits or not holds_doubles(answer.rows):
+            if self._digits or not any(is_double(term) for row in answer.rows for term in row.values()):
                 return answer
             try:
-                rows = with_digits(answer.rows, self._endpoint.query(sparql, TURTLE))
+                exact = exact_results(self._endpoint.query(sparql, TURTLE))
             except (MalformedError, EndpointError) as error:
                 _tell(error)
                 return answer
-            if rows is not None:
+            rows = [found for row in answer.rows if (found := exact.of(row)) is not None]
+            if len(rows) == len(answer.rows):
                 return replace(answer, rows=rows)
         url = self._endpoint.addresses.query
         raise EndpointError(
@@ -80,11 +81,11 @@ class Reader:
         if self._digits:
             return found
         try:
-            digits = Digits(self._endpoint.query(sparql, TURTLE))
+            exact = exact_triples(self._endpoint.query(sparql, TURTLE))
         except (MalformedError, EndpointError) as error:
             _tell(error)
             return found
-        return map(digits.of, found)
+        return (_with_digits(triple, exact) for triple in found)
 
     def graph(self, sparql: str) -> list[Triple]:
         """All triples of a CONSTRUCT or DESCRIBE.
@@ -99,6 +100,13 @@ class Reader:
         if len(found) > self._rows_given:
             self.results(self._rows(len(found) + 1))
         return found
+
+
+def _with_digits(triple: Triple, exact: ExactRows) -> Triple:
+    if not is_double(triple.object):
+        return triple
+    found = exact.of({"s": triple.subject, "p": triple.predicate, "o": triple.object})
+    return triple if found is None else Triple(triple.subject, triple.predicate, found["o"])
 
 
 def _tell(error: MalformedError | EndpointError) -> None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import takewhile
 
 from graphrag_rdf.documents.sentences import without_emoji
@@ -137,23 +136,10 @@ _WINDOW = 3
 """Words after a denying word that it may deny."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Lists:
-    words: frozenset[str]
-    none: frozenset[str]
-    denying: frozenset[str]
-    guessing: frozenset[str]
-    parting: frozenset[str]
-    lifting: frozenset[str]
-    han_guessing: frozenset[str]
-    han: str
-
-
-@lru_cache(maxsize=1)
-def _lists() -> _Lists:
-    table = read_table("negation")
-    han = table.pop("han")
-    return _Lists(**{name: frozenset(words.split()) for name, words in table.items()}, han=han)
+@cache
+def _words(name: str) -> frozenset[str]:
+    """A list of `data/modality.toml`."""
+    return frozenset(read_table("modality")[name].split())
 
 
 def denies(predicate: str, value: str | None) -> bool:
@@ -163,14 +149,14 @@ def denies(predicate: str, value: str | None) -> bool:
         predicate: in lower case.
         value: the object, where it is a value; None for an entity.
     """
-    lists = _lists()
+    denying = _words("words")
     said = _WORDS.findall(predicate.lower())
-    if any(word in lists.words or _is_contracted(word) or word.startswith(("n'", "n’")) for word in said):
+    if any(word in denying or _is_contracted(word) or word.startswith(("n'", "n’")) for word in said):
         return True
-    if (predicate[:1] in lists.han and predicate[:1]) or predicate.startswith("并非"):
+    if predicate[:1] in _words("han") or predicate.startswith("并非"):
         return True
     first = _WORDS.match((value or "").lower())
-    return first is not None and first[0] in lists.none
+    return first is not None and first[0] in _words("none")
 
 
 def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
@@ -185,19 +171,19 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
     """
     if without_emoji(quote).rstrip(_CLOSING).endswith(("?", "？")):
         return "question"
-    lists, clauses = _lists(), _clauses(quote)
+    clauses = _clauses(quote)
     verbs, things = _content(predicate), _content(target)
     in_quote = not {*things}.isdisjoint(_content(quote))
     for reason, marks, reach, han in (
-        ("negated", lists.denying, 1, f"[{lists.han}]有?"),  # "not exceed 40 mg" does not deny the 40 mg
-        ("hedged", lists.guessing, _WINDOW, f"(?:{'|'.join(sorted(lists.han_guessing))})"),
+        ("negated", "denying", 1, f"{_any('han')}有?"),  # "not exceed 40 mg" does not deny the 40 mg
+        ("hedged", "guessing", _WINDOW, _any("han_guessing")),
     ):
-        if not marks.isdisjoint(_WORD.findall(predicate)):  # "may cause"
+        if not _words(marks).isdisjoint(_WORD.findall(predicate)):  # "may cause"
             continue
         for clause in clauses:
             # where the object stands in another clause, the predicate may be meant there
             elsewhere = in_quote and {*things}.isdisjoint(word.lower() for word in clause)
-            for near in _marked(clause, marks):
+            for near in _marked(clause, _words(marks)):
                 if not elsewhere and any(_alike(one, verb) for one in near for verb in verbs):
                     return reason
                 objects = _content(" ".join(near))[:reach]
@@ -214,7 +200,7 @@ def _clauses(quote: str) -> list[list[str]]:
     for part in _CLAUSE.split(quote):
         clauses.append([])
         for word in _WORD.findall(part):
-            if word in _lists().parting:
+            if word in _words("parting"):
                 clauses.append([])
             else:
                 clauses[-1].append("not" if _is_contracted(word) else word)
@@ -225,7 +211,7 @@ def _marked(clause: list[str], marks: frozenset[str]) -> Iterator[list[str]]:
     """The words shortly after each marking word of a clause, in lower case; none where it is taken back."""
     folded = [word.lower() for word in clause]
     for place, word in enumerate(clause, 1):  # as it is spelt: "May" is a month
-        if word in marks and _lists().lifting.isdisjoint(folded[place:]):
+        if word in marks and _words("lifting").isdisjoint(folded[place:]):
             yield folded[place : place + _WINDOW]
 
 
@@ -248,18 +234,6 @@ def _alike(one: str, other: str) -> bool:
 # --- chats and stories
 
 
-_NO_CLAIM = re.compile(
-    r"\?|\b(?:if|unless|whether|maybe|perhaps|probably|possibly|hopefully|imagine|pretend|kidding|joking|lol"
-    r"|hope|hoping|hoped|wish|wishing|wished|wonder|wondering|guess|think|thought|suppose|believe|doubt|bet"
-    r"|would|could|should|might|may|shall|must|will|can|cannot|won|'ll|’ll|'d|’d|gonna|wanna|gotta"
-    r"|want|wants|wanted|need|needs|needed|plan|planning|planned|try|trying|tried|consider|considering|let's|let’s"
-    r"|lets|looking\s+forward|thinking|feel\s+like|as\s+if|going\s+to|about\s+to|supposed|almost|nearly|seem"
-    r"|seems|seemed|sounds?|looks?\s+like|forget|remember|reckon|assume|dream|dreaming|joke)\b"
-    r"|(?:'ll|’ll|'d|’d)\b",
-    re.IGNORECASE,
-)
-
-
 # from an opening mark to the closing one after a comma or stop, or to the end of the paragraph
 _SPEECH = re.compile(
     r"(?<![^\s(—–-])(?:“(?:[^”\n]|\n(?!\s*\n))*|\"(?:[^\"\n]|\n(?!\s*\n))*|„(?:[^“”\n]|\n(?!\s*\n))*"
@@ -267,19 +241,26 @@ _SPEECH = re.compile(
 )
 
 
-_ASKS = re.compile(
-    r"\W*(?:(?:and|but|so|hey|oh|well|ok|okay)\b\W*)*"
-    r"(?:do|does|did|are|is|was|were|am|have|has|had|isn|aren|don|didn|doesn|haven|what|who|whom|whose|where|when|why"
-    r"|how|which|please|thanks|thank|just|never\s+mind)\b",
-    re.IGNORECASE,
-)
+@cache
+def _claims() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Sentences of a chat that ask, and those that wish, offer or guess."""
+    opening = r"\W*(?:(?:and|but|so|hey|oh|well|ok|okay)\b\W*)*"
+    asks = re.compile(rf"{opening}{_any('asking')}\b", re.IGNORECASE)
+    return asks, re.compile(rf"\b{_any('no_claim')}\b|['’](?:ll|d)\b", re.IGNORECASE)
+
+
+@cache
+def _any(name: str) -> str:
+    """A regular expression for the words of a list."""
+    return f"(?:{'|'.join(sorted(_words(name), reverse=True)).replace('_', chr(92) + 's+')})"
 
 
 def doubt_of_claim(words: str) -> str:
-    """Why a sentence of a chat states nothing (see `doubt`): it asks, wishes, offers or guesses; else ""."""
-    if "?" in words or _ASKS.match(words):
+    """Why a sentence of a chat states nothing (see above): it asks, wishes, offers or guesses; else ""."""
+    asks, supposes = _claims()
+    if "?" in words or asks.match(words):
         return "question"
-    return "hedged" if _NO_CLAIM.search(words) else ""
+    return "hedged" if supposes.search(words) else ""
 
 
 def speech_in(text: str) -> tuple[tuple[int, int], ...]:

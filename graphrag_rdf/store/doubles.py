@@ -1,8 +1,8 @@
 """Doubles of an engine that prints six digits of them: Virtuoso 7, in every format but Turtle.
 
 Answers of such an engine that hold doubles are asked for in Turtle too, which has all digits. Rows stand
-there in the vocabulary of the W3C for results. Types come from the first answer, because Turtle writes doubles as
-decimals. The order of the rows may differ, so a row is found by what it prints.
+there in the vocabulary of the W3C for results. Types come from the first answer, because Turtle writes
+doubles as decimals. The order of the rows may differ, so a row is found by what it prints.
 """
 
 from __future__ import annotations

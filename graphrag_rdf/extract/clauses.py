@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from .lexicon import Lexicon
 from .modality import doubt_of_object, doubt_of_verb
 from .model import Qualifiers
-from .phrases import Item, NounPhrase, VerbGroup, surface
+from .phrases import Item, ItemRow, NounPhrase, VerbGroup, surface
 from .statements import Clause, Description, Reading, Statements
 
 _LONGEST_TEXT = 10  # words of an object that is no name
@@ -28,34 +28,20 @@ def read_clauses(items: Sequence[Item], words: Lexicon, doubt: str = "") -> Read
         words: lexicon of its language.
         doubt: why the sentence as a whole asserts nothing, or "".
     """
-    return _Reader(_without_brackets(items), words, doubt).read()
+    return _Reader(items, words, doubt).read()
 
 
-def _without_brackets(items: Sequence[Item]) -> list[Item]:
-    kept: list[Item] = []
-    depth = 0
-    for item in items:
-        if item.kind == "(":
-            depth += 1
-        elif item.kind == ")":
-            depth = max(0, depth - 1)
-        elif depth == 0:
-            kept.append(item)
-    return kept
-
-
-class _Reader:
+class _Reader(ItemRow):
     """One pass over the phrases of a sentence, clause by clause."""
 
-    def __init__(self, items: list[Item], words: Lexicon, doubt: str) -> None:
-        self.items = items
-        self.words = words
+    def __init__(self, items: Sequence[Item], words: Lexicon, doubt: str) -> None:
+        super().__init__(items, words)
         self.doubt = doubt
         self.says = Statements(words)
         self.fronted: list[tuple[str, NounPhrase]] = []
         self.opening: VerbGroup | None = None
         self.carried = ""  # doubt of a subordinate clause, which "and" goes on with
-        self.whole = bool(items) and items[-1].unit.text == "."
+        self.whole = bool(self.items) and self.items[-1].unit.text == "."
 
     def read(self) -> Reading:
         """All that the sentence says."""
@@ -66,15 +52,6 @@ class _Reader:
         while at < len(self.items):
             at = max(self._clause(at), at + 1)
         return self.says.reading
-
-    def _at(self, index: int) -> str:
-        return self.items[index].kind if 0 <= index < len(self.items) else "."
-
-    def _word(self, index: int) -> str:
-        return self.items[index].unit.lower if 0 <= index < len(self.items) else ""
-
-    def _phrase(self, index: int) -> NounPhrase | None:
-        return self.items[index].noun if 0 <= index < len(self.items) else None
 
     # ---- clauses
 
@@ -214,16 +191,6 @@ class _Reader:
     def _closed(self, at: int) -> int:
         """The place after the comma that closes what stands beside a name; without one the end."""
         return at + 1 if self._at(at) == "," else len(self.items)
-
-    def _past_complements(self, at: int) -> int:
-        while (
-            self._at(at) == "a"
-            and (noun := self._phrase(at + 1)) is not None
-            and noun.kind != "pronoun"
-            and self.items[at].unit.lower not in self.words.prepositional
-        ):
-            at += 2
-        return at
 
     def _apposition(self, noun: NounPhrase, at: int) -> tuple[NounPhrase | None, int]:
         """Who is named in `Ada Venn, the chief engineer of Orrin,`, if it is one, and the place after it."""
@@ -369,11 +336,6 @@ class _Reader:
             first = False
         return at
 
-    def _end_of(self, index: int) -> int:
-        item = self.items[index]
-        units = item.noun.units if item.noun else item.verb.units if item.verb else (item.unit,)
-        return units[-1].end
-
     def _longer(
         self, clause: Clause, preposition: str, members: list[NounPhrase], at: int, reach: int
     ) -> int:
@@ -420,11 +382,7 @@ class _Reader:
         assert noun is not None  # noqa: S101
         end = self._past_complements(reach + 1)
         while True:
-            units = [
-                unit
-                for item in self.items[at:end]
-                for unit in (item.noun.units if item.noun else (item.unit,))
-            ]
+            units = [unit for item in self.items[at:end] for unit in item.units]
             if end <= reach + 1 or len(surface(units).split()) <= _LONGEST_TEXT:
                 break
             end -= 2
@@ -548,9 +506,3 @@ class _Reader:
             named, end = self._apposition(noun, at + 1)
             return end if named is not None else at
         return at
-
-    def _past_wider(self, noun: NounPhrase, at: int) -> int:
-        """`in Berkeley, California,`: the second name only says which Berkeley."""
-        wider = self._phrase(at + 1) if self._at(at) == "," else None
-        both = wider is not None and noun.kind == wider.kind == "name"
-        return at + 2 if both and self._at(at + 2) in {",", "."} else at

@@ -126,6 +126,13 @@ class Item:
     noun: NounPhrase | None = None
     verb: VerbGroup | None = None
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """All of its units."""
+        if self.noun is not None:
+            return self.noun.units
+        return self.verb.units if self.verb is not None else (self.unit,)
+
 
 _SINGLE = dict(zip("AFCK.()WUJxLI", "aac,.()wujxlz", strict=True))
 _SILENT = frozenset("RQ")
@@ -159,6 +166,61 @@ def read_items(units: Sequence[Unit], words: Lexicon) -> list[Item]:
             items.append(Item(_SINGLE.get(row[position], "z"), units[position]))
         position += 1
     return items
+
+
+def _without_brackets(items: Sequence[Item]) -> list[Item]:
+    """The items that stand outside of brackets."""
+    kept: list[Item] = []
+    depth = 0
+    for item in items:
+        if item.kind == "(":
+            depth += 1
+        elif item.kind == ")":
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            kept.append(item)
+    return kept
+
+
+class ItemRow:
+    """The items of a sentence outside of brackets, by their places; beyond them are only full stops.
+
+    Args:
+        items: phrases and single units, in the order in which they are read.
+        words: lexicon of their language.
+    """
+
+    def __init__(self, items: Sequence[Item], words: Lexicon) -> None:
+        self.items = _without_brackets(items)
+        self.words = words
+
+    def _at(self, index: int) -> str:
+        return self.items[index].kind if 0 <= index < len(self.items) else "."
+
+    def _word(self, index: int) -> str:
+        return self.items[index].unit.lower if 0 <= index < len(self.items) else ""
+
+    def _phrase(self, index: int) -> NounPhrase | None:
+        return self.items[index].noun if 0 <= index < len(self.items) else None
+
+    def _end_of(self, index: int) -> int:
+        return self.items[index].units[-1].end
+
+    def _past_complements(self, at: int) -> int:
+        while (
+            self._at(at) == "a"
+            and (noun := self._phrase(at + 1)) is not None
+            and noun.kind != "pronoun"
+            and self.items[at].unit.lower not in self.words.prepositional
+        ):
+            at += 2
+        return at
+
+    def _past_wider(self, noun: NounPhrase, at: int) -> int:
+        """`in Berkeley, California,`: the second name only says which Berkeley."""
+        wider = self._phrase(at + 1) if self._at(at) == "," else None
+        both = wider is not None and noun.kind == wider.kind == "name"
+        return at + 2 if both and self._at(at + 2) in {",", "."} else at
 
 
 def surface(units: Sequence[Unit]) -> str:

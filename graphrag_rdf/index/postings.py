@@ -8,10 +8,14 @@ import math
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .analyse import analyse, match_key, primary_language
+from .records import Record
 
 if TYPE_CHECKING:
     import tantivy
@@ -43,6 +47,24 @@ class Entry:
 def framed(terms: Sequence[str]) -> str:
     """Terms with a blank before and after each, so that counting one is counting a substring."""
     return f" {'  '.join(terms)} " if terms else ""
+
+
+@lru_cache(maxsize=1024)  # a title comes with each sentence of its document
+def _label_terms(labels: tuple[str, ...], language: str | None) -> str:
+    return "".join(framed(analyse(label, language)) for label in labels)
+
+
+def entry_of(record: Record, content: str) -> Entry:
+    """A record as it is indexed; `content` is its hash."""
+    labels = _label_terms(record.labels, record.language)
+    keys = tuple(dict.fromkeys(map(match_key, record.labels))) if record.kind == "entity" else ()
+    return Entry(
+        iri=record.iri,
+        content=content,
+        language=primary_language(record.language),
+        keys=keys,
+        fields={"labels": labels, "text": labels + framed(analyse(record.text, record.language))},
+    )
 
 
 def rounded(length: int) -> int:

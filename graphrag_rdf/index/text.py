@@ -17,15 +17,14 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..errors import SearchIndexError
 from . import manifest
-from .analyse import analyse, has_base_forms, match_key, primary_language
-from .postings import DEFAULT_BM25, Bm25, Entry, KindIndex, Weights, damaged_files, framed
+from .analyse import analyse, has_base_forms, match_key
+from .postings import DEFAULT_BM25, Bm25, KindIndex, Weights, damaged_files, entry_of
 from .records import KINDS, Hit, Kind, Record, SyncReport
 
 _FORMAT = 5
@@ -97,7 +96,7 @@ class TextIndex:
             for kind in KINDS:
                 if deletes:
                     self._remove(kind, deletes)
-                wanted = {record.iri: record for record in upserts if record.kind == kind}
+            for kind, wanted in _by_kind(upserts):
                 self._put(kind, wanted)
 
     def sync(self, records: Iterable[Record]) -> SyncReport:
@@ -112,15 +111,12 @@ class TextIndex:
         added = unchanged = 0
         # Python's own 64-bit hashes: a set of a million IRIs would be five times the size
         seen: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
-        stream = iter(records)
         with self._guard():
-            while batch := list(islice(stream, _BATCH)):
-                for kind in KINDS:
-                    wanted = {record.iri: record for record in batch if record.kind == kind}
-                    seen[kind].update(map(hash, wanted))
-                    written = self._put(kind, wanted)
-                    added += written
-                    unchanged += len(wanted) - written
+            for kind, wanted in _by_kind(records):
+                seen[kind].update(map(hash, wanted))
+                written = self._put(kind, wanted)
+                added += written
+                unchanged += len(wanted) - written
             removed = 0
             for kind, kept in seen.items():
                 pending = [iri for iri, content in self._pending[kind].items() if content]
@@ -135,19 +131,16 @@ class TextIndex:
             SearchIndexError: when the index cannot be read at all.
         """
         seen: dict[Kind, set[int]] = {kind: set() for kind in KINDS}
-        stream = iter(records)
         with self._guard():
             for kind in KINDS:
                 if (folder := self._folder(kind)) is not None:
                     yield from damaged_files(folder)
-            while batch := list(islice(stream, _BATCH)):
-                for kind in KINDS:
-                    wanted = {record.iri: record.content_hash for record in batch if record.kind == kind}
-                    seen[kind].update(map(hash, wanted))
-                    known = self._hashes(kind, wanted)
-                    for iri, content in wanted.items():
-                        if known.get(iri) != content:
-                            yield iri, f"the index of words {manifest.LACKS}"
+            for kind, wanted in _by_kind(records):
+                seen[kind].update(map(hash, wanted))
+                known = self._hashes(kind, wanted)
+                for iri, record in wanted.items():
+                    if known.get(iri) != record.content_hash:
+                        yield iri, f"the index of words {manifest.LACKS}"
             for kind, kept in seen.items():
                 for iri in self._kinds[kind].iris():
                     if hash(iri) not in kept:
@@ -201,7 +194,7 @@ class TextIndex:
                 continue
             if old is not None:
                 self._delete(kind, iri)
-            kind_index.add(_entry(record, content))
+            kind_index.add(entry_of(record, content))
             self._pending[kind][iri] = content
             written += 1
         return written
@@ -485,6 +478,15 @@ class TextIndex:
             raise manifest.damaged(self._path or Path("(memory)"), error) from error
 
 
+def _by_kind(records: Iterable[Record]) -> Iterator[tuple[Kind, dict[str, Record]]]:
+    """Records by their IRIs, some of one kind at a time."""
+    stream = iter(records)
+    while batch := list(islice(stream, _BATCH)):
+        for kind in KINDS:
+            if wanted := {record.iri: record for record in batch if record.kind == kind}:
+                yield kind, wanted
+
+
 def _give_back_memory() -> None:
     """Returns to the system what Tantivy's threads have freed.
 
@@ -498,20 +500,3 @@ def _give_back_memory() -> None:
 
 def _new_state() -> dict[str, Any]:
     return {"generation": 1, "deletes": False}
-
-
-@lru_cache(maxsize=1024)  # a title comes with each sentence of its document
-def _label_terms(labels: tuple[str, ...], language: str | None) -> str:
-    return "".join(framed(analyse(label, language)) for label in labels)
-
-
-def _entry(record: Record, content: str) -> Entry:
-    labels = _label_terms(record.labels, record.language)
-    keys = tuple(dict.fromkeys(map(match_key, record.labels))) if record.kind == "entity" else ()
-    return Entry(
-        iri=record.iri,
-        content=content,
-        language=primary_language(record.language),
-        keys=keys,
-        fields={"labels": labels, "text": labels + framed(analyse(record.text, record.language))},
-    )

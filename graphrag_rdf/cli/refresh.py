@@ -185,7 +185,7 @@ def _check(sources: Sequence[str], every: bool) -> None:
 
 
 def _documents(engine: Engine, sources: Sequence[str]) -> list[NamedNode]:
-    from graphrag_rdf.ingest.forget import find_documents
+    from graphrag_rdf.ingest.plan import find_documents
 
     return find_documents(engine.store, sources) if sources else []
 

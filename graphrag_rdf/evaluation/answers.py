@@ -22,7 +22,7 @@ from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.pages import evidence_chunks
 from graphrag_rdf.evaluation.plain import Ask, baseline
 from graphrag_rdf.evaluation.results_file import ResultsFile
-from graphrag_rdf.ingest.forget import retire_documents
+from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.replay import copy_of

@@ -26,6 +26,7 @@ from graphrag_rdf.ingest.files import find, ingest_settings, plans
 from graphrag_rdf.ingest.pair_relations import PER_PAIR
 from graphrag_rdf.ingest.plan import DocumentPlan, Planner, missing_documents, place_chunks
 from graphrag_rdf.ingest.report import ChunkCounts, Documents, FailureReport, LlmCounts
+from graphrag_rdf.ingest.stages import ingest_pipeline
 from graphrag_rdf.rdf.terms import text_of, to_python
 
 if TYPE_CHECKING:
@@ -194,7 +195,8 @@ class ExpectedTokens:
         from graphrag_rdf.llm.model import estimate_tokens
 
         settings = self._engine.settings
-        reader = choose_relation_reader(settings) if settings.relations.build else None
+        wanted = settings.relations.build and "relations" in ingest_pipeline(settings)
+        reader = choose_relation_reader(settings) if wanted else None
         if reader is None:
             return
         for place, (first, is_new) in enumerate(chunks):

@@ -19,7 +19,7 @@ from graphrag_rdf.ingest.duplicates import warn_of_duplicates
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
-from graphrag_rdf.ingest.forget import forget_documents, is_unfinished, retire_documents
+from graphrag_rdf.ingest.forget import forget_documents, is_unfinished
 from graphrag_rdf.ingest.joins import join_aliases, join_written_together
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
@@ -34,6 +34,7 @@ from graphrag_rdf.ingest.plan import (
 )
 from graphrag_rdf.ingest.relations import refresh_relations, relation_names
 from graphrag_rdf.ingest.report import FailureReport, IngestReport, since
+from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 import re
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,15 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.discover import location_of
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import ConfigError, NotPurgedError, StoreError, UsageError
 from graphrag_rdf.extract.names import fold
 from graphrag_rdf.ingest.entity_decisions import settle
-from graphrag_rdf.ingest.metadata import retract_metadata
-from graphrag_rdf.ingest.plan import Stored, stored_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import build_relations, built
-from graphrag_rdf.ingest.retract import retract_chunks, retract_subgraphs
+from graphrag_rdf.ingest.retract import retract_chunks, retract_metadata, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.fact_decisions import Statement
 from graphrag_rdf.rdf.namespaces import Graphs
@@ -29,13 +25,11 @@ from graphrag_rdf.store.batches import in_batches, select_in_batches
 from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.indexing import StoreIndexer
     from graphrag_rdf.ingest.protocols import NeededComponents
     from graphrag_rdf.llm.cache import ResponseCache
 
 _BATCH = 200
 _WITH_STATEMENTS = [Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.SYSTEM]
-_NEAR = 3  # documents that a message about an unknown name suggests
 _NOT_WORD = re.compile(r"[\W_]+")
 _IRIS = re.compile(rb"<([^<>\s]+)>")
 _NAMING = 4  # bytes: shorter names ("Al") are in most answers of models, which cost money to get again
@@ -79,30 +73,6 @@ class Forgotten:
         }
 
 
-def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
-    """Documents by IRI, identity, path or title.
-
-    Raises:
-        UsageError: when a name is unknown, or a title is not unique.
-    """
-    known = stored_documents(store)
-    found: list[NamedNode] = []
-    for name in names:
-        matches = [
-            stored.iri
-            for stored in known.values()
-            if name in (stored.iri.value, stored.identity, stored.location, stored.title)
-            or _same_file(name, stored.location)
-        ]
-        if not matches:
-            raise UsageError(f"no document is called {name!r}", hint=_near(name, known.values()))
-        if len(matches) > 1:
-            listed = ", ".join(sorted(match.value for match in matches))
-            raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
-        found += matches
-    return found
-
-
 def forget_named(
     engine: NeededComponents,
     names: Sequence[str],
@@ -129,19 +99,6 @@ def forget_named(
 def is_unfinished(store: Store) -> bool:
     """Whether an erasure is unfinished."""
     return bool(store.select("checks/erasures-finished", limit=1))
-
-
-def _near(name: str, known: Iterable[Stored]) -> str:
-    """Documents whose path or title has the name in it, or is much like it."""
-    called = {text: stored.identity for stored in known for text in (stored.identity, stored.title)}
-    near = [text for text in called if name and fold(name) in fold(text)]
-    near += difflib.get_close_matches(name, called, n=_NEAR)
-    found = list(dict.fromkeys(called[text] for text in near))[:_NEAR]
-    return f"did you mean {' or '.join(found)}?" if found else "graphrag-rdf queries run ingest/documents"
-
-
-def _same_file(name: str, location: str) -> bool:
-    return os.path.exists(name) and location_of(name) == location  # noqa: PTH110 - it may be no path
 
 
 def forget_documents(
@@ -265,43 +222,6 @@ def _erase_leftovers(engine: NeededComponents) -> int:
     for batch in in_batches(list(blobs.objects()), _BATCH):
         erased += blobs.sweep(batch, named)
     return erased + _with_answers(engine, lambda cache: cache.clear())
-
-
-def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: StoreIndexer) -> int:
-    """Remove documents whose files were moved and have another name now.
-
-    Nothing is erased: chunks that a trace cites stay as tombstones.
-
-    Returns:
-        how many chunks were removed.
-    """
-    rows = store.select("forget/chunks", documents=documents)
-    chunks = [node_of(row["chunk"]) for row in rows]
-    changes = Changes()
-    retract_metadata(store, documents, changes)
-    changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
-    retire_chunks(store, chunks, indexer, changes)
-    return len(chunks)
-
-
-def retire_chunks(
-    store: Store, chunks: Sequence[NamedNode], indexer: StoreIndexer, more: Changes | None = None
-) -> None:
-    """Remove chunks; those that a trace cites stay as tombstones.
-
-    Args:
-        more: what else changes, in the same transaction, after that.
-    """
-    sentences = store.select("ingest/sentences-of", chunks=chunks) if chunks else []
-    changes = Changes()
-    retract_chunks(store, chunks, changes)
-    if more is not None:
-        changes.updates += more.updates
-        changes.add += more.add
-    store.commit(changes)
-    indexer.removed([*chunks, *(node_of(row["sentence"]) for row in sentences)])
-    indexer.changed(entities=settle(store))
-    indexer.flush(final=True)
 
 
 @dataclass(slots=True)

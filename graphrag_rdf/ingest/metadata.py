@@ -7,7 +7,7 @@ need not state them. An author or publisher is an entity if that is a plain name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from pyoxigraph import NamedNode, Triple
@@ -23,14 +23,13 @@ from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written, literal
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.rdf import iris, prov
-from graphrag_rdf.rdf.metadata import METADATA
+from graphrag_rdf.rdf.metadata import METADATA, METADATA_KEY
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import now
 from graphrag_rdf.store.base import Changes, Store
 
 _COMPONENT = "graphrag-rdf-metadata"
 _VERSION = "1"
-_KEY = "metadata/1"
 _RELATIONS = {label: relation for relation, label in METADATA.items()}
 _MOST_WORDS = 6  # of a plain name
 _LONGEST_WORD = 8  # of a name that is written without spaces
@@ -58,7 +57,7 @@ def write_metadata(
     Returns:
         what was written; nothing if the facts are contained already.
     """
-    subgraph = metadata_subgraph(document)
+    subgraph = iris.subgraph(document, METADATA_KEY)
     names = KnownNames(store)
     written = Written()
     if stated := list(statements_of(parsed)):
@@ -79,16 +78,6 @@ def write_metadata(
         changes.add += written.quads
         changes.add += unsettled(names.take_contested())
     return written
-
-
-def retract_metadata(store: Store, documents: Sequence[NamedNode], changes: Changes) -> None:
-    """Add the removal of the facts that the metadata of documents give to a transaction."""
-    retract_subgraphs(store, [metadata_subgraph(document) for document in documents], changes)
-
-
-def metadata_subgraph(document: NamedNode) -> NamedNode:
-    """What contains the facts that the metadata of a document give."""
-    return iris.subgraph(document, _KEY)
 
 
 def statements_of(parsed: ParsedDocument) -> Iterator[RelationCandidate]:

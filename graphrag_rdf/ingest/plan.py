@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +20,9 @@ from graphrag_rdf.documents.context import NO_CONTEXT, Context
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
 from graphrag_rdf.documents.readers import load_bytes, read_bytes
-from graphrag_rdf.errors import DocumentError
+from graphrag_rdf.errors import DocumentError, UsageError
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext
+from graphrag_rdf.extract.names import fold
 from graphrag_rdf.extract.table_columns import TableReading
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.rdf import iris
@@ -28,6 +30,7 @@ from graphrag_rdf.rdf.terms import node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.batches import select_in_batches
 
+_NEAR = 3  # documents that a message about an unknown name suggests
 Fate = Literal["added", "updated", "unchanged", "moved"]
 
 
@@ -127,6 +130,43 @@ def stored_documents(store: Store, documents: Iterable[NamedNode] | None = None)
         else select_in_batches(store, "ingest/documents", "documents", documents)
     )
     return {stored.iri.value: stored for stored in map(_stored, rows)}
+
+
+def find_documents(store: Store, names: Sequence[str]) -> list[NamedNode]:
+    """Documents by IRI, identity, path or title.
+
+    Raises:
+        UsageError: when a name is unknown, or a title is not unique.
+    """
+    known = stored_documents(store)
+    found: list[NamedNode] = []
+    for name in names:
+        matches = [
+            stored.iri
+            for stored in known.values()
+            if name in (stored.iri.value, stored.identity, stored.location, stored.title)
+            or _same_file(name, stored.location)
+        ]
+        if not matches:
+            raise UsageError(f"no document is called {name!r}", hint=_near(name, known.values()))
+        if len(matches) > 1:
+            listed = ", ".join(sorted(match.value for match in matches))
+            raise UsageError(f"{name!r} names several documents: {listed}", hint="use the IRI")
+        found += matches
+    return found
+
+
+def _near(name: str, known: Iterable[Stored]) -> str:
+    """Documents whose path or title has the name in it, or is much like it."""
+    called = {text: stored.identity for stored in known for text in (stored.identity, stored.title)}
+    near = [text for text in called if name and fold(name) in fold(text)]
+    near += difflib.get_close_matches(name, called, n=_NEAR)
+    found = list(dict.fromkeys(called[text] for text in near))[:_NEAR]
+    return f"did you mean {' or '.join(found)}?" if found else "graphrag-rdf queries run ingest/documents"
+
+
+def _same_file(name: str, location: str) -> bool:
+    return os.path.exists(name) and location_of(name) == location  # noqa: PTH110 - it may be no path
 
 
 def documents_at(store: Store, locations: Iterable[str]) -> dict[str, NamedNode]:

@@ -8,13 +8,20 @@ that the trace can still be followed to its sources.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.names import unsettled
+from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.metadata import METADATA_KEY
 from graphrag_rdf.rdf.namespaces import RDFS, SKOS
-from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.rdf.terms import node_of, now
 from graphrag_rdf.store.base import Changes, Row, Store
+
+if TYPE_CHECKING:
+    from graphrag_rdf.ingest.indexing import StoreIndexer
 
 _NAMES = (RDFS.label, SKOS.altLabel)
 
@@ -57,6 +64,48 @@ def retract_subgraphs(store: Store, subgraphs: Sequence[NamedNode], changes: Cha
     candidates = store.select("ingest/contained-in-subgraphs", subgraphs=subgraphs)
     changes.updates.append(("ingest/retract-subgraphs", {"subgraphs": subgraphs}))
     _retract_facts(candidates, changes)
+
+
+def retract_metadata(store: Store, documents: Sequence[NamedNode], changes: Changes) -> None:
+    """Add the removal of the facts that the metadata of documents give to a transaction."""
+    retract_subgraphs(store, [iris.subgraph(document, METADATA_KEY) for document in documents], changes)
+
+
+def retire_documents(store: Store, documents: Sequence[NamedNode], indexer: StoreIndexer) -> int:
+    """Remove documents whose files were moved and have another name now.
+
+    Nothing is erased: chunks that a trace cites stay as tombstones.
+
+    Returns:
+        how many chunks were removed.
+    """
+    rows = store.select("forget/chunks", documents=documents)
+    chunks = [node_of(row["chunk"]) for row in rows]
+    changes = Changes()
+    retract_metadata(store, documents, changes)
+    changes.updates.append(("ingest/retire-documents", {"documents": documents, "now": now()}))
+    retire_chunks(store, chunks, indexer, changes)
+    return len(chunks)
+
+
+def retire_chunks(
+    store: Store, chunks: Sequence[NamedNode], indexer: StoreIndexer, more: Changes | None = None
+) -> None:
+    """Remove chunks; those that a trace cites stay as tombstones.
+
+    Args:
+        more: what else changes, in the same transaction, after that.
+    """
+    sentences = store.select("ingest/sentences-of", chunks=chunks) if chunks else []
+    changes = Changes()
+    retract_chunks(store, chunks, changes)
+    if more is not None:
+        changes.updates += more.updates
+        changes.add += more.add
+    store.commit(changes)
+    indexer.removed([*chunks, *(node_of(row["sentence"]) for row in sentences)])
+    indexer.changed(entities=settle(store))
+    indexer.flush(final=True)
 
 
 def _retract_facts(candidates: list[Row], changes: Changes) -> None:

@@ -15,3 +15,6 @@ METADATA: Mapping[NamedNode, str] = {
     DCTERMS.modified: "was last changed on",
 }
 """Property → its label, which stands between the names of two things."""
+
+METADATA_KEY = "metadata/1"
+"""The key of the subgraph that contains the facts which the metadata of a document give."""

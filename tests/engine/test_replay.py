@@ -12,7 +12,8 @@ from graphrag_rdf import Engine
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.exchange import import_file
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from tests.support.commands import documents_in
 from tests.support.scripted_server import Reply, Request, ScriptedServer, number_of, shown
 

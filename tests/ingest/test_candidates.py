@@ -14,7 +14,7 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.entity_decisions import undo
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.normalisation import (
     SynonymCandidate,
     accept_candidates,
@@ -22,6 +22,7 @@ from graphrag_rdf.ingest.normalisation import (
     clear_candidates,
     read_candidates,
 )
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import to_python
 from tests.support.stores import open_engine

@@ -17,7 +17,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.entity_decisions import Merge, merge
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.trace.feedback import add_mark
 from graphrag_rdf.trace.text import render_trace

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from tests.ingest.conftest import MakeEngine
 
 MET = "Ada Lovelace met Charles Babbage."

@@ -11,8 +11,9 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.metadata import is_plain_name, statements_of
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, TG, XSD, Graphs
 from tests.ingest.conftest import MakeEngine, assert_same, everything, index_matches_store

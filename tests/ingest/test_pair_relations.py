@@ -20,7 +20,8 @@ from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import ConfigError, LlmError
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import RelationReport
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of

@@ -23,7 +23,8 @@ from graphrag_rdf.config import RelationSection, Settings
 from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.entity_decisions import Merge, merge
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.relations import RelationSettings, build_relations, relation_counts
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import integer, text_of

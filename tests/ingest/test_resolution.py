@@ -14,7 +14,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest import normalisation
 from graphrag_rdf.ingest.entity_decisions import Decision, Groups, Merge, merge, read_decisions, split, undo
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, STORE_NODE, Graphs
 from tests.ingest.conftest import MakeEngine, assert_same, content, everything, index_matches_store

@@ -14,7 +14,7 @@ from pyoxigraph import DefaultGraph, Quad
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.files import refresh_index, refresh_names
-from graphrag_rdf.ingest.forget import find_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import RAG, RDFS, SKOS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes

@@ -11,7 +11,8 @@ import pytest
 
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.replay import replay
 from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.export import TraceFormat, export_trace

@@ -11,7 +11,8 @@ import pytest
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, Request, ScriptedServer
 from tests.support.stores import open_engine

@@ -18,7 +18,8 @@ from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.exchange.dump import export_graph
 from graphrag_rdf.exchange.import_ import import_file
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
 from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import list_traces

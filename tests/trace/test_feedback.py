@@ -11,7 +11,8 @@ from pyoxigraph import NamedNode, Quad
 from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.forget import find_documents, forget_documents
+from graphrag_rdf.ingest.forget import forget_documents
+from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import OA, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.plain import plain_quads

@@ -20,7 +20,10 @@ from graphrag_rdf.errors import ConfigError, without_credentials
 log = logging.getLogger(__name__)
 
 CONFIG_FILE = "graphrag.toml"
-RETIRED = {"server.outposts": "connections no longer move between processes"}
+RETIRED = {
+    "server.outposts": "connections no longer move between processes",
+    "server.queries_per_client": "the limit is 64",
+}
 """Settings of earlier versions, and why they are gone. They are ignored, with a warning."""
 LISTS = frozenset(
     {

@@ -244,9 +244,6 @@ class ServerSection(Section):
         le=64,
         description="number of processes that run queries; none: from the number of cores",
     )
-    queries_per_client: int = Field(
-        default=64, ge=1, description="limit of running and waiting queries of one client"
-    )
     requests_per_minute: int | None = Field(
         default=None, ge=1, description="rate limit of one client; none: no limit"
     )

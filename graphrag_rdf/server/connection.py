@@ -1,6 +1,11 @@
-"""Connections: uvicorn's HTTP protocol with limits on headers, and on how long clients may take.
+"""Connections: uvicorn's HTTP protocol, safe without a proxy in front of it.
 
-uvicorn bounds neither the size of headers (with httptools) nor the time that a client takes to send them.
+uvicorn (with httptools) limits neither the size of a request's head, nor the time that it takes, nor the
+number of idle connections. A request that offers another protocol than WebSocket (RFC 9110 §7.8) loses its
+body: the parser takes each offer for accepted. Java's HTTP client offers HTTP/2 (`Upgrade: h2c`) with the
+first request of every connection. So such a request is parsed again without the offer.
+
+These are the only extensions of uvicorn's internals; `pyproject.toml` bounds its version.
 """
 
 from __future__ import annotations
@@ -8,36 +13,33 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from graphrag_rdf.server.http.upgrades import UnmovedProtocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES = 1 << 16
 """Request line and headers together; a query by GET is in the former."""
 
 HEAD_SECONDS = 10.0
-"""From the first byte of a request to the end of its headers. Also for who sends after an answer what is no
-request: the rest of a body that nobody waits for, an empty line."""
+"""From the first byte of a request to the end of its headers. The same for bytes after a response that are no
+request: the rest of a body that was not read, empty lines."""
 
-READ_SECONDS = 60.0
-"""A client that takes nothing of its answer for so long is let go of, with what waits for it."""
-
-_LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"))
-"""Headers that may come in several lines, which are one list (RFC 9110 §5.3)."""
+_OF_AN_OFFER = (b"upgrade", b"http2-settings")
+_TOO_LARGE = b"431 Request Header Fields Too Large", b"the head of the request is too large"
 
 
-class BoundedProtocol(UnmovedProtocol):
+class BoundedProtocol(HttpToolsProtocol):
     """See the module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._head_bytes: int | None = 0
         self._head_timer: asyncio.TimerHandle | None = None
-        self._untaken = 0
-        self._body_bytes = 0
-        self._untaken_timer: asyncio.TimerHandle | None = None
         self._refusal: bytes | None = None
 
+    # --- what comes ------------------------------------------------------------------------------------
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
+        """A new connection."""
         super().connection_made(transport)
         most = self.config.limit_concurrency
         if most is not None and len(self.connections) > most - self.config.backlog:
@@ -46,53 +48,46 @@ class BoundedProtocol(UnmovedProtocol):
             self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client has gone."""
+        """The connection is closed."""
         self._stop_timer()
-        self._stop_watching()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Part of a request."""
         if self._refusal is not None:
-            return  # what follows a request that was refused is none
+            return  # bytes after a refused request are no request
         if self._head_bytes is not None:
             self._head_bytes += len(data)
-        super().data_received(data)
+        self._parse(data)
         if self._head_bytes is not None and self._head_bytes > HEAD_BYTES:
-            self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
+            self._refuse(*_TOO_LARGE)
         if self._head_bytes is None and self._rests() and self._head_timer is None:
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.close)
 
+    def _parse(self, data: bytes) -> None:
+        self._unset_keepalive_if_required()
+        while True:
+            try:
+                self.parser.feed_data(data)
+            except httptools.HttpParserError:
+                self.send_400_response("Invalid HTTP request received.")
+            except httptools.HttpParserUpgrade as offer:
+                if self._should_upgrade():
+                    self.handle_websocket_upgrade()
+                elif self.parser.get_method() == b"CONNECT":
+                    self.send_400_response("CONNECT is for proxies, and this is none.")
+                else:
+                    data = self._head_without_offer() + data[offer.args[0] :]
+                    self.parser = httptools.HttpRequestParser(self)
+                    self.parser.set_dangerous_leniencies(lenient_data_after_close=True)  # as uvicorn does
+                    continue
+            return
+
     def _rests(self) -> bool:
-        """Whether all that was asked is answered, so that uvicorn's own clock ran before these bytes came."""
+        """Whether all requests are answered, so that uvicorn's own timer ran before these bytes came."""
         return (self.cycle is None or self.cycle.response_complete) and self.timeout_keep_alive_task is None
 
-    # --- a stop: see `ending` --------------------------------------------------------------------------
-
-    def body_so_far(self) -> int | None:
-        """Bytes of the body that the server waits for; None when it waits for none."""
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.more_body:
-            return None
-        return None if self.flow.read_paused else self._body_bytes
-
-    def give_up(self) -> None:
-        """Part with the client; who got nothing of an answer yet is told."""
-        if self.cycle is None or self.cycle.response_started or self.pipeline:
-            self.transport.abort()
-        else:
-            self._refusal = _refusal(b"503 Service Unavailable", b"the server is stopping")
-            self._send_refusal()
-
-    def on_body(self, body: bytes) -> None:
-        """Part of a body."""
-        if self._refusal is None:
-            self._body_bytes += len(body)
-            super().on_body(body)
-
-    def on_message_complete(self) -> None:
-        """A request is whole."""
-        if self._refusal is None:
-            super().on_message_complete()
+    # --- callbacks of the parser -----------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
         """A request begins."""
@@ -101,85 +96,73 @@ class BoundedProtocol(UnmovedProtocol):
             self._await_head()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header; a trailer, which comes after the body, is none (RFC 9110, section 6.5.1)."""
+        """A header; trailers, which come after the body, are ignored (RFC 9110 §6.5.1)."""
         if self._head_bytes is not None:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The head of a request is whole."""
-        if self._refusal is not None:
+        """The head of a request is complete."""
+        if self._is_ignored():
             return
         self._stop_timer()
         head = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
         self._head_bytes = None
         if head > HEAD_BYTES:
-            self._refuse(b"431 Request Header Fields Too Large", b"the head of the request is too large")
-            return
-        names = [name for name, _ in self.headers if name in _LISTS]
-        if len(names) > 1 and len(set(names)) < len(names):
-            _join_lists(self.headers)
-        super().on_headers_complete()
+            self._refuse(*_TOO_LARGE)
+        else:
+            super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Part of a body."""
+        if not self._is_ignored():
+            super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request is complete."""
+        if not self._is_ignored():
+            super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """An answer is whole; the close of a connection waits for nobody who leaves it unread."""
+        """A response is complete."""
         super().on_response_complete()
         if self._refusal is not None and not self._is_busy():
             self._send_refusal()
-        if self.transport.is_closing():
-            self._watch_reading()
 
-    def timeout_keep_alive_handler(self) -> None:
-        """Nothing more was asked."""
-        super().timeout_keep_alive_handler()
-        self._watch_reading()
+    def _is_ignored(self) -> bool:
+        """Whether a request was refused, or will be parsed again without its offer."""
+        offers = bool(self.parser.should_upgrade()) and not self._should_upgrade()
+        return offers or self._refusal is not None
 
-    def pause_writing(self) -> None:
-        """The client takes less than it is given."""
-        super().pause_writing()
-        self._watch_reading()
+    def _head_without_offer(self) -> bytes:
+        version = self.parser.get_http_version().encode("ascii")
+        lines = [b"%b %b HTTP/%b" % (self.parser.get_method(), self.url, version)]
+        for name, value in self.headers:
+            if name == b"connection":
+                kept = [word for word in value.split(b",") if word.strip().lower() not in _OF_AN_OFFER]
+                lines += [b"connection: " + b",".join(kept)] if kept else []
+            elif name not in _OF_AN_OFFER:
+                lines.append(b"%b: %b" % (name, value))
+        return b"\r\n".join([*lines, b"", b""])
 
-    def resume_writing(self) -> None:
-        """The client has taken most of it."""
-        super().resume_writing()
-        if not self.transport.is_closing():
-            self._stop_watching()
-
-    def _watch_reading(self) -> None:
-        if self._untaken_timer is None and (untaken := self.transport.get_write_buffer_size()):
-            self._untaken = untaken
-            self._untaken_timer = self.loop.call_later(READ_SECONDS, self._still_untaken)
-
-    def _stop_watching(self) -> None:
-        if self._untaken_timer is not None:
-            self._untaken_timer.cancel()
-            self._untaken_timer = None
-
-    def _still_untaken(self) -> None:
-        self._untaken_timer = None
-        if self.transport.get_write_buffer_size() < self._untaken:
-            self._watch_reading()
-        else:
-            self.transport.abort()
+    # --- refusals --------------------------------------------------------------------------------------
 
     def _await_head(self) -> None:
         self._stop_timer()
         self._head_bytes = 0
-        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._late)
+        late = b"408 Request Timeout", b"the head of the request did not come in time"
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, self._refuse, *late)
 
     def _stop_timer(self) -> None:
         if self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def _late(self) -> None:
-        self._refuse(b"408 Request Timeout", b"the head of the request did not come in time")
-
     def _is_busy(self) -> bool:
-        """Whether what was asked before is not answered yet."""
+        """Whether an earlier request is not answered yet."""
         return bool(self.pipeline) or (self.cycle is not None and not self.cycle.response_complete)
 
     def _refuse(self, status: bytes, detail: bytes) -> None:
-        """Refuse what came last, and take no more; what came before it is answered first."""
+        """Refuse the last request, after the answers to earlier ones, and close the connection."""
         if self.transport.is_closing() or self._refusal is not None:
             return
         self._refusal = _refusal(status, detail)
@@ -193,13 +176,21 @@ class BoundedProtocol(UnmovedProtocol):
                 self._send_refusal()
 
     def _send_refusal(self) -> None:
-        assert self._refusal is not None  # noqa: S101 - the callers see to it
+        assert self._refusal is not None  # noqa: S101 - the callers set it
         self.transport.write(self._refusal)
         self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP at all."""
+        """The bytes are not HTTP."""
         self._refuse(b"400 Bad Request", msg.encode("ascii", "replace"))
+
+    def give_up(self) -> None:
+        """The server is stopping: a client that waits for an answer gets 503."""
+        if self.cycle is None or self.cycle.response_started or self.pipeline:
+            self.transport.abort()
+        else:
+            self._refusal = _refusal(b"503 Service Unavailable", b"the server is stopping")
+            self._send_refusal()
 
 
 def _refusal(status: bytes, detail: bytes) -> bytes:
@@ -209,12 +200,3 @@ def _refusal(status: bytes, detail: bytes) -> bytes:
         b"HTTP/1.1 %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\n"
         b"connection: close\r\n\r\n%b" % (status, len(body), body)
     )
-
-
-def _join_lists(headers: list[tuple[bytes, bytes]]) -> None:
-    lists: dict[bytes, list[bytes]] = {}
-    for name, value in headers:
-        if name in _LISTS:
-            lists.setdefault(name, []).append(value)
-    rest = [header for header in headers if header[0] not in _LISTS]
-    headers[:] = [*rest, *((name, b", ".join(values)) for name, values in lists.items())]

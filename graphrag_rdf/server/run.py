@@ -1,4 +1,4 @@
-"""uvicorn over the app: started with what the settings say, stopped in order."""
+"""uvicorn with the app: its configuration, its address, its start and end."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ _FILES = 8192
 """Open files to ask for: connections, and those of the store, which wants as many as it was opened with."""
 
 _CONNECTIONS, _BACKLOG = 2048, 1024
-"""Connections at once, and those that may come in one go; fewer where few files may be open."""
+"""Concurrent connections, and those waiting to be accepted; fewer if few files may be open."""
 
 _REST = 5
-"""Seconds that a connection may rest between two requests."""
+"""Seconds that a connection may be idle between two requests."""
+
+READ_SECONDS = 60
+"""A connection is closed when its client reads nothing for so long while an answer waits. Linux only."""
 
 
 def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None]) -> None:
@@ -48,7 +51,9 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
     url = _url(settings, listening)
     note_address(engine, url)
     logging.getLogger("uvicorn.error").addFilter(NoAborts())
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # who sent a broken form is told of it
+    logging.getLogger("python_multipart").setLevel(
+        logging.ERROR
+    )  # malformed forms return an error to the client
     config = uvicorn.Config(
         app,
         http=BoundedProtocol,
@@ -61,7 +66,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
         forwarded_allow_ips=list(settings.trusted_proxies),
         timeout_keep_alive=_REST,
         backlog=backlog,
-        limit_concurrency=min(_CONNECTIONS, files // 2) + backlog,  # those are refused, which takes a moment
+        limit_concurrency=min(_CONNECTIONS, files // 2) + backlog,  # more are refused at once
         lifespan="on",
     )
     ready(url)
@@ -70,7 +75,7 @@ def serve(engine: Engine, settings: ServerSection, ready: Callable[[str], None])
 
 
 def leave() -> None:
-    """End the process where threads are left that nothing can end: the store is closed, they only read."""
+    """End the process if threads are left that cannot be stopped. The store is closed; they only read."""
     from graphrag_rdf.server.shutdown import end_now
 
     if any(thread is not threading.main_thread() and not thread.daemon for thread in threading.enumerate()):
@@ -78,7 +83,7 @@ def leave() -> None:
 
 
 def note_address(engine: Engine, url: str) -> None:
-    """Write the address beside the note of who holds the store, for other processes that want it."""
+    """Add the address to the store's note about its holder, for other processes."""
     if engine.place is None or engine.read_only:
         return
     holder = engine.place.holder
@@ -87,10 +92,10 @@ def note_address(engine: Engine, url: str) -> None:
 
 
 def open_files() -> int:
-    """How many files may be open, after asking the system for more if it is not enough.
+    """How many files may be open, after asking the system for more if needed.
 
-    Without one to open, the store's engine writes nothing any more until it is started anew. So connections
-    are never to use them up.
+    If the store's engine cannot open a file, it writes nothing until it is restarted. So connections must not
+    use up all files.
     """
     try:
         import resource
@@ -108,15 +113,18 @@ def open_files() -> int:
 def _listen(settings: ServerSection, backlog: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-        return socket.create_server((settings.host, settings.port), family=family, backlog=backlog)
+        listening = socket.create_server((settings.host, settings.port), family=family, backlog=backlog)
     except (OSError, OverflowError) as error:
         raise UsageError(
-            f"{settings.host}:{settings.port} cannot be listened on: {error}", hint="take another with --port"
+            f"cannot listen on {settings.host}:{settings.port}: {error}", hint="use another port with --port"
         ) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # accepted connections inherit it
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, READ_SECONDS * 1000)
+    return listening
 
 
 def _url(settings: ServerSection, listening: socket.socket) -> str:
-    """An address that it answers to: one that listens everywhere is found on loopback."""
+    """An address to reach it: loopback if it listens on all."""
     port = listening.getsockname()[1]
     name = {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(settings.host, settings.host)  # noqa: S104
     return f"http://{f'[{name}]' if ':' in name else name}:{port}"

@@ -40,6 +40,8 @@ MIN_COMMIT = "GraphRAG-Min-Commit"
 """Request header: answer from this commit or a later one."""
 
 _CLIENTS = 10_000
+_PER_CLIENT = 64
+"""Queries and pages of one client at once, running or waiting."""
 _AT_ENDPOINT = 16
 """Queries that the endpoint of a remote store gets at once; they wait more than they work here."""
 
@@ -79,7 +81,7 @@ class Service:
         self.read_only = engine.read_only
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
-        self.concurrency = Concurrency(settings.queries_per_client, "queries")
+        self.concurrency = Concurrency(_PER_CLIENT, "queries")
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
         self.started = time.time()

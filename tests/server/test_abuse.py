@@ -21,10 +21,11 @@ from websockets.exceptions import ConnectionClosedError
 from websockets.sync.client import connect
 
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.server.connection import HEAD_SECONDS, READ_SECONDS
+from graphrag_rdf.server.connection import HEAD_SECONDS
 from graphrag_rdf.server.execution.nesting import DEEPEST, LONGEST_CHAIN, check_nesting, check_rdf_nesting
 from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.run import READ_SECONDS
 from graphrag_rdf.sparql.tokens import tokens
 from tests.support.endpoint import READ, Endpoint, eventually, wire_answers
 

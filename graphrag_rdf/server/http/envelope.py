@@ -30,6 +30,7 @@ _SECURITY: list[tuple[bytes, bytes]] = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
+_LISTS = frozenset((b"accept", b"accept-encoding", b"if-match", b"if-none-match"))
 _LONGEST_PATH = 300
 """Characters of a path in the log."""
 _OPEN_POLICY = (b"cross-origin-resource-policy", b"cross-origin")
@@ -42,6 +43,15 @@ _SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 def _identifier_of(sent: bytes) -> bytes:
     """What the client sent, if that is an id, else a new one."""
     return sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
+
+
+def _joined(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Headers with those that are lists on one line each (RFC 9110 §5.3)."""
+    names = [name for name, _ in headers if name in _LISTS]
+    if len(names) == len(set(names)):
+        return headers
+    lists = [(name, b", ".join(value for other, value in headers if other == name)) for name in set(names)]
+    return [*(header for header in headers if header[0] not in _LISTS), *lists]
 
 
 def _log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
@@ -81,6 +91,7 @@ class Envelope:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
+        scope["headers"] = _joined(scope["headers"])
         sent = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         identifier = _identifier_of(sent)
         request_id.set(identifier.decode())

@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 from graphrag_rdf.llm.budget import Budget, Reservation
 from graphrag_rdf.llm.failures import Target, failure
 from graphrag_rdf.llm.limits import Slot
-from graphrag_rdf.llm.model import CallRecord, Completion, Message, estimate_tokens, prompt_hash
+from graphrag_rdf.llm.model import (
+    CHARS_PER_TOKEN,
+    CallRecord,
+    Completion,
+    Message,
+    encodable,
+    estimate_tokens,
+    prompt_hash,
+)
 
 
 @dataclass(frozen=True)
@@ -148,3 +156,22 @@ def told_tokens(usage: Any) -> Told:
     return Told(
         read, getattr(usage, "completion_tokens", None), getattr(details, "cached_tokens", None) or None
     )
+
+
+_WORTH = 1024 * CHARS_PER_TOKEN
+"""Characters: shorter beginnings are not kept, whether they are marked or not."""
+
+
+def marked_messages(asked: Asked, target: Target) -> list[dict[str, Any]]:
+    """The messages of a call, for litellm."""
+    messages: list[dict[str, Any]] = [
+        {**message, "content": encodable(message["content"])} for message in asked.messages
+    ]
+    if target.provider == "anthropic" and asked.shared >= _WORTH:
+        text = messages[0]["content"]
+        mark = {"type": "ephemeral"}
+        messages[0]["content"] = [
+            {"type": "text", "text": text[: asked.shared], "cache_control": mark},
+            {"type": "text", "text": text[asked.shared :]},
+        ]
+    return messages

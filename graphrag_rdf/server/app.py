@@ -27,10 +27,9 @@ from graphrag_rdf.server.http.negotiation import takes_gzip
 from graphrag_rdf.server.http.throttle import Rate
 from graphrag_rdf.server.mcp import http as mcp
 from graphrag_rdf.server.pages import ask as asking
-from graphrag_rdf.server.pages import assets, editor, errors, home, ontology
+from graphrag_rdf.server.pages import editor, errors, home, ontology, rendering
 from graphrag_rdf.server.routes import (
     ask,
-    cache,
     dataset,
     documents,
     entities,
@@ -116,13 +115,13 @@ def routes() -> list[BaseRoute]:
         Route("/ask", asking.ask_page, methods=["GET"]),
         Route("/sparql-editor", editor.editor, methods=["GET", "POST"]),
         Route("/ontology", ontology.ontology, methods=["GET"]),
-        Route("/static/{name}", assets.static_file, methods=["GET"]),
+        Route("/static/{name}", rendering.static_file, methods=["GET"]),
         Route("/mcp", mcp.McpEndpoint(), methods=mcp.METHODS),
         Route("/openapi.json", openapi.openapi, methods=["GET"]),
         Route("/health", status.health, methods=["GET"]),
         Route("/metrics", status.metrics, methods=["GET"]),
-        Route("/cache", cache.cache, methods=["GET"]),
-        Route("/cache", cache.clear, methods=["DELETE"]),
+        Route("/cache", status.cache, methods=["GET"]),
+        Route("/cache", status.empty_cache, methods=["DELETE"]),
         Route("/diagnostics", status.diagnostics, methods=["GET"]),
     ]
 

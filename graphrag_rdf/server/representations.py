@@ -16,8 +16,7 @@ from starlette.responses import Response
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.formats import GRAPHS, Format
-from graphrag_rdf.server.http.negotiation import Choice, negotiate
+from graphrag_rdf.server.http.negotiation import GRAPHS, Choice, Format, negotiate
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service, client_of, service_of

@@ -6,8 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.server.http.formats import DATASETS, GRAPHS, RESULTS
-from graphrag_rdf.server.http.negotiation import content_type, negotiate, parse_accept, takes_gzip
+from graphrag_rdf.server.http.negotiation import (
+    DATASETS,
+    GRAPHS,
+    RESULTS,
+    content_type,
+    negotiate,
+    parse_accept,
+    takes_gzip,
+)
 
 RANGES = st.sampled_from(
     [name for f in (*RESULTS, *GRAPHS) for name in f.accepted] + ["*/*", "text/*", "a/b"]

@@ -1,10 +1,9 @@
-"""Components of HTTP, and what every request passes.
+"""Parts of HTTP, and what every request passes.
 
 | module | holds |
 |---|---|
-| `envelope`, `guard`, `access`, `throttle`, `metrics` | what stands before the routes |
-| `negotiation`, `formats` | which format a client gets |
-| `parameters`, `body`, `forms`, `questions` | what clients send, checked |
-| `problems`, `events` | errors and events, as they are sent |
-| `offers` | offers to go over to another protocol |
+| `envelope`, `guard`, `access`, `throttle`, `metrics` | the middleware before the routes |
+| `negotiation` | formats, and which one a client gets |
+| `parameters`, `body`, `questions` | checked input of clients |
+| `problems`, `events` | errors and events as they are sent |
 """

@@ -1,7 +1,7 @@
-"""Parameters of a request, strictly decoded: UTF-8 or an error, never a guess.
+"""Fields of URLs and forms, strictly decoded: UTF-8 or an error, never a guess.
 
-application/x-www-form-urlencoded as in the URL standard §5.1; which parameters may stand once only is the
-SPARQL 1.1 Protocol's (§2.1, §2.2).
+application/x-www-form-urlencoded as in the URL standard §5.1; the SPARQL 1.1 Protocol (§2.1, §2.2) says which
+parameters may be given only once.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from urllib.parse import unquote_to_bytes
 
+from starlette.requests import Request
+
+from graphrag_rdf.server.http.access import Access
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
 
 MAX_FIELDS = 1000
@@ -80,3 +85,26 @@ def _unquoted(text: str) -> str:
         found.append(unquote_to_bytes(spaced[start:end]))
         start = end
     return b"".join(found).decode("utf-8")
+
+
+FORM = "application/x-www-form-urlencoded"
+_BODY = 1 << 16
+
+
+def is_form(request: Request) -> bool:
+    """Whether the body is a form's."""
+    return content_type(request.headers.get("content-type"))[0] == FORM
+
+
+async def read_form(request: Request) -> Parameters:
+    """The fields of a form; a `token` among them counts as that of the request.
+
+    Raises:
+        Problem: 401 for a token that is not known.
+    """
+    form = Parameters.of_form(await read_body(request, _BODY))
+    if token := form.one("token"):
+        access: Access = request.app.state.access
+        role, name = access.role_of(token)
+        request.scope["state"].update(role=role, client=name, token=name)
+    return form

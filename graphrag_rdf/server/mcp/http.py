@@ -1,7 +1,7 @@
 """`/mcp`: the protocol's streamable HTTP transport, behind the same guard as every other route.
 
-The package is imported, and the sessions' keeper started, by the first request. Streams that the server would
-open of its own (GET) are not offered: it has nothing to say unasked, and they would hold up a stop.
+The package is imported, and its session manager started, by the first request. Streams that the server opens
+itself (GET) are not offered: it has nothing to send unasked, and they would delay a stop.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.mcp import protocol
-from graphrag_rdf.server.mcp.calls import Caller
-from graphrag_rdf.server.mcp.sessions import Sessions
+from graphrag_rdf.server.mcp.tools import Caller
 from graphrag_rdf.server.service import Service
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from collections import OrderedDict
 
 METHODS = ["POST", "DELETE"]
 _BODY = 1 << 18
@@ -149,3 +149,33 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
         return waiting.pop() if waiting else await receive()
 
     return replay
+
+
+class Sessions:
+    """The sessions that were opened, those used last at the end.
+
+    Args:
+        most: of all clients, as the server has it: what is beyond has ended already.
+        share: of one client.
+    """
+
+    def __init__(self, most: int, share: int) -> None:
+        self._most = most
+        self._share = share
+        self._owners: OrderedDict[str, str] = OrderedDict()
+
+    def used(self, session: str, client: str) -> None:
+        """A client sent a request for a session."""
+        if self._owners.get(session) == client:
+            self._owners.move_to_end(session)
+
+    def opened(self, session: str, client: str) -> list[str]:
+        """The sessions to end, now that a client has one more: those that it used longest ago."""
+        self._owners[session] = client
+        mine = [name for name, owner in self._owners.items() if owner == client]
+        over = mine[: max(0, len(mine) - self._share)]
+        for name in over:
+            del self._owners[name]
+        while len(self._owners) > self._most:
+            self._owners.popitem(last=False)
+        return over

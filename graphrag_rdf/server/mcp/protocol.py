@@ -10,8 +10,7 @@ from graphrag_rdf import __version__
 from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.server.http.problems import Problem, problem_of
 from graphrag_rdf.server.http.questions import read_request
-from graphrag_rdf.server.mcp.calls import Call, Caller
-from graphrag_rdf.server.mcp.tools import TOOLS, Tool, tools_for
+from graphrag_rdf.server.mcp.tools import TOOLS, Call, Caller, Tool, tools_for
 from graphrag_rdf.server.service import Service
 
 if TYPE_CHECKING:

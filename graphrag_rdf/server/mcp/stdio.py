@@ -18,7 +18,7 @@ from typing import Any, cast
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.server.mcp import protocol
-from graphrag_rdf.server.mcp.calls import Caller
+from graphrag_rdf.server.mcp.tools import Caller
 from graphrag_rdf.server.service import Service
 
 _LONGEST = 1 << 22

@@ -1,4 +1,7 @@
-"""The tools: one table. A client chooses no model, store, path or template."""
+"""The tools, in one table, with what a call receives and returns.
+
+A client chooses no model, store, path or template.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,81 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
 from graphrag_rdf.server.execution.evaluate import Job
+from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.ingests import ingest_named, may_read
 from graphrag_rdf.server.mcp import texts
-from graphrag_rdf.server.mcp.calls import Call, Caller, Outcome
 from graphrag_rdf.server.routes import ask
 from graphrag_rdf.server.routes.query import forms_for, look_at
-from graphrag_rdf.server.service import Service
+from graphrag_rdf.server.service import Service, client_of
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.render import prologue
 from graphrag_rdf.trace.catalogue import find_trace, list_traces
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import source_fact
+
+Progress = Callable[[int, int | None, str], Awaitable[None]]
+"""Told how much is done, of how much where that is known, and what that was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls.
+
+    Attributes:
+        role: what it may do.
+        client: what limits are counted by.
+        known: whether it sent a token, or is the user who started the program.
+    """
+
+    role: Role
+    client: str
+    known: bool
+    access: Access
+
+    @classmethod
+    def of_request(cls, connection: HTTPConnection) -> Caller:
+        """Whoever sent a request."""
+        state = connection.scope["state"]
+        known = state["token"] is not None
+        return cls(state["role"], client_of(connection), known, connection.app.state.access)
+
+    @classmethod
+    def local(cls) -> Caller:
+        """The user who started the program."""
+        return cls("write", "local", True, Access([]))
+
+    def may(self, needed: Role) -> bool:
+        """Whether its role is enough."""
+        return ROLES.index(self.role) >= ROLES.index(needed)
+
+    def require(self, needed: Role) -> None:
+        """Raises Problem 401 or 403 unless its role is enough."""
+        if not self.may(needed):
+            raise self.access.refuse(self.role, needed, known=self.known)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a tool."""
+
+    service: Service
+    caller: Caller
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a tool gives: for programs, and for people and models to read."""
+
+    data: dict[str, Any]
+    text: str
+
 
 ROWS = 1000
 """Rows, or statements, of an answer to SPARQL: a model has to read them."""

@@ -12,7 +12,7 @@ from graphrag_rdf.config import Role
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.access import ROLES, Access, require
-from graphrag_rdf.server.http.forms import is_form, read_form
+from graphrag_rdf.server.http.parameters import is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, read_request
 from graphrag_rdf.server.pages.lists import links_of

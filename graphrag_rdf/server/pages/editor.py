@@ -22,12 +22,12 @@ from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.sparql_text import inspect_query
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.formats import GRAPHS, RESULTS, Format
+from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Format
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.terms import TermView, named_in, view_term
+from graphrag_rdf.server.pages.thing import TermView, named_in, view_term
 from graphrag_rdf.server.representations import HTML, iri_of
 from graphrag_rdf.server.routes import query as protocol
 from graphrag_rdf.server.service import Service, address_of, client_of, service_of

@@ -6,8 +6,7 @@ from starlette.requests import HTTPConnection
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from graphrag_rdf.server.http.formats import Format
-from graphrag_rdf.server.http.negotiation import negotiate
+from graphrag_rdf.server.http.negotiation import Format, negotiate
 from graphrag_rdf.server.http.problems import MEDIA_TYPE, problem_from
 from graphrag_rdf.server.pages.rendering import render
 from graphrag_rdf.server.representations import HTML

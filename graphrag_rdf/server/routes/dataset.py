@@ -16,10 +16,10 @@ from starlette.responses import Response
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.rdf.namespaces import DCTERMS, OWL, PREFIXES, RDF, RDFS, Namespace
 from graphrag_rdf.rdf.terms import datetime_, integer
-from graphrag_rdf.server.http.formats import DATASETS, GRAPHS
+from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.pages.terms import view_term
+from graphrag_rdf.server.pages.thing import view_term
 from graphrag_rdf.server.representations import Forms, represent
 from graphrag_rdf.server.routes.description import SD, dataset_iri
 from graphrag_rdf.server.routes.statistics import Counts, GraphCounts

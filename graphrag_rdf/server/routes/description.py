@@ -15,8 +15,7 @@ from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, RDFS, Graphs, Namespace
 from graphrag_rdf.server.caching import standard
-from graphrag_rdf.server.http.formats import GRAPHS, RESULTS
-from graphrag_rdf.server.http.negotiation import negotiate
+from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, negotiate
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.representations import HTML
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of

@@ -16,9 +16,8 @@ from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.forms import is_form, read_form
 from graphrag_rdf.server.http.negotiation import content_type
-from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
 from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.pages.facts import decisions_page, fact_page

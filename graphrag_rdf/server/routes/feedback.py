@@ -13,9 +13,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.forms import is_form, read_form
 from graphrag_rdf.server.http.negotiation import content_type
-from graphrag_rdf.server.http.parameters import Parameters
+from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_request
 from graphrag_rdf.server.representations import listed

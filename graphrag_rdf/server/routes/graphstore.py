@@ -19,16 +19,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from graphrag_rdf.rdf.xml_entities import check_entities
-from graphrag_rdf.server.caching import not_modified
+from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.body import read_body, text_of
-from graphrag_rdf.server.http.formats import DATASETS, GRAPHS, RDF_BY_NAME, Format
-from graphrag_rdf.server.http.negotiation import content_type, negotiate
+from graphrag_rdf.server.http.negotiation import (
+    DATASETS,
+    GRAPHS,
+    RDF_BY_NAME,
+    Format,
+    content_type,
+    negotiate,
+)
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.preconditions import hold
 from graphrag_rdf.server.routes.query import run
 from graphrag_rdf.server.routes.update import settled, written
 from graphrag_rdf.server.service import Service, address_of, service_of, site_of

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, Response
 
 from graphrag_rdf import __version__
 from graphrag_rdf.caches import CACHES
-from graphrag_rdf.server.http.formats import DATASETS, GRAPHS, RESULTS
+from graphrag_rdf.server.http.negotiation import DATASETS, GRAPHS, RESULTS
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest
 from graphrag_rdf.server.routes.facts import FactRequest
 from graphrag_rdf.server.routes.feedback import FeedbackRequest

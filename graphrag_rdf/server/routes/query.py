@@ -23,8 +23,7 @@ from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.sparql_text import Inspected, inspect_query
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import read_body, text_of
-from graphrag_rdf.server.http.formats import GRAPHS, RESULTS
-from graphrag_rdf.server.http.negotiation import Choice, content_type, negotiate
+from graphrag_rdf.server.http.negotiation import GRAPHS, RESULTS, Choice, content_type, negotiate
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
 from graphrag_rdf.server.routes.description import describe_service

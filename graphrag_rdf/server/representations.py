@@ -13,6 +13,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.server.caching import standard
 from graphrag_rdf.server.http.access import require
@@ -20,6 +21,7 @@ from graphrag_rdf.server.http.negotiation import GRAPHS, Choice, Format, negotia
 from graphrag_rdf.server.http.parameters import Parameters
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import Service, client_of, service_of
+from graphrag_rdf.trace.catalogue import find_trace
 
 T = TypeVar("T")
 
@@ -87,7 +89,7 @@ async def represent(request: Request, forms: Callable[[Service], Forms]) -> Resp
         found = forms(service)
         choice = negotiate(accept, found.formats)
         if choice is None:
-            raise Problem(406, "none of the formats that the request takes is one of ours for this")
+            raise Problem(406, "Accept names no supported format")
         return choice.content_type, _written(found, choice)
 
     commit = service.engine.store.commit_number()
@@ -106,7 +108,7 @@ def _written(forms: Forms, choice: Choice) -> bytes:
     assert forms.rdf is not None  # noqa: S101 - else it is not negotiated
     statements: list[Any] = list(forms.rdf())
     if not choice.triple_terms and any(isinstance(s.object, Triple) for s in statements):
-        raise Problem(406, f"there are triple terms, which {choice.content_type} cannot carry")
+        raise Problem(406, f"{choice.content_type} cannot carry the triple terms of the answer")
     if not choice.format.engine.supports_datasets:  # type: ignore[union-attr]
         statements = list(dict.fromkeys(s.triple if isinstance(s, Quad) else s for s in statements))
     prefixes = dict(forms.prefixes) if choice.format.media_type in _WITH_PREFIXES else None
@@ -133,6 +135,18 @@ def parameter(request: Request, name: str) -> str | None:
     return Parameters.of_query_string(request.scope["query_string"]).one(name)
 
 
+def truth(request: Request, name: str) -> bool:
+    """A parameter of the URL that is `true` or `false`; without it False.
+
+    Raises:
+        Problem: 400 when it is neither.
+    """
+    text = parameter(request, name) or "false"
+    if text not in ("true", "false"):
+        raise Problem(400, f"{name} is true or false")
+    return text == "true"
+
+
 def part_of(request: Request, furthest: int = 10**9) -> Part:
     """`limit`, `offset` and `match` of the URL."""
     return Part(
@@ -152,6 +166,18 @@ def iri_of(text: str) -> NamedNode:
         return NamedNode(text)
     except ValueError:
         raise Problem(400, f"{text[:200]!r} is not an absolute IRI") from None
+
+
+def session_named(service: Service, name: str) -> NamedNode:
+    """The session of a trace.
+
+    Raises:
+        Problem: 404 when there is none.
+    """
+    try:
+        return find_trace(service.engine.store, name)
+    except UsageError as error:
+        raise Problem(404, error.message) from None
 
 
 def listed(items: Sequence[Mapping[str, Any]], **more: Any) -> dict[str, Any]:

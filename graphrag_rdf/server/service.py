@@ -10,14 +10,13 @@ import time
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.execution.answers import Queries
 from graphrag_rdf.server.execution.pool import ReaderPool
 from graphrag_rdf.server.execution.process import Limits
 from graphrag_rdf.server.execution.remote import at_endpoint
@@ -49,6 +48,7 @@ _LOOKING_UP = 64
 """Threads that may wait for the endpoint to look things up."""
 
 How = Literal["isolated", "in-process", "remote"]
+Queries: TypeAlias = ReaderPool | ThreadQueries
 
 
 class _Unjoined(ThreadPoolExecutor):

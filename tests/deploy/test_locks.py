@@ -89,7 +89,7 @@ def test_the_build_needs_no_more_than_its_lock() -> None:
         ("llm/library.py", "litellm"),
         ("extract/tagging.py", "HanTa"),
         ("server/connection.py", "uvicorn"),
-        ("server/routes/uploads.py", "starlette"),
+        ("server/http/body.py", "starlette"),
         ("documents/readers/pdf.py", "pypdfium2"),
         ("index/postings.py", "tantivy"),
     ],

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Protocol
 
-from graphrag_rdf.server.execution.evaluate import Job, QueryFailed
+from graphrag_rdf.server.execution.evaluate import QueryFailed
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, TransferAborted
 
 Gone = Callable[[], Awaitable[bool]]
@@ -146,23 +145,3 @@ async def unless_gone(answer: Answer, gone: Gone) -> None:
 def retry(status: int) -> dict[str, str]:
     """Headers that go with a status: when to come again."""
     return {"Retry-After": "1"} if status in (429, 503) else {}
-
-
-class Queries(Protocol):
-    """What runs the queries of clients."""
-
-    async def start(self) -> None:
-        """Make ready."""
-
-    async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
-        """The answer, begun.
-
-        Raises:
-            Problem: when it failed before its first part, or nothing was free to run it.
-        """
-
-    async def without_former(self) -> bool:
-        """Let go of copies of a database that was written anew; whether all are gone."""
-
-    async def stop(self) -> None:
-        """Let go of everything."""

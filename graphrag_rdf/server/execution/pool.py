@@ -65,7 +65,10 @@ class ReaderPool:
         self._snapshots.close()
 
     async def without_former(self) -> bool:
-        """See `Queries.without_former`: their queries end within the time limit."""
+        """Drop copies of a database that was rewritten; whether all are gone.
+
+        Their queries end within the time limit.
+        """
         end = time.monotonic() + self.limits.seconds + _ENDING
         while time.monotonic() < end:
             await self._let_go()
@@ -75,7 +78,15 @@ class ReaderPool:
         return False
 
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
-        """See `Queries.run`."""
+        """The answer to a query, begun.
+
+        Args:
+            min_commit: the store's state must have this commit.
+            gone: whether the client has disconnected.
+
+        Raises:
+            Problem: it failed before its first part, or no reader was free.
+        """
         answer = await self._taken_on(job, min_commit, gone)
         try:
             await unless_gone(answer, gone)

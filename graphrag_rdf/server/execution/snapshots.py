@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 from graphrag_rdf.store.embedded import EmbeddedStore
 
@@ -42,31 +42,6 @@ class Snapshot:
         return str(self.path)
 
 
-class SnapshotSource(Protocol):
-    """Where readers get their store from."""
-
-    @property
-    def current(self) -> Snapshot | None:
-        """The one that is as new as the store, if there is one."""
-
-    @property
-    def former(self) -> bool:
-        """Whether there are any of a database that was written anew since (`EmbeddedStore.purge`)."""
-
-    async def fresh(self, min_commit: int) -> Snapshot:
-        """A snapshot that holds a commit, and is at most `MAX_AGE` behind."""
-
-    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
-        """Drop what nobody reads; called often.
-
-        Args:
-            in_use: tells what is read; asked when no snapshot is being made, since its reader comes with it.
-        """
-
-    def close(self) -> None:
-        """Drop everything."""
-
-
 class Snapshots:
     """Snapshots of a store that is written to.
 
@@ -89,7 +64,7 @@ class Snapshots:
 
     @property
     def current(self) -> Snapshot | None:
-        """See `SnapshotSource.current`."""
+        """The newest one if the store has not changed since; else None."""
         newest = self._newest
         if newest is None or newest.generation != self._store.generation:
             return None
@@ -97,11 +72,11 @@ class Snapshots:
 
     @property
     def former(self) -> bool:
-        """See `SnapshotSource.former`."""
+        """Whether there are any of a database that was rewritten since (`EmbeddedStore.purge`)."""
         return any(snapshot.generation != self._store.generation for snapshot in self._all)
 
     async def fresh(self, min_commit: int) -> Snapshot:
-        """See `SnapshotSource.fresh`."""
+        """A snapshot with a commit, at most `MAX_AGE` behind."""
         if (found := self._fit(min_commit)) is not None:
             return found
         async with self._lock:
@@ -111,7 +86,11 @@ class Snapshots:
             return self._newest
 
     async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
-        """See `SnapshotSource.tidy`. The newest stays until the store changes."""
+        """Drop snapshots that nobody reads; called often. The newest stays until the store changes.
+
+        Args:
+            in_use: returns those that are read; called when no snapshot is being made.
+        """
         loop = asyncio.get_running_loop()
         async with self._lock:
             self._newest = self.current
@@ -122,7 +101,7 @@ class Snapshots:
             self._all.discard(snapshot)
 
     def close(self) -> None:
-        """See `SnapshotSource.close`."""
+        """Drop everything."""
         self._newest = None
         self._all.clear()
         self._thread.shutdown(wait=False)
@@ -155,16 +134,16 @@ class Unchanging:
 
     @property
     def current(self) -> Snapshot | None:
-        """See `SnapshotSource.current`."""
+        """See `Snapshots.current`."""
         return self._snapshot
 
     @property
     def former(self) -> bool:
-        """See `SnapshotSource.former`."""
+        """See `Snapshots.former`."""
         return False
 
     async def fresh(self, min_commit: int) -> Snapshot:
-        """See `SnapshotSource.fresh`."""
+        """See `Snapshots.fresh`."""
         del min_commit
         return self._snapshot
 
@@ -174,3 +153,7 @@ class Unchanging:
 
     def close(self) -> None:
         """Nothing to do."""
+
+
+SnapshotSource: TypeAlias = Snapshots | Unchanging
+"""Where readers get their store from."""

@@ -59,7 +59,7 @@ class ThreadQueries:
         """Nothing to do."""
 
     async def run(self, job: Job, min_commit: int, gone: Gone) -> Answer:
-        """See `Queries.run`; there are no snapshots, so every query sees the newest commit."""
+        """See `ReaderPool.run`; there are no snapshots, so every query sees the newest commit."""
         del min_commit
         try:
             async with asyncio.timeout(_PATIENCE):
@@ -78,11 +78,11 @@ class ThreadQueries:
         return call.answer
 
     async def without_former(self) -> bool:
-        """See `Queries.without_former`: there are no copies."""
+        """There are no copies; see `ReaderPool`."""
         return True
 
     async def stop(self) -> None:
-        """See `Queries.stop`."""
+        """Give up all queries."""
         for call in list(self._open):
             call.give_up(QueryFailed(503, "the server is stopping"))
         self._pool.shutdown(wait=False, cancel_futures=True)

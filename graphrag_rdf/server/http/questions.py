@@ -1,6 +1,6 @@
-"""What clients may say when they ask: a question, a pipeline, entities, and numbers up to a cap.
+"""Bodies of requests, checked: a question, a pipeline, entities, and numbers up to a cap.
 
-No model, store, path, template or address: those are the server's own choice.
+Clients choose no model, store, path, template or address.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic_core import ErrorDetails
+from starlette.requests import Request
 
 from graphrag_rdf.client import NUMBERS
 from graphrag_rdf.prepare import MAX_QUESTION
+from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
 
 Question = Annotated[str, StringConstraints(min_length=1, max_length=MAX_QUESTION)]
@@ -21,7 +24,7 @@ PipelineName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$
 Session = Annotated[
     str, StringConstraints(pattern=r"^(urn:[a-z:]{1,40}:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 ]
-"""A whole name: `last` is somebody else's on a server that many ask."""
+"""A full name: on a server, `last` may be another client's."""
 Names = Annotated[list[Name], Field(max_length=50)]
 
 _STEPS = {name: parameter for parameter, name in NUMBERS.items()}
@@ -69,11 +72,25 @@ class RetrieveRequest(_Request):
 R = TypeVar("R", bound=BaseModel)
 
 
+async def read_json(request: Request, model: type[R], limit: int) -> R:
+    """A request from its JSON body.
+
+    Args:
+        limit: bytes.
+
+    Raises:
+        Problem: 415 for another type, and as `read_body` and `read_request`.
+    """
+    if content_type(request.headers.get("content-type"))[0] != "application/json":
+        raise Problem(415, "send the body as application/json", headers={"Accept-Post": "application/json"})
+    return read_request(model, await read_body(request, limit))
+
+
 def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
     """A request from its JSON.
 
     Raises:
-        Problem: 400 for what is no JSON, 422 for what is no object, and for fields unknown or unfit, by name.
+        Problem: 400 if it is not JSON; 422 if it is not an object, or has unknown or invalid fields.
     """
     if not isinstance(data, dict):
         try:
@@ -81,7 +98,7 @@ def read_request(model: type[R], data: bytes | str | dict[str, Any]) -> R:
         except (ValueError, RecursionError):
             raise Problem(400, "the body is not JSON") from None
         if not isinstance(data, dict):
-            raise Problem(422, "the body is no JSON object")
+            raise Problem(422, "the body is not a JSON object")
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -92,7 +109,7 @@ _SAID = {
     ("session", "string_pattern_mismatch"): "give the question_iri of an answer, or its UUID",
     ("question", "string_too_short"): "it is empty",
 }
-"""(field, kind of fault) → what people are told instead of pydantic's words."""
+"""(field, kind of fault) → message in place of pydantic's."""
 
 
 def _in_words(fault: ErrorDetails) -> str:

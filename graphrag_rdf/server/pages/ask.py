@@ -9,19 +9,16 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse, Response
 
 from graphrag_rdf.config import Role
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.prepare import MAX_QUESTION
 from graphrag_rdf.server.http.access import ROLES, Access, require
 from graphrag_rdf.server.http.parameters import is_form, read_form
-from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import AskRequest, read_request
 from graphrag_rdf.server.pages.lists import links_of
 from graphrag_rdf.server.pages.rendering import render
-from graphrag_rdf.server.representations import HTML, parameter
+from graphrag_rdf.server.representations import HTML, parameter, session_named
 from graphrag_rdf.server.routes import ask as protocol
 from graphrag_rdf.server.service import Service, service_of
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.items import Source
 
 _SUGGESTED = 3
@@ -107,10 +104,6 @@ def _earlier(service: Service, name: str) -> dict[str, str]:
     Raises:
         Problem: 404 when there is no such trace.
     """
-    store = service.engine.store
-    try:
-        session = find_trace(store, name)
-    except UsageError as error:
-        raise Problem(404, error.message) from None
-    (row,) = store.select("trace/session", session=session)
+    session = session_named(service, name)
+    (row,) = service.engine.store.select("trace/session", session=session)
     return {"question": rows.text(row, "question") or "", "run": session.value.rpartition(":")[2]}

@@ -15,12 +15,10 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.http.access import Access, require
-from graphrag_rdf.server.http.body import read_body
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
 from graphrag_rdf.server.http.guard import Gate
-from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
-from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest, read_request
+from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest, read_json, read_request
 from graphrag_rdf.server.runs import Messages, Run
 from graphrag_rdf.server.service import COMMIT, Service, client_of, service_of
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -32,7 +30,7 @@ _LOOK = 0.5
 async def ask(request: Request) -> Response:
     """Answer a question: as `ask --format json`, or all messages as events (`Accept: text/event-stream`)."""
     service = allowed_to_ask(request)
-    asked = read_request(AskRequest, await _json(request))
+    asked = await read_json(request, AskRequest, _BODY)
     client = client_of(request)
     service.concurrency.enter(client)
     run: Run | None = None
@@ -75,7 +73,7 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
 async def retrieve(request: Request) -> Response:
     """Rank chunks and edges for a question, as `retrieve --format json`."""
     service = allowed_to_ask(request)
-    asked = read_request(RetrieveRequest, await _json(request))
+    asked = await read_json(request, RetrieveRequest, _BODY)
 
     with service.concurrency.slot(client_of(request)):
         found = await service.runs.call(lambda: ranked(service, asked))
@@ -159,13 +157,6 @@ def role_to_ask(service: Service, *, known: bool) -> Role:
     settings = service.engine.settings
     costs = settings.llm.model is not None or settings.rerank.calls_provider
     return "write" if costs and not known else "read"
-
-
-async def _json(request: Request) -> bytes:
-    media_type, _ = content_type(request.headers.get("content-type"))
-    if media_type != "application/json":
-        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
-    return await read_body(request, _BODY)
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -15,7 +15,15 @@ from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.document import document_page
 from graphrag_rdf.server.pages.documents import ListRequest, documents_page, duplicates_page
-from graphrag_rdf.server.representations import Forms, iri_of, listed, parameter, represent, whole_number
+from graphrag_rdf.server.representations import (
+    Forms,
+    iri_of,
+    listed,
+    parameter,
+    represent,
+    truth,
+    whole_number,
+)
 from graphrag_rdf.server.routes.resource import of_list, statements
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.store.base import Store
@@ -32,15 +40,15 @@ async def document_list(request: Request) -> Response:
     limit, offset = whole_number(request, "limit", 50, 1000), whole_number(request, "offset", 0, 10**9)
     asked = ListRequest(
         match=(parameter(request, "match") or "")[:_LONGEST],
-        failed=_truth(request, "failed"),
+        failed=truth(request, "failed"),
         sort=parameter(request, "sort") or None,
-        reverse=_truth(request, "reverse"),
+        reverse=truth(request, "reverse"),
         limit=limit,
         offset=offset,
     )
     if asked.sort is not None and asked.sort not in SORTS:
         raise Problem(400, f"sort is one of {', '.join(SORTS)}")
-    if _truth(request, "duplicates"):
+    if truth(request, "duplicates"):
         return await represent(request, _duplicates)
 
     def forms(service: Service) -> Forms:
@@ -73,13 +81,6 @@ def _described(store: Store, documents: list[str]) -> list[Triple]:
 def _item(document: DocumentSummary) -> dict[str, Any]:
     """With the names that path and type had first."""
     return {**document.as_json(), "identity": document.path, "media_type": document.mime}
-
-
-def _truth(request: Request, name: str) -> bool:
-    text = parameter(request, name) or "false"
-    if text not in ("true", "false"):
-        raise Problem(400, f"{name} is true or false")
-    return text == "true"
 
 
 async def document(request: Request) -> Response:

@@ -15,14 +15,12 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.fact_decisions import Edited
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
-from graphrag_rdf.server.http.questions import read_request
+from graphrag_rdf.server.http.questions import read_json, read_request
 from graphrag_rdf.server.pages.facts import decisions_page, fact_page
 from graphrag_rdf.server.pages.lists import facts_page
-from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent
+from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, truth
 from graphrag_rdf.server.service import COMMIT, Service, service_of
 from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.labels import read_labels
@@ -92,7 +90,7 @@ async def fact_list(request: Request) -> Response:
 
 async def decisions(request: Request) -> Response:
     """The decisions that stand, as `facts list --format json`; with `all=true` also those taken back."""
-    every = _truth(request, "all")
+    every = truth(request, "all")
 
     def forms(service: Service) -> Forms:
         facts = service.engine.facts
@@ -132,9 +130,7 @@ async def decide(request: Request) -> Response:
     if is_form(request):
         return await _decide_by_form(request)
     require(request, "write")
-    if content_type(request.headers.get("content-type"))[0] != "application/json":
-        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
-    asked = read_request(FactRequest, await read_body(request, _BODY))
+    asked = await read_json(request, FactRequest, _BODY)
     return await _done(request, _decision(service_of(request), asked))
 
 
@@ -187,7 +183,7 @@ async def undo(request: Request) -> Response:
     require(request, "write")
     given = Parameters.of_query_string(request.scope["query_string"])
     names, fact = given.all("decision"), [given.one(name) for name in ("subject", "predicate", "object")]
-    dry_run = _truth(request, "dry_run")
+    dry_run = truth(request, "dry_run")
     facts = service_of(request).engine.facts
     if names and all(names) and not any(fact):
         return await _done(request, lambda: facts.undo(names, dry_run=dry_run))
@@ -197,13 +193,6 @@ async def undo(request: Request) -> Response:
             400, "decision: the IRI of the decision that is taken back; or subject, predicate and object"
         )
     return await _done(request, lambda: facts.undo_about(s, p, o, dry_run=dry_run))
-
-
-def _truth(request: Request, name: str) -> bool:
-    asked = parameter(request, name) or "false"
-    if asked not in ("true", "false"):
-        raise Problem(400, f"{name}: true or false")
-    return asked == "true"
 
 
 async def _done(request: Request, work: Callable[[], Edited]) -> Response:

@@ -10,16 +10,12 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.http.questions import read_request
-from graphrag_rdf.server.representations import listed
+from graphrag_rdf.server.http.questions import read_json, read_request
+from graphrag_rdf.server.representations import listed, session_named
 from graphrag_rdf.server.service import COMMIT, Service, service_of
-from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
 
 _BODY = 1 << 14
@@ -50,7 +46,7 @@ async def marks(request: Request) -> Response:
     service = service_of(request)
 
     def read() -> list[dict[str, Any]]:
-        session = _session(service, request.path_params["id"])
+        session = session_named(service, request.path_params["id"])
         return [mark.as_json() for mark in read_marks(service.engine.store, session)]
 
     return JSONResponse(listed(await asyncio.to_thread(read)), headers={"Cache-Control": "no-store"})
@@ -59,16 +55,17 @@ async def marks(request: Request) -> Response:
 async def mark(request: Request) -> Response:
     """Mark an answer, or what it rests on, as `feedback --format json`; a form leads back to the trace."""
     form = is_form(request)
-    if not form:
-        require(request, "write")
-    asked = read_request(FeedbackRequest, _fields(await read_form(request)) if form else await _json(request))
+    if form:
+        asked = read_request(FeedbackRequest, _fields(await read_form(request)))
     require(request, "write")
+    if not form:
+        asked = await read_json(request, FeedbackRequest, _BODY)
     service = service_of(request)
     service.require_writable()
     done: dict[str, Any] = {}
 
     def write() -> int:
-        session = _session(service, request.path_params["id"])
+        session = session_named(service, request.path_params["id"])
         done.update(_marked(service, session, asked), session=session.value)
         return service.engine.store.commit_number()
 
@@ -90,19 +87,6 @@ def _marked(service: Service, session: NamedNode, asked: FeedbackRequest) -> dic
         return {"taken_back": take_back(store, session, **where)}
     graph = store.renderer.trace_graph
     return add_mark(store, session, asked.rating, note=asked.note or None, graph=graph, **where).as_json()
-
-
-def _session(service: Service, name: str) -> NamedNode:
-    try:
-        return find_trace(service.engine.store, name)
-    except UsageError as error:
-        raise Problem(404, error.message) from None
-
-
-async def _json(request: Request) -> bytes:
-    if content_type(request.headers.get("content-type"))[0] != "application/json":
-        raise Problem(415, "the body is application/json, or a form's")
-    return await read_body(request, _BODY)
 
 
 def _fields(form: Parameters) -> dict[str, Any]:

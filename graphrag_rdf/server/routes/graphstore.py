@@ -1,20 +1,18 @@
 """SPARQL 1.1 Graph Store HTTP Protocol (https://www.w3.org/TR/sparql11-http-rdf-update/).
 
 A graph is named indirectly (`/store?graph=IRI`, `/store?default`) or by its own address (`/store/…`). Beyond
-the protocol, `GET /store` gives the dataset, and `POST /store` of TriG or N-Quads adds to it.
+the protocol, `GET /store` returns the dataset, and `POST /store` of TriG or N-Quads adds to it.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
 import pyoxigraph as ox
 from pyoxigraph import NamedNode, Quad, Triple
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,7 +21,7 @@ from graphrag_rdf.server.caching import hold, not_modified
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
 from graphrag_rdf.server.execution.nesting import check_rdf_nesting
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body, text_of
+from graphrag_rdf.server.http.body import read_body, read_parts, text_of
 from graphrag_rdf.server.http.negotiation import (
     DATASETS,
     GRAPHS,
@@ -62,14 +60,14 @@ async def graph_store_endpoint(request: Request) -> Response:
 
 
 def _target(request: Request) -> Target:
-    """Raises Problem 400 when it is none, or two."""
+    """Raises Problem 400 for two, or an invalid IRI."""
     parameters = Parameters.of_query_string(request.scope["query_string"])
     graph, default = parameters.one("graph"), parameters.one("default")
     path = request.scope["raw_path"].decode("ascii")
     base = site_of(request)
     direct = bool(request.path_params.get("path"))
     if (graph is not None) + (default is not None) + direct > 1:
-        raise Problem(400, "a request names one graph: by its address, by ?graph=IRI, or by ?default")
+        raise Problem(400, "name one graph: by its address, by ?graph=IRI, or by ?default")
     if direct:
         return Target(_iri(base + path))
     if graph is not None:
@@ -91,7 +89,7 @@ async def _read(request: Request, target: Target) -> Response:
     formats = DATASETS if target.whole else GRAPHS
     choice = negotiate(request.headers.get("accept"), formats)
     if choice is None:
-        raise Problem(406, "none of the formats that the request takes is one of ours for graphs")
+        raise Problem(406, "Accept names no supported format of graphs")
     if service.remote is None and _exists(service, target):
         hold(request, service, exists=True)
         if (same := not_modified(request, service, [choice.content_type], strong=True)) is not None:
@@ -113,18 +111,18 @@ def _exists(service: Service, target: Target) -> bool:
 
 
 async def _put(request: Request, target: Target) -> Response:
-    """PUT (§5.3): the graph becomes what was sent; 201 when it was not there before."""
+    """PUT (§5.3): the body replaces the graph; 201 for a new graph."""
     service = _writable(request)
     if target.whole:
         raise Problem(400, "PUT needs a graph: ?graph=IRI, ?default, or an address under /store/")
     if "content-range" in request.headers:
-        raise Problem(400, "a graph is put as a whole: Content-Range is not spoken here")
+        raise Problem(400, "PUT replaces a whole graph: Content-Range is not supported")
     parse = await _content(request, target)
     return await _write(request, service, target, parse, replace=True)
 
 
 async def _post(request: Request, target: Target) -> Response:
-    """POST (§5.5): what was sent is added; without a graph, it becomes a new one with an address of ours."""
+    """POST (§5.5): the body is added; without a graph, a new one gets an address of this server."""
     service = _writable(request)
     if target.whole and (rdf := _dataset_format(request)) is not None:
         return await _add_dataset(request, service, rdf)
@@ -183,18 +181,18 @@ async def _write(
 
 
 def _address(request: Request, graph: NamedNode) -> str:
-    """Where a graph can be got: its own IRI when that is an address of ours."""
+    """Where a graph can be fetched: its own IRI if that is an address of this server."""
     ours = f"{site_of(request)}/store/"
     if graph.value.startswith(ours) and not set("?#") & set(graph.value):
         return graph.value
     return f"{ours.removesuffix('/')}?graph={quote(graph.value, safe='')}"
 
 
-# --- what was sent ------------------------------------------------------------------------------------
+# --- bodies -------------------------------------------------------------------------------------------
 
 
 async def _content(request: Request, target: Target) -> Callable[[], list[Triple]]:
-    """What a request holds, to be parsed in the writer's thread."""
+    """The body of a request, to be parsed in the writer's thread."""
     limit = service_of(request).settings.max_body_mb << 20
     base = address_of(request)
     if target.graph is not None:
@@ -222,7 +220,7 @@ def _format(media_type: str) -> Format:
     if rdf is None:
         raise Problem(
             415,
-            f"{media_type} is not an RDF format that is read here",
+            f"unsupported RDF format {media_type}",
             headers={"Accept-Post": ", ".join(f.media_type for f in GRAPHS)},
         )
     return rdf
@@ -245,36 +243,21 @@ def _quads(data: str, rdf: Format, base: str, *, named: bool) -> list[Quad]:
             )
         )
     except (SyntaxError, ValueError, OSError) as error:
-        raise Problem(400, f"what was sent is not {rdf.media_type}: {error}") from error.with_traceback(None)
+        raise Problem(400, f"the body is not valid {rdf.media_type}: {error}") from error.with_traceback(None)
 
 
 async def _parts(request: Request, limit: int) -> list[tuple[str, Format]]:
     """The files of a form (§5.5: each is a graph; they are merged)."""
-    body = await read_body(request, limit, length_required=False)
-
-    async def stream() -> AsyncIterator[bytes]:
-        yield body
-
-    parser = MultiPartParser(request.headers, stream(), max_files=_PARTS, max_fields=_PARTS)  # type: ignore[arg-type]
     found: list[tuple[str, Format]] = []
-    try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise Problem(400, f"the form cannot be read: {error}") from None
-    for _, value in form.multi_items():
-        if not isinstance(value, UploadFile):
-            found.append((value, _format("")))
-            continue
-        header = value.content_type
-        rdf = _format_of_file(value.filename or "", content_type(header)[0])
-        data = await value.read()
-        found.append((_text(data, header, rdf, limit), rdf))
-    await form.close()
+    for part in await read_parts(request, limit, files=_PARTS, fields=_PARTS, length_required=False):
+        media_type, _ = content_type(part.header)
+        rdf = _format("") if part.name is None else _format_of_file(part.name, media_type)
+        found.append((_text(part.data, part.header, rdf, limit), rdf))
     return found
 
 
 def _format_of_file(name: str, media_type: str) -> Format:
-    """What a file's type says, else the end of its name, as browsers and curl know no types of RDF."""
+    """By a file's media type, else by the extension of its name: browsers and curl know no types of RDF."""
     if media_type in ("", "application/octet-stream"):
         named = ox.RdfFormat.from_extension(name.rpartition(".")[2].lower())
         found = next((f for f in GRAPHS if f.engine == named), None)

@@ -1,8 +1,9 @@
-"""`/openapi.json`: the routes for programs (OpenAPI 3.1), made from one table."""
+"""`/openapi.json`: the description of the routes (OpenAPI 3.1), from one table."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,18 +22,14 @@ _TEXT: dict[str, Any] = {"type": "string"}
 _LIMIT: dict[str, Any] = {"type": "integer", "minimum": 0, "maximum": 1000}
 _ANY: dict[str, Any] = {}
 _JSON = ("application/json",)
-_TOOLS = (*_JSON, "text/event-stream")
+_STREAM = (*_JSON, "text/event-stream")
 _RDF = tuple(f.media_type for f in GRAPHS)
 _HTML = ("text/html",)
-_FORMS = (*_JSON, *_HTML, *_RDF)
+_PAGES = (*_JSON, *_HTML)
+_FORMS = (*_PAGES, *_RDF)
+_DUMPS = (*_RDF, DATASETS[0].media_type)
 _ANSWERS = tuple(f.media_type for f in (*RESULTS, *GRAPHS))
-_QUERY = {"application/sparql-query": _TEXT}
-_UPDATE = {"application/sparql-update": _TEXT}
 _GRAPH = dict.fromkeys(_RDF, _TEXT)
-_FACT_TERMS = ("subject", "predicate", "object")
-_UNDO = ("decision", *_FACT_TERMS, "dry_run")
-_DATASET = ("default-graph-uri", "named-graph-uri")
-_USING = ("using-graph-uri", "using-named-graph-uri")
 
 
 def _form(name: str) -> dict[str, Any]:
@@ -40,6 +37,13 @@ def _form(name: str) -> dict[str, Any]:
     return {"application/x-www-form-urlencoded": schema}
 
 
+_EDITED = _form("query")
+_QUERY = {**_EDITED, "application/sparql-query": _TEXT}
+_UPDATE = {**_form("update"), "application/sparql-update": _TEXT}
+_QUERIED = ("/sparql", "/query")
+_DATASET = "default-graph-uri named-graph-uri"
+_USING = "using-graph-uri using-named-graph-uri"
+_LISTED = "match failed sort reverse duplicates limit offset"
 _FILE = {"type": "string", "format": "binary"}
 _FILES = {
     "multipart/form-data": {
@@ -51,7 +55,7 @@ _FILES = {
 
 
 def _json_of(model: type[BaseModel]) -> dict[str, Any]:
-    """A body of JSON. Models within a model stand where they are named: references would lead out of here."""
+    """A JSON body, with nested models inline: their references would not resolve here."""
     schema = model.model_json_schema()
     parts = schema.pop("$defs", {})
 
@@ -74,110 +78,79 @@ _REPLAY = _json_of(ReplayRequest)
 _WITHOUT = _json_of(WithoutRequest)
 _RETRIEVE = _json_of(RetrieveRequest)
 
-_ROUTES: tuple[tuple[str, str, str, tuple[str, ...], dict[str, Any] | None, tuple[str, ...]], ...] = (
-    (
-        "/sparql",
-        "get",
-        "Run a query; without one, the service description.",
-        ("query", *_DATASET),
-        None,
-        _ANSWERS,
+
+@dataclass(frozen=True, slots=True)
+class _Route:
+    """A path and method, with the names of its parameters in the URL.
+
+    Attributes:
+        takes: media type of the body → its schema.
+        gives: media types of the answer.
+    """
+
+    path: str
+    method: str
+    summary: str
+    parameters: str = ""
+    takes: dict[str, Any] | None = None
+    gives: tuple[str, ...] = _JSON
+
+
+_ROUTES = (
+    *(_Route(path, "get", "Run a query.", f"query {_DATASET}", gives=_ANSWERS) for path in _QUERIED),
+    *(_Route(path, "post", "Run a query.", _DATASET, takes=_QUERY, gives=_ANSWERS) for path in _QUERIED),
+    _Route("/update", "post", "Run an update.", _USING, takes=_UPDATE, gives=()),
+    _Route("/store", "get", "A graph, or all of them.", "graph default", gives=_DUMPS),
+    _Route("/store", "put", "Replace a graph.", "graph default", takes=_GRAPH, gives=()),
+    _Route("/store", "post", "Add to a graph, or make one.", "graph default", takes=_GRAPH, gives=()),
+    _Route("/store", "delete", "Drop a graph.", "graph default", gives=()),
+    _Route("/ask", "post", "Answer a question.", takes=_ASK, gives=_STREAM),
+    _Route("/retrieve", "post", "Rank passages and facts for a question.", takes=_RETRIEVE),
+    _Route("/", "get", "The home page; as JSON, counts.", gives=_PAGES),
+    _Route("/ask", "get", "The page to ask on.", gives=_HTML),
+    _Route("/sparql-editor", "get", "The page to write queries on.", "query template call", gives=_HTML),
+    _Route("/sparql-editor", "post", "Run a query; show or download its answer.", takes=_EDITED, gives=_HTML),
+    _Route("/ontology", "get", "The page of classes and properties.", gives=_HTML),
+    _Route("/static/{name}", "get", "Style sheets and the script of the pages.", gives=()),
+    _Route("/traces", "get", "The newest traces.", "limit offset kind outcome match", gives=_FORMS),
+    _Route("/traces/{id}", "get", "One trace.", gives=(*_FORMS, "text/plain")),
+    _Route("/traces/{id}/feedback", "get", "The marks of a trace."),
+    _Route("/traces/{id}/feedback", "post", "Mark an answer, or its evidence.", takes=_FEEDBACK),
+    _Route("/traces/{id}/replay", "post", "Ask the question of a trace again.", takes=_REPLAY),
+    _Route("/traces/{id}/ask-without", "post", "Ask it without some facts or documents.", takes=_WITHOUT),
+    _Route("/documents", "get", "Documents, or pairs of duplicates.", _LISTED, gives=_FORMS),
+    _Route("/documents", "post", "Ingest documents.", takes=_FILES, gives=_STREAM),
+    _Route("/documents/{id}", "get", "One document.", "offset chunk page start length", gives=_FORMS),
+    _Route("/documents/{id}", "delete", "Forget a document."),
+    _Route(
+        "/facts", "get", "Facts; sources of one.", "match limit offset subject predicate object", gives=_FORMS
     ),
-    ("/sparql", "post", "Run a query.", _DATASET, _form("query") | _QUERY, _ANSWERS),
-    (
-        "/query",
-        "get",
-        "Run a query; without one, the service description.",
-        ("query", *_DATASET),
-        None,
-        _ANSWERS,
+    _Route("/facts/decisions", "get", "Decisions about facts.", "all", gives=_PAGES),
+    _Route("/facts", "post", "Remove a fact, or correct it.", takes=_FACT),
+    _Route(
+        "/facts", "delete", "Take back a decision about a fact.", "decision subject predicate object dry_run"
     ),
-    ("/query", "post", "Run a query.", _DATASET, _form("query") | _QUERY, _ANSWERS),
-    ("/update", "post", "Run an update.", _USING, _form("update") | _UPDATE, ()),
-    (
-        "/store",
-        "get",
-        "A graph, or all of them.",
-        ("graph", "default"),
-        None,
-        (*_RDF, DATASETS[0].media_type),
-    ),
-    ("/store", "put", "Replace a graph.", ("graph", "default"), _GRAPH, ()),
-    ("/store", "post", "Add to a graph, or make one.", ("graph", "default"), _GRAPH, ()),
-    ("/store", "delete", "Drop a graph.", ("graph", "default"), None, ()),
-    ("/ask", "post", "Answer a question.", (), _ASK, ("application/json", "text/event-stream")),
-    ("/retrieve", "post", "Rank passages and facts for a question.", (), _RETRIEVE, _JSON),
-    ("/", "get", "The page to begin with; as JSON, counts.", (), None, (*_JSON, *_HTML)),
-    ("/ask", "get", "The page to ask on.", (), None, _HTML),
-    ("/sparql-editor", "get", "The page to write queries on.", ("query", "template", "call"), None, _HTML),
-    ("/sparql-editor", "post", "Run a query and show, or download, its answer.", (), _form("query"), _HTML),
-    ("/ontology", "get", "The page of classes and properties.", (), None, _HTML),
-    ("/static/{name}", "get", "Style sheets and the script of the pages.", (), None, ()),
-    ("/traces", "get", "The newest traces.", ("limit", "offset", "kind", "outcome", "match"), None, _FORMS),
-    ("/traces/{id}", "get", "One trace.", (), None, (*_FORMS, "text/plain")),
-    ("/traces/{id}/feedback", "get", "The marks of a trace.", (), None, _JSON),
-    (
-        "/traces/{id}/feedback",
+    _Route("/entities", "get", "Entities.", "match limit offset", gives=_FORMS),
+    _Route("/entities/{id}", "get", "One entity.", "facts mentions", gives=_FORMS),
+    _Route(
+        "/mcp",
         "post",
-        "Mark an answer, or what it rests on, as helpful or wrong.",
-        (),
-        _FEEDBACK,
-        _JSON,
+        "The Model Context Protocol (streamable HTTP).",
+        takes={"application/json": _ANY},
+        gives=_STREAM,
     ),
-    ("/traces/{id}/replay", "post", "Ask the question of a trace again.", (), _REPLAY, _JSON),
-    (
-        "/traces/{id}/ask-without",
-        "post",
-        "Ask the question of a trace as if something were not there.",
-        (),
-        _WITHOUT,
-        _JSON,
-    ),
-    (
-        "/documents",
-        "get",
-        "Documents with sizes, counts and failures, or pairs of duplicates.",
-        ("match", "failed", "sort", "reverse", "duplicates", "limit", "offset"),
-        None,
-        _FORMS,
-    ),
-    ("/documents", "post", "Ingest documents.", (), _FILES, ("application/json", "text/event-stream")),
-    (
-        "/documents/{id}",
-        "get",
-        "One document, its chunks and facts.",
-        ("offset", "chunk", "page", "start", "length"),
-        None,
-        _FORMS,
-    ),
-    ("/documents/{id}", "delete", "Forget a document.", (), None, _JSON),
-    (
-        "/facts",
-        "get",
-        "Facts; sources of one.",
-        ("match", "limit", "offset", *_FACT_TERMS),
-        None,
-        _FORMS,
-    ),
-    ("/facts/decisions", "get", "Decisions about facts.", ("all",), None, (*_JSON, *_HTML)),
-    ("/facts", "post", "Remove a fact, or correct it.", (), _FACT, _JSON),
-    ("/facts", "delete", "Take back a decision about a fact.", _UNDO, None, _JSON),
-    ("/entities", "get", "Entities.", ("match", "limit", "offset"), None, _FORMS),
-    ("/entities/{id}", "get", "One entity.", ("facts", "mentions"), None, _FORMS),
-    ("/mcp", "post", "The Model Context Protocol (streamable HTTP).", (), {"application/json": _ANY}, _TOOLS),
-    ("/mcp", "delete", "End a session of the Model Context Protocol.", (), None, ()),
-    ("/resource", "get", "Whatever is known of an IRI.", ("iri",), None, _FORMS),
-    ("/queries", "get", "The templates that the program asks its store.", (), None, _FORMS),
-    ("/queries/{name}", "get", "One template.", (), None, _FORMS),
-    ("/dataset", "get", "What the store holds (VoID, DCAT).", (), None, _FORMS),
-    ("/.well-known/void", "get", "The same.", (), None, _FORMS),
-    ("/health", "get", "Whether the server is well.", (), None, _JSON),
-    ("/metrics", "get", "Figures for Prometheus.", (), None, ("text/plain",)),
-    ("/cache", "get", "How much is in the caches.", (), None, _JSON),
-    ("/cache", "delete", "Empty the caches, or those that are named.", ("only",), None, _JSON),
-    ("/diagnostics", "get", "What doctor tells; for administrators.", (), None, _JSON),
+    _Route("/mcp", "delete", "End a session of the Model Context Protocol.", gives=()),
+    _Route("/resource", "get", "What the store knows of an IRI.", "iri", gives=_FORMS),
+    _Route("/queries", "get", "The query templates of the program.", gives=_FORMS),
+    _Route("/queries/{name}", "get", "One template.", gives=_FORMS),
+    _Route("/dataset", "get", "What the store holds (VoID, DCAT).", gives=_FORMS),
+    _Route("/.well-known/void", "get", "The same.", gives=_FORMS),
+    _Route("/health", "get", "The health of the server."),
+    _Route("/metrics", "get", "Figures for Prometheus.", gives=("text/plain",)),
+    _Route("/cache", "get", "How much is in the caches."),
+    _Route("/cache", "delete", "Empty the caches, or those that are named.", "only"),
+    _Route("/diagnostics", "get", "What `doctor` reports; for administrators."),
 )
-"""(path, method, summary, parameters of the URL, body by media type, media types of the answer)."""
 
 _IN_PATH = re.compile(r"\{(\w+)\}")
 _SCHEMAS: dict[str, dict[str, Any]] = {
@@ -206,20 +179,20 @@ async def openapi(request: Request) -> Response:
 def description() -> dict[str, Any]:
     """The OpenAPI document."""
     paths: dict[str, dict[str, Any]] = {}
-    for path, method, summary, parameters, body, answers in _ROUTES:
+    for route in _ROUTES:
         operation: dict[str, Any] = {
-            "summary": summary,
-            "operationId": f"{method}-{_name_of(path)}",
-            "parameters": [_parameter(name, "query") for name in parameters],
-            "responses": _responses(answers),
+            "summary": route.summary,
+            "operationId": f"{route.method}-{_name_of(route.path)}",
+            "parameters": [_parameter(name, "query") for name in route.parameters.split()],
+            "responses": _responses(route.gives),
         }
-        operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(path)]
-        if body is not None:
-            content = {media_type: {"schema": schema} for media_type, schema in body.items()}
+        operation["parameters"] += [_parameter(name, "path") for name in _IN_PATH.findall(route.path)]
+        if route.takes is not None:
+            content = {media_type: {"schema": schema} for media_type, schema in route.takes.items()}
             operation["requestBody"] = {"required": True, "content": content}
-        if (method in _WRITES and path != "/mcp") or (method, path) in _GUARDED:
+        if (route.method in _WRITES and route.path != "/mcp") or (route.method, route.path) in _GUARDED:
             operation["security"] = [{"token": []}]
-        paths.setdefault(path, {})[method] = operation
+        paths.setdefault(route.path, {})[route.method] = operation
     return {
         "openapi": "3.1.0",
         "info": {"title": "graphrag-rdf", "version": __version__},

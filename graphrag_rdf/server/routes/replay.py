@@ -13,15 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.replay import Replay, Without, Write, ask_without, replay
-from graphrag_rdf.server.http.body import read_body
-from graphrag_rdf.server.http.negotiation import content_type
 from graphrag_rdf.server.http.problems import Problem
-from graphrag_rdf.server.http.questions import read_request
+from graphrag_rdf.server.http.questions import read_json
+from graphrag_rdf.server.representations import session_named
 from graphrag_rdf.server.routes.ask import allowed_to_ask
 from graphrag_rdf.server.service import Service, client_of
-from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.reader import read_trace
 
 _BODY = 1 << 16
@@ -55,14 +52,14 @@ class WithoutRequest(BaseModel):
 async def replayed(request: Request) -> Response:
     """Ask again, as `trace replay --format json`."""
     service = allowed_to_ask(request)
-    read_request(ReplayRequest, await _json(request))
+    await read_json(request, ReplayRequest, _BODY)
     return await _done(request, service, lambda name, alone: replay(service.engine, name, alone=alone))
 
 
 async def asked_without(request: Request) -> Response:
     """Ask as if something were not there, as `trace ask-without --format json`."""
     service = allowed_to_ask(request)
-    asked = read_request(WithoutRequest, await _json(request))
+    asked = await read_json(request, WithoutRequest, _BODY)
     what = asked.model_dump()
     return await _done(
         request, service, lambda name, alone: ask_without(service.engine, name, **what, alone=alone)
@@ -105,10 +102,7 @@ def _trace(service: Service, name: str) -> str:
             paid for is the server's choice.
     """
     engine = service.engine
-    try:
-        session = find_trace(engine.store, name).value
-    except UsageError as error:
-        raise Problem(404, error.message) from None
+    session = session_named(service, name).value
     model = read_trace(engine.store, session, engine.blobs).model
     if model not in (None, engine.settings.llm.model):
         raise Problem(
@@ -117,9 +111,3 @@ def _trace(service: Service, name: str) -> str:
             hint="serve with that model, or stop the server and use: graphrag-rdf trace replay",
         )
     return session
-
-
-async def _json(request: Request) -> bytes:
-    if content_type(request.headers.get("content-type"))[0] != "application/json":
-        raise Problem(415, "the body is application/json", headers={"Accept-Post": "application/json"})
-    return await read_body(request, _BODY)

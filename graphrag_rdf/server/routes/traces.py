@@ -7,14 +7,13 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
-from graphrag_rdf.errors import UsageError
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
-from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent
+from graphrag_rdf.server.representations import Forms, listed, parameter, part_of, represent, session_named
 from graphrag_rdf.server.routes.resource import of_list
 from graphrag_rdf.server.service import Service
-from graphrag_rdf.trace.catalogue import find_trace, list_traces
+from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.export import trace_quads
 from graphrag_rdf.trace.outcomes import OUTCOMES, count_outcomes
 from graphrag_rdf.trace.reader import read_trace
@@ -50,10 +49,7 @@ async def trace(request: Request) -> Response:
 
     def forms(service: Service) -> Forms:
         engine = service.engine
-        try:
-            session = find_trace(engine.store, name)
-        except UsageError as error:
-            raise Problem(404, error.message) from None
+        session = session_named(service, name)
         return Forms(
             json=lambda: read_trace(engine.store, session, engine.blobs).as_json(),
             rdf=lambda: trace_quads(engine.store, session),

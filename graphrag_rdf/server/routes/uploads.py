@@ -1,14 +1,12 @@
-"""`POST /documents`: documents in, as `ingest` takes files; `DELETE /documents/{id}`: forget one."""
+"""`POST /documents`: ingest files; `DELETE /documents/{id}`: forget a document."""
 
 from __future__ import annotations
 
 import asyncio
 import unicodedata
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
@@ -17,7 +15,7 @@ from graphrag_rdf.ingest.files import Upload
 from graphrag_rdf.ingest.forget import Forgotten, forget_named, is_unfinished
 from graphrag_rdf.rdf.iris import PROVENANCE_BASE
 from graphrag_rdf.server.http.access import require
-from graphrag_rdf.server.http.body import read_body
+from graphrag_rdf.server.http.body import read_parts
 from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
 from graphrag_rdf.server.http.negotiation import content_type, negotiate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
@@ -39,8 +37,8 @@ _LOOK = 0.5
 async def upload(request: Request) -> Response:
     """Ingest the files of a form; the report as `ingest --format json`, as a page, or as events.
 
-    A file's name, folders and all, is the document's identity. Who hangs up stops the run after the chunk in
-    hand; what was done is kept, and sending the same again goes on.
+    A file's name, with its folders, is the document's identity. Disconnecting stops the run after the current
+    chunk. Finished chunks are kept; sending the same files again continues.
     """
     require(request, "write")
     service = service_of(request)
@@ -58,7 +56,7 @@ async def upload(request: Request) -> Response:
 async def forget(request: Request) -> Response:
     """Forget a document, as `forget --format json`; `id` is an IRI or the end of one of ours.
 
-    An ingest that is under way ends first: between two chunks of a document it would leave the rest behind.
+    A running ingest ends first: a document that is forgotten between two of its chunks would leave the rest.
     """
     require(request, "write")
     service = service_of(request)
@@ -76,13 +74,13 @@ async def forget(request: Request) -> Response:
 
     found = await service.writes.run(work, long=True)
     if not await service.queries.without_former():
-        found.warn("not_purged", "a query still reads the old database: its files go when that ends")
+        found.warn("not_purged", "a query still reads the old database; its files are deleted when it ends")
     service.wrote(request, service.engine.store.commit_number())
     return JSONResponse(found.as_json(), headers=_headers(service))
 
 
 class _Run:
-    """An ingest of what was sent, heard from a route; who does not listen to its end stops it."""
+    """An ingest of uploads; it stops if its report or events are not awaited to the end."""
 
     def __init__(self, request: Request, uploads: list[Upload]) -> None:
         self._request = request
@@ -108,14 +106,14 @@ class _Run:
         """The report at the end.
 
         Raises:
-            Problem: when the client left.
+            Problem: when the client disconnected.
             GraphRagError: of the run.
         """
         done = self._start()
         try:
             while not (await asyncio.wait([done], timeout=_LOOK))[0]:
                 if await self._request.is_disconnected():
-                    raise Problem(CLIENT_LEFT, "the client left")
+                    raise Problem(CLIENT_LEFT, "the client disconnected")
             return (await done).as_json()
         finally:
             done.cancel()
@@ -147,41 +145,30 @@ def _headers(service: Service) -> dict[str, str]:
     return {COMMIT: str(service.engine.store.commit_number()), "Cache-Control": "no-store", "Vary": "Accept"}
 
 
-# --- what was sent -----------------------------------------------------------------------------------
+# --- files -------------------------------------------------------------------------------------------
 
 
 async def _files(request: Request) -> list[Upload]:
     if content_type(request.headers.get("content-type"))[0] != "multipart/form-data":
         raise Problem(
-            415, "documents are sent as multipart/form-data", headers={"Accept-Post": "multipart/form-data"}
+            415, "send documents as multipart/form-data", headers={"Accept-Post": "multipart/form-data"}
         )
-    body = await read_body(request, service_of(request).settings.max_body_mb << 20)
-
-    async def stream() -> AsyncGenerator[bytes, None]:
-        yield body
-
     found: dict[str, Upload] = {}
-    try:
-        form = await MultiPartParser(request.headers, stream(), max_files=_FILES, max_fields=0).parse()
-    except (MultiPartException, KeyError, UnicodeDecodeError) as error:
-        raise Problem(400, f"the form cannot be read: {error}") from None
-    for _, value in form.multi_items():
-        assert isinstance(value, UploadFile)  # noqa: S101 - other fields are refused by the parser
-        identity = identity_of(value.filename or "")
+    for part in await read_parts(request, service_of(request).settings.max_body_mb << 20, files=_FILES):
+        identity = identity_of(part.name or "")
         if identity in found:
-            raise Problem(400, f"two files are called {identity}")
-        found[identity] = Upload(identity, await value.read())
-    await form.close()
+            raise Problem(400, f"two files are named {identity}")
+        found[identity] = Upload(identity, part.data)
     if not found:
-        raise Problem(400, "the form holds no file")
+        raise Problem(400, "the form has no file")
     return list(found.values())
 
 
 def identity_of(name: str) -> str:
-    """The identity of a document from the name that a client gives it.
+    """The identity of a document, from the name of its file.
 
     Raises:
-        Problem: 400 for a name that is none, or leads out of its folder.
+        Problem: 400 for an invalid name, or one that leads out of its folder.
     """
     identity = unicodedata.normalize("NFC", name.replace("\\", "/"))
     parts = identity.split("/")
@@ -191,5 +178,5 @@ def identity_of(name: str) -> str:
         or any(part in ("", ".", "..") for part in parts)
         or any(unicodedata.category(letter).startswith("C") for letter in identity)
     ):
-        raise Problem(400, f"a document cannot be called {name[:80]!r}", hint="e.g. reports/2024.pdf")
+        raise Problem(400, f"{name[:80]!r} cannot be the name of a document", hint="e.g. reports/2024.pdf")
     return identity

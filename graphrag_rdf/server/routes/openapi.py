@@ -97,7 +97,10 @@ class _Route:
 
 
 _ROUTES = (
-    *(_Route(path, "get", "Run a query.", f"query {_DATASET}", gives=_ANSWERS) for path in _QUERIED),
+    *(
+        _Route(path, "get", "Run a query, or describe the service.", f"query {_DATASET}", gives=_ANSWERS)
+        for path in _QUERIED
+    ),
     *(_Route(path, "post", "Run a query.", _DATASET, takes=_QUERY, gives=_ANSWERS) for path in _QUERIED),
     _Route("/update", "post", "Run an update.", _USING, takes=_UPDATE, gives=()),
     _Route("/store", "get", "A graph, or all of them.", "graph default", gives=_DUMPS),

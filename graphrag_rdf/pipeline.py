@@ -20,11 +20,9 @@ from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
-from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, Way, kinds
 from graphrag_rdf.steps.parameters import Value, check_values, read_value
@@ -329,7 +327,6 @@ class Pipeline:
             state.question,
             pipeline=self.definition.name,
             pipeline_hash=self.hash,
-            question_types=[expand(name) for name in self.definition.question],
             label=self.definition.label,
             parameters=_parameters(steps),
             model=model,
@@ -463,18 +460,6 @@ def _take_unused(step: dict[str, Any]) -> Iterator[str]:
             keys.append(name)
     if keys:
         yield f"step {step.get('name')} does not use {', '.join(keys)}: remove them"
-
-
-def expand(name: str) -> NamedNode:
-    """The IRI of a prefixed name written in a pipeline.yaml.
-
-    Raises:
-        ConfigError: when the prefix is unknown.
-    """
-    prefix, _, local = name.partition(":")
-    if prefix not in PREFIXES:
-        raise ConfigError(f"{name}: the prefix {prefix!r} is unknown", hint=f"known: {', '.join(PREFIXES)}")
-    return NamedNode(PREFIXES[prefix] + local)
 
 
 def _meant(name: str, known: Sequence[str]) -> str:

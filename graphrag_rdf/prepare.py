@@ -61,6 +61,7 @@ def prepare(
         stored=stored,
         settings=version,
         continues=earlier,
+        question_types=pipeline.definition.question,
     )
     state = State(question, language_of(parts, question))
     if earlier is not None:

@@ -23,6 +23,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.protocols import NeededComponents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
 from graphrag_rdf.rdf import iris
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -142,7 +143,7 @@ class Without:
             "changed": self.changed,
             "answer": self.before.answer,
             "answer_without": self.after.answer,
-            "selections": [selection.as_json() for selection in self.after.selections],
+            "selections": to_json(self.after.selections),
             "differences": [difference.as_json() for difference in self.differences],
             "since_the_trace": [difference.as_json() for difference in self.since],
         }
@@ -232,9 +233,9 @@ def _asked(engine: Answering, name: str) -> Trace:
     """The trace that a name means or, of an answer that was given again, that of the first time."""
     store = engine.store
     trace = read_trace(store, find_trace(store, name), engine.blobs)
-    first = next((step.reuses for step in trace.steps if step.reuses), None)
+    first = next((found for step in trace.steps if (found := step.values.get("reuses"))), None)
     if first is not None:
-        trace = read_trace(store, find_trace(store, first), engine.blobs)
+        trace = read_trace(store, find_trace(store, first.value), engine.blobs)
     if not trace.question or trace.kind is None:
         raise UsageError(f"the question of {trace.iri} is not there any more", hint="ask it anew")
     return trace

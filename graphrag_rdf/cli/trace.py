@@ -14,6 +14,7 @@ from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
+from graphrag_rdf.rdf.json_values import to_json
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -72,7 +73,7 @@ def show(trace: str, full: bool, form: str) -> None:
     with open_engine() as engine:
         session = find_trace(engine.store, trace).value
         if form == "json":
-            output.write_json(read_trace(engine.store, session, engine.blobs).as_json())
+            output.write_json(to_json(read_trace(engine.store, session, engine.blobs)))
         else:
             say(trace_text(engine, session, full=full))
 

@@ -21,8 +21,9 @@ from graphrag_rdf.steps.answer import compose, read_answer
 from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
 from graphrag_rdf.steps.refusals import SENTINEL, nothing_found
-from graphrag_rdf.steps.state import Selection, SourceQuote, State
+from graphrag_rdf.steps.state import Selection, State
 from graphrag_rdf.store.batches import select_in_batches
+from graphrag_rdf.trace.items import Source
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -54,8 +55,8 @@ class _Piece:
             yield _Piece(" ".join(quote.split()), self.document, self.title, self.uri, self.chunk)
 
     @property
-    def source(self) -> SourceQuote:
-        return SourceQuote(self.document, self.title, self.uri, self.chunk, quote=self.text)
+    def source(self) -> Source:
+        return Source(self.document, self.title, self.uri, self.chunk, quote=self.text)
 
 
 def baseline(engine: Engine, pipeline: Pipeline) -> Ask:
@@ -97,7 +98,7 @@ def _ranking(pieces: Sequence[_Piece]) -> Bm25:
 
 
 def _quoted(sentences: Sequence[_Piece]) -> dict[str, Any]:
-    citations = [{"sentence": piece.text, "sources": [piece.source.as_json()]} for piece in sentences]
+    citations = [{"sentence": piece.text, "sources": [piece.source.cited()]} for piece in sentences]
     return {"answer": " ".join(piece.text for piece in sentences), "citations": citations}
 
 
@@ -124,7 +125,7 @@ def _asked(engine: Engine, pipeline: Pipeline, question: str, ranked: Sequence[_
     read_answer(state, {line.number for line in lines})
     if state.answered:
         state.selections = [
-            Selection(0.0, sources=(source,), marker=line.number, shown=f"{source.title}\n{line.text}")
+            Selection(sources=(source,), marker=line.number, shown=f"{source.title}\n{line.text}")
             for line in lines
             if (source := line.source) is not None
         ]

@@ -22,6 +22,7 @@ from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, now, text_of, to_python
 from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.batches import in_batches, select_in_batches
+from graphrag_rdf.trace.kinds import erased_words
 from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _take_out(
         rows = store.select("forget/questions", traces=found.traces)
         asked = [text_of(row["question"]) for row in rows]
         objects += _objects_of(store, found.traces)
-        changes.updates += _erasing(found.traces)
+        changes.updates += erase_and_mark(found.traces)
     named = store.select("forget/named", sources=found.sources)
     retract_chunks(store, found.chunks, changes, erase=True)
     retract_metadata(store, documents, changes)
@@ -179,7 +180,7 @@ def _take_out(
         rows = store.select("forget/questions", traces=running)
         asked += [text_of(row["question"]) for row in rows]
         objects += _objects_of(store, running)
-        store.commit(Changes(updates=_erasing(running), content=False))
+        store.commit(Changes(updates=erase_and_mark(running), content=False))
     _hash_names(store, [*gone, *documents])
     if store.renderer.dialect == "classic":  # only there statements have nodes of their own
         store.commit(Changes(updates=[("forget/statements", {"graphs": _WITH_STATEMENTS})], content=False))
@@ -260,6 +261,11 @@ def _find(store: Store, documents: Sequence[NamedNode]) -> _Found:
     entities = [node_of(row["entity"]) for row in store.select("forget/entities", sources=sources)]
     by_name = select_in_batches(store, "forget/traces-of-names", "entities", entities, _BATCH)
     traces.update(node_of(row["trace"]) for row in by_name)
+    fresh = traces
+    while fresh:  # a run that another run started, or that started it, may hold the same words
+        related = store.select("trace/related-runs", sessions=sorted(fresh, key=str))
+        fresh = {node_of(row["session"]) for row in related} - traces
+        traces |= fresh
     found.traces = sorted(traces, key=str)
     found.counts.facts = len(lost)
     found.counts.entities = len(entities)
@@ -391,9 +397,11 @@ def _forget_names(
     return gone
 
 
-def _erasing(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
+def erase_and_mark(traces: Sequence[NamedNode]) -> list[tuple[str, dict[str, Any]]]:
     """The updates that erase the words of traces."""
-    return [(f"forget/{what}-traces", {"traces": traces}) for what in ("erase", "mark")]
+    of_steps, of_items = erased_words()
+    words = {"of_steps": of_steps, "of_items": of_items}
+    return [("forget/erase-traces", {"traces": traces, **words}), ("forget/mark-traces", {"traces": traces})]
 
 
 def _mark_traces(store: Store, erased: Sequence[str]) -> None:

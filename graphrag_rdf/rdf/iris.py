@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import uuid
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from pyoxigraph import NamedNode
@@ -238,14 +239,46 @@ def session(run: str) -> NamedNode:
     return NamedNode(f"urn:trustgraph:session:{run}")
 
 
-def question(run: str) -> NamedNode:
-    """The question of a GraphRAG run."""
-    return NamedNode(f"urn:trustgraph:question:{run}")
+STEP_FORMS: Mapping[str, tuple[str, str, str]] = {
+    "tg:GraphRagQuestion": (
+        "urn:trustgraph:question:{run}",
+        "urn:trustgraph:prov:{step}:{run}",
+        "urn:trustgraph:synthesis:{run}",
+    ),
+    "tg:DocRagQuestion": (
+        "urn:trustgraph:docrag:{run}",
+        "urn:trustgraph:docrag:{run}/{step}",
+        "urn:trustgraph:docrag:{run}/answer",
+    ),
+    "tg:AgentQuestion": (
+        "urn:trustgraph:agent:{run}",
+        "urn:trustgraph:agent:{run}/{step}",
+        "urn:trustgraph:agent:{run}/answer",
+    ),
+}
+"""Class of the question → the forms of the IRIs of question, steps and answer text: those of TrustGraph."""
 
 
-def trace_step(step: str, run: str) -> NamedNode:
-    """A step of a run: grounding, exploration, focus, synthesis, error."""
-    return NamedNode(f"urn:trustgraph:prov:{step}:{run}")
+def trace_form(question_types: Iterable[str]) -> tuple[str, str, str]:
+    """The forms for a question of some classes (prefixed names); of other classes those of GraphRAG."""
+    known = (STEP_FORMS[one] for one in question_types if one in STEP_FORMS)
+    return next(known, STEP_FORMS["tg:GraphRagQuestion"])
+
+
+def question(run: str, form: tuple[str, str, str] = STEP_FORMS["tg:GraphRagQuestion"]) -> NamedNode:
+    """The question of a run."""
+    return NamedNode(form[0].format(run=run))
+
+
+def trace_step(
+    step: str, run: str, form: tuple[str, str, str] = STEP_FORMS["tg:GraphRagQuestion"], number: int = 1
+) -> NamedNode:
+    """A step of a run: grounding, exploration, focus, synthesis, error …
+
+    Args:
+        number: which of the steps of its kind, from 1; the first has the form that TrustGraph gives it.
+    """
+    return NamedNode(form[1].format(run=run, step=step) + (f"/{number}" if number > 1 else ""))
 
 
 def trace_item(kind: str, run: str, index: int) -> NamedNode:
@@ -253,9 +286,9 @@ def trace_item(kind: str, run: str, index: int) -> NamedNode:
     return NamedNode(f"urn:trustgraph:prov:{kind}:{run}:{index}")
 
 
-def answer_document(run: str) -> NamedNode:
+def answer_document(run: str, form: tuple[str, str, str] = STEP_FORMS["tg:GraphRagQuestion"]) -> NamedNode:
     """The answer text of a run, as TrustGraph's clients ask for it."""
-    return NamedNode(f"urn:trustgraph:synthesis:{run}")
+    return NamedNode(form[2].format(run=run))
 
 
 def ingest_run(run: str) -> NamedNode:

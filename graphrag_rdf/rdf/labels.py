@@ -6,6 +6,7 @@ stay as they are; so what is shown is chosen where labels are looked up.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
@@ -52,3 +53,8 @@ def _rank(label: Term | None, language: str | None) -> tuple[int, str]:
 
 def _base(tag: str | None) -> str | None:
     return tag.partition("-")[0].lower() if tag else None
+
+
+def edge_id(s: str, p: str, o: str) -> str:
+    """The first 8 hexadecimal digits of SHA-256 over `s|p|o` (labels)."""
+    return hashlib.sha256(f"{s}|{p}|{o}".encode()).hexdigest()[:8]

@@ -78,6 +78,18 @@ PREFIXES: dict[str, str] = {
 }
 
 
+def expand(name: str) -> NamedNode:
+    """The IRI of a prefixed name.
+
+    Raises:
+        ValueError: if the prefix is unknown.
+    """
+    prefix, _, local = name.partition(":")
+    if prefix not in PREFIXES:
+        raise ValueError(f"{name}: the prefix {prefix!r} is unknown. Known: {', '.join(PREFIXES)}.")
+    return NamedNode(PREFIXES[prefix] + local)
+
+
 def prefixed(term: NamedNode) -> str | None:
     """An IRI as `prefix:local` with a prefix of ours; None where it has none, or would need escapes."""
     for prefix, base in PREFIXES.items():

@@ -21,24 +21,16 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, node_of, text_of, to_python
+from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.kinds import StepKind, Way, register
+from graphrag_rdf.steps.nodes.exploration import ACTIVATED, Activated, PassageHit, Seed
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of
-from graphrag_rdf.steps.state import (
-    Activated,
-    Carrier,
-    Context,
-    Parameters,
-    PassageHit,
-    Seed,
-    State,
-)
+from graphrag_rdf.steps.state import Carrier, Context, Parameters, State
 from graphrag_rdf.steps.words_left import WordsLeft
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -419,20 +411,7 @@ class Activation:
         state.empty = not state.hits and not state.edges
         record_exploration(recorder, step, state, len(state.edges), self.parameters["considered_limit"])
         ordered = sorted(self.active.values(), key=lambda a: (a.round, -a.value, a.entity.value))
-        for index, active in enumerate(ordered):
-            recorder.item(
-                step,
-                RAG.activatedEntity,
-                "activated",
-                index,
-                (RDF.type, RAG.ActivatedEntity),
-                (TG.entity, active.entity),
-                (RAG.activation, double(active.value)),
-                (RAG.round, integer(active.round)),
-                (RAG.carrier, active.carrier),
-                (RAG.fromEntity, active.origin),
-                (RAG.similarity, None if active.similarity is None else double(active.similarity)),
-            )
+        recorder.items(step, ACTIVATED, ordered)
         record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)
 

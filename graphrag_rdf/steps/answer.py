@@ -10,15 +10,18 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.labels import one_label
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import Term, integer, local_name, text_of
 from graphrag_rdf.steps.checking import GENERAL, UNRELIABLE, Claim, check_answer, refuses
 from graphrag_rdf.steps.citations import cited_numbers, sentence_spans, with_markers
+from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.nodes.synthesis import ANSWER_SENTENCE, SYNTHESIS, AnswerSentence
 from graphrag_rdf.steps.refusals import is_sentinel, not_answered, without_sentinel
-from graphrag_rdf.steps.state import Context, Edge, Selection, SourceQuote, State
+from graphrag_rdf.steps.state import Context, Selection, State
 from graphrag_rdf.trace.documents import names_of
+from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace.kinds import WARNING, Warned
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, Step
 from graphrag_rdf.trace.reuse import KeptAnswer, keep_answer
@@ -198,8 +201,8 @@ def _citation(state: State, selection: Selection, marker: str, sentence: str) ->
     return out
 
 
-def _source(state: State, source: SourceQuote) -> dict[str, Any]:
-    return {**source.as_json(), "name": state.document_names.get(source.document, source.title)}
+def _source(state: State, source: Source) -> dict[str, Any]:
+    return {**source.cited(), "name": state.document_names.get(source.document, source.title)}
 
 
 def _told(selection: Selection) -> str:
@@ -268,10 +271,10 @@ def give_again(context: Context, state: State, kept: KeptAnswer) -> Iterator[Gra
     state.final = kept.answer
     state.answer = str(kept.answer["answer"])
     state.answered = bool(kept.answer.get("answered", True))
-    step = recorder.step("synthesis", TG.Synthesis, TG.Answer)
+    step = recorder.step(SYNTHESIS)
     recorder.say(step, RAG.mode, Literal("cached"))
     recorder.say(step, RAG.reusesAnswer, kept.step)
-    recorder.say(step, TG.document, iris.answer_document(recorder.run))
+    recorder.say(step, TG.document, recorder.answer_document)
     recorder.say(step, RAG.storedText, recorder.keep_text(state.answer))
     if len(state.answer) <= INLINE_LIMIT:
         recorder.say(step, TG.content, Literal(state.answer))
@@ -288,30 +291,15 @@ def record_answer(context: Context, state: State, step: Step, sentences: Sequenc
     if len(state.answer) <= INLINE_LIMIT:
         recorder.say(step, TG.content, Literal(state.answer))
     for index, sentence in enumerate(sentences):
-        node = recorder.item(
+        cites = tuple(one.iri for one in sentence.selections if one.iri is not None)
+        recorder.item(
             step,
-            RAG.sentence,
-            "sentence",
-            index,
-            (RDF.type, RAG.AnswerSentence),
-            (RAG.index, integer(index)),
-            (TG.charOffset, integer(sentence.offset)),
-            (TG.charLength, integer(sentence.length)),
-            (TG.content, Literal(sentence.text)),
+            ANSWER_SENTENCE,
+            AnswerSentence(sentence.text, sentence.offset, sentence.length, cites, index),
         )
-        for selection in sentence.selections:
-            if selection.node is not None:
-                step.quads.append(recorder.quad(node, RAG.cites, selection.node))
     for selection in state.selections:
-        if selection.marker and selection.node is not None:
-            step.quads.append(recorder.quad(selection.node, RAG.marker, integer(selection.marker)))
-    for index, warning in enumerate(state.warnings):
-        facts: list[tuple[NamedNode, Term | None]] = [
-            (RDF.type, RAG.Warning),
-            (RAG.warningType, Literal(warning["type"])),
-            (RAG.detail, Literal(warning["detail"])),
-            (RAG.index, integer(index)),
-        ]
-        recorder.item(step, RAG.warning, "warning", index, *facts)
+        if selection.marker and selection.iri is not None:
+            step.quads.append(recorder.quad(selection.iri, RAG.marker, integer(selection.marker)))
+    recorder.items(step, WARNING, [Warned(one["type"], one["detail"]) for one in state.warnings])
     if context.reuse is not None:
         keep_answer(context.store, recorder, step, context.reuse, state.final)

@@ -8,16 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import NamedNode
 
 from graphrag_rdf.documents.text import count_tokens
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of
+from graphrag_rdf.steps.nodes.exploration import PassageHit
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts
-from graphrag_rdf.steps.state import Context, Parameters, PassageHit, Selection, State
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State
+from graphrag_rdf.trace.items import CHUNK
 from graphrag_rdf.trace.recorder import Step
 
 RANKED = 100
@@ -76,8 +78,8 @@ def fit_chunks(
     windows = _windows(context, state, step, cut, long)
     return [
         Selection(
-            hit.score,
-            chunk=hit,
+            score=hit.score,
+            passage=hit,
             window=windows.get(hit.chunk.value),
             reasoning=_reason(hit, place, len(ranked)),
         )
@@ -143,24 +145,12 @@ def record_chunks(context: Context, state: State, step: Step, first: int) -> Non
         first: how many selections the trace has already.
     """
     left_out = set(state.well_ranked)
-    for index, selection in enumerate(state.chunks):
-        hit, window = selection.chunk, selection.window
-        assert hit is not None  # noqa: S101
-        left_out.discard(hit.chunk)
-        selection.node = context.recorder.item(
-            step,
-            TG.selectedChunk,
-            "context",
-            index,
-            (RDF.type, TG.ChunkSelection),
-            (TG.document, hit.chunk),
-            (TG.score, double(hit.score)),
-            (TG.reasoning, Literal(selection.reasoning or "")),
-            (RAG.rank, integer(first + index + 1)),
-            (TG.charOffset, None if window is None else integer(window[0])),
-            (TG.charLength, None if window is None else integer(window[1])),
-            (RAG.usedChunk, hit.chunk),
-            (RAG.foundByLookUp, selection.look_up),
-        )
+    for rank, selection in enumerate(state.chunks, start=first + 1):
+        assert selection.passage is not None  # noqa: S101
+        selection.chunk = selection.passage.chunk
+        left_out.discard(selection.chunk)
+        selection.rank, selection.used_chunks = rank, (selection.chunk,)
+        selection.char_offset, selection.char_length = selection.window or (None, None)
+        context.recorder.item(step, CHUNK, selection)
     for chunk in sorted(left_out, key=str):
         context.recorder.say(step, RAG.leftOut, chunk)

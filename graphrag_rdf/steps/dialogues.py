@@ -12,7 +12,8 @@ from graphrag_rdf.documents.model import Turn
 from graphrag_rdf.documents.turns import find_turns, turn_at
 from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.state import Context, SourceQuote
+from graphrag_rdf.steps.state import Context
+from graphrag_rdf.trace.items import Source
 from graphrag_rdf.trace.recorder import Step
 
 _WORD = re.compile(r"[^\W_]+")
@@ -42,7 +43,7 @@ class Said:
 
 
 def said_in_chats(
-    context: Context, step: Step, sources: Mapping[str, SourceQuote], texts: Mapping[str, tuple[str, int]]
+    context: Context, step: Step, sources: Mapping[str, Source], texts: Mapping[str, tuple[str, int]]
 ) -> dict[str, Said]:
     """Those of the sentences that somebody says. The text of a chunk tells who says them. Where it begins
     within a turn, the document is read.
@@ -92,9 +93,7 @@ def lines_of(order: Sequence[str], said: Mapping[str, Said], apart: Iterable[str
     return lines
 
 
-def _opens(
-    source: SourceQuote, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]
-) -> bool:
+def _opens(source: Source, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]) -> bool:
     """Whether a sentence stands before the first turn that begins in its chunk, and the chunk not at the
     beginning of its document.
     """

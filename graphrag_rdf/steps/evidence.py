@@ -19,10 +19,12 @@ from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.dialogues import lines_of, said_in_chats
 from graphrag_rdf.steps.mentions import left_out, mentions_of
+from graphrag_rdf.steps.nodes.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
-from graphrag_rdf.steps.state import Context, Edge, Selection, SentenceHit, SourceQuote, State
+from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
 from graphrag_rdf.steps.table_rows import rows_among, table_row
 from graphrag_rdf.trace.documents import names_of
+from graphrag_rdf.trace.items import Source
 from graphrag_rdf.trace.recorder import Step
 
 NO_TEXT = "Facts that stand in no text"
@@ -52,7 +54,7 @@ class Line:
     text: str
     document: str
     sentence: NamedNode | None = None
-    source: SourceQuote | None = None
+    source: Source | None = None
     chunk: int | None = None
     sentences: tuple[NamedNode, ...] = ()
     span: tuple[int, int] | None = None
@@ -212,7 +214,7 @@ def collect(
 
     Sentences that somebody decided against, or that are about an excluded entity, are no part of it.
     """
-    parts = {s.chunk.chunk.value: (rank, s.window) for rank, s in enumerate(chunks) if s.chunk}
+    parts = {s.passage.chunk.value: (rank, s.window) for rank, s in enumerate(chunks) if s.passage}
     found = {node.value for node in sentences} | set(_sentences_of(context, step, parts))
     found -= state.set_aside
     if state.exclude:
@@ -265,7 +267,7 @@ def collect(
 
 
 def _begin(
-    order: Sequence[str], sources: Mapping[str, SourceQuote], ranks: Mapping[str, int | None]
+    order: Sequence[str], sources: Mapping[str, Source], ranks: Mapping[str, int | None]
 ) -> Iterator[str]:
     """Sentences that do not stand right behind the one before, or that another chunk or none selects."""
     for one, other in pairwise(order):
@@ -274,7 +276,7 @@ def _begin(
             yield other
 
 
-def _span(source: SourceQuote) -> tuple[int, int]:
+def _span(source: Source) -> tuple[int, int]:
     """Where a sentence begins and ends in its document."""
     start = source.char_offset or 0
     return start, start + (source.char_length or 0)
@@ -289,7 +291,7 @@ def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> 
 
 
 def _rank(
-    source: SourceQuote,
+    source: Source,
     parts: Mapping[str, tuple[int, tuple[int, int] | None]],
     texts: Mapping[str, tuple[str, int]],
 ) -> int | None:
@@ -301,7 +303,7 @@ def _rank(
     return rank if window is None or window[0] <= at < sum(window) else None
 
 
-def _rows(context: Context, step: Step, sources: Mapping[str, SourceQuote]) -> dict[str, str]:
+def _rows(context: Context, step: Step, sources: Mapping[str, Source]) -> dict[str, str]:
     """The rows of tables, with the names of their columns. Those below others are read as these: a row
     without a subject of its own, such as a total, is no row that facts are read from.
     """

@@ -18,14 +18,15 @@ from pyoxigraph import Literal
 
 from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.labels import edge_id, label_graph
+from graphrag_rdf.steps.labels import label_graph
 from graphrag_rdf.steps.models import ask_model
-from graphrag_rdf.steps.recording import edge_term
+from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.nodes.focus import FILTER_DECISION, FilterDecision
 from graphrag_rdf.steps.reranking import Candidate, ask_reranker, candidates
-from graphrag_rdf.steps.state import Context, Edge, Parameters, State
+from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.recorder import Step
 
 _NO = (False, "false", "no", 0)
@@ -135,22 +136,13 @@ def _record(
 ) -> None:
     recorder = context.recorder
     recorder.say(step, RAG.filter, Literal(way))
-    for index, (one, verdict) in enumerate(zip(asked, verdicts, strict=True)):
+    decisions = []
+    for one, verdict in zip(asked, verdicts, strict=True):
         found = one.found
-        edge = found if isinstance(found, Edge) else None
-        node = recorder.item(
-            step,
-            RAG.filterDecision,
-            "decision",
-            index,
-            (RDF.type, RAG.FilterDecision),
-            (RAG.index, integer(index)),
-            (RAG.kept, Literal(verdict.kept)),
-            (TG.score, double(found.score)),
-            (TG.reasoning, Literal(verdict.reason) if verdict.reason else None),
-            (RAG.rerankScore, None if verdict.score is None else double(verdict.score)),
-            (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label)) if edge else None),
-            (RAG.candidateSentence, None if isinstance(found, Edge) else found.sentence),
-        )
-        if edge:
-            step.quads.append(recorder.quad(node, TG.edge, edge_term(edge)))
+        decision = FilterDecision(verdict.kept, found.score, verdict.reason or None, verdict.score)
+        if isinstance(found, Edge):
+            decision.triple, decision.edge_id = found.triple, found.label_hash
+        else:
+            decision.sentence = found.sentence
+        decisions.append(decision)
+    recorder.items(step, FILTER_DECISION, decisions)

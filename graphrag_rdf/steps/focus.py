@@ -12,7 +12,7 @@ selected, and all its sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
 from typing import Literal as Choose
 
@@ -22,24 +22,26 @@ from pyoxigraph import Literal, NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.llm.jsonl import parse_items
 from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer, text_of
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import double, text_of
 from graphrag_rdf.steps.activate import TEMPLATES
 from graphrag_rdf.steps.chunks import record_chunks, select_chunks
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.evidence import Line, collect, hit_of
 from graphrag_rdf.steps.filtering import filter_found
 from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.labels import edge_id
 from graphrag_rdf.steps.look_up import look_up
+from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.models import ask_model
+from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
 from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
 from graphrag_rdf.steps.passages import rank_passages
-from graphrag_rdf.steps.recording import edge_term, score_facts
 from graphrag_rdf.steps.reranking import rerank_found
 from graphrag_rdf.steps.sources import attach_sources
-from graphrag_rdf.steps.state import Context, Edge, Parameters, Selection, State
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.words import QuestionWords
+from graphrag_rdf.trace.items import EDGE, SENTENCE
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
 
@@ -355,11 +357,11 @@ def _chosen(state: State, parameters: Parameters, items: Items, chosen: Choice) 
             continue
         if edge:
             known = edge.score if score is None else score
-            selections.append(Selection(known, edge=edge, reasoning=reasoning))
+            selections.append(Selection(score=known, edge=edge, reasoning=reasoning))
         else:
             hit = hit_of(state, line, score or parameters["min_score"])
             known = hit.score if score is None else score
-            selections.append(Selection(known, hit=hit, reasoning=reasoning))
+            selections.append(Selection(score=known, hit=hit, reasoning=reasoning))
     return selections
 
 
@@ -382,7 +384,7 @@ def _select_chosen(
 
 def _begin(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
     """The step, with what exploration found as it goes into the selection."""
-    step = context.recorder.step("focus", TG.Focus)
+    step = context.recorder.step(FOCUS_NODE)
     context.recorder.say(step, RAG.mode, Literal(mode))
     rerank_found(context, state, step, parameters)
     filter_found(context, state, step, parameters)
@@ -430,55 +432,32 @@ def _concept(state: State, selection: Selection) -> str | None:
 
 
 def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:
-    """Write what was selected.
+    """Write which facts and sentences were selected.
 
     Args:
         first: how many selections the trace has already.
     """
-    recorder = context.recorder
-    for index, selection in enumerate(selections, start=first):
+    for rank, selection in enumerate(selections, start=first + 1):
         about = selection.edge or selection.hit
         assert about is not None  # noqa: S101
-        shared = (
-            *score_facts(about, selection.score),
-            (RAG.rank, integer(index + 1)),
-            (TG.concept, Literal(selection.concept) if selection.concept else None),
-            (TG.reasoning, Literal(selection.reasoning) if selection.reasoning else None),
-        )
+        selection.rank = rank
+        selection.lexical, selection.vector, selection.graph = about.lexical, about.vector, about.graph
+        selection.reranked = about.reranked
         if selection.edge:
-            edge = selection.edge
-            selection.node = recorder.item(
-                step,
-                TG.selectedEdge,
-                "edge",
-                index,
-                (RDF.type, TG.EdgeSelection),
-                *shared,
-                (RAG.hop, integer(edge.hop)),
-                (RAG.edgeId, Literal(edge_id(edge.s_label, edge.p_label, edge.o_label))),
-            )
-            step.quads.append(recorder.quad(selection.node, TG.edge, edge_term(edge)))
-        else:
-            source = selection.sources[0]
-            selection.node = recorder.item(
-                step,
-                TG.selectedChunk,
-                "chunk",
-                index,
-                (RDF.type, TG.ChunkSelection),
-                *shared,
-                (TG.document, NamedNode(source.chunk) if source.chunk else None),
-                (RAG.selectedSentence, selection.hit.sentence if selection.hit else None),
-            )
-        for source in selection.sources:
-            used = (
-                (RAG.usedChunk, source.chunk),
-                (RAG.usedOrigin, source.document if source.chunk is None else None),
-                (RAG.supportedBy, source.evidence),
-            )
-            step.quads += [
-                recorder.quad(selection.node, link, NamedNode(iri)) for link, iri in used if iri is not None
-            ]
+            selection.triple = selection.edge.triple
+            selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
+        elif selection.hit:
+            selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))
+            selection.sentence = selection.hit.sentence
+        used = selection.sources
+        selection.used_chunks = _nodes(source.chunk for source in used)
+        selection.used_origins = _nodes(source.document for source in used if source.chunk is None)
+        selection.evidence = _nodes(source.evidence for source in used)
+        context.recorder.item(step, EDGE if selection.edge else SENTENCE, selection)
+
+
+def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
+    return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)
 
 
 _TEMPLATES = (

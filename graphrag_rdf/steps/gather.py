@@ -12,8 +12,9 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.nodes.exploration import Activated, Edge
 from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
-from graphrag_rdf.steps.state import Activated, Edge, SentenceHit, Triple
+from graphrag_rdf.steps.state import SentenceHit, Triple
 from graphrag_rdf.store.base import Row
 
 _UNREAD_OF = 20  # entities whose imported facts, and whose metadata, are looked for

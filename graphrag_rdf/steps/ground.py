@@ -12,11 +12,12 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import TAGGED_LANGUAGES, base_language, lexicon
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
-from graphrag_rdf.rdf.terms import integer, text_of
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.nodes.grounding import CONCEPT, GROUNDING, Concept
 from graphrag_rdf.steps.parameters import Some, StepParameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -42,7 +43,7 @@ def by_rules(context: Context, state: State, parameters: Parameters) -> Iterator
     A question that names nothing, or says "he" or "she", also takes the names of the question and answer
     before it in the session.
     """
-    step = context.recorder.step("grounding", TG.Grounding)
+    step = context.recorder.step(GROUNDING)
     context.recorder.say(step, RAG.mode, Literal("rules"))
     named = _names(context, state, step, state.question)
     origins = _inherited(context, state, step) if not named or _refers_back(state) else {}
@@ -57,7 +58,7 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
 
     It is told the languages of the documents.
     """
-    step = context.recorder.step("grounding", TG.Grounding)
+    step = context.recorder.step(GROUNDING)
     context.recorder.say(step, RAG.mode, Literal("llm"))
     text = ask_model(
         context,
@@ -91,18 +92,10 @@ def _finish(
     context: Context, state: State, step: Step, origins: Mapping[str, NamedNode] | None = None
 ) -> GraphRagResponse:
     """Record the concepts; `origins` tells which earlier question some were taken from."""
-    for index, concept in enumerate(state.concepts):
+    for concept in state.concepts:
         context.recorder.say(step, TG.concept, Literal(concept))
-        context.recorder.item(
-            step,
-            RAG.conceptTerm,
-            "concept",
-            index,
-            (RDF.type, RAG.ConceptTerm),
-            (RDFS.label, Literal(concept)),
-            (RAG.index, integer(index)),
-            (PROV.wasDerivedFrom, (origins or {}).get(concept)),
-        )
+    found = (Concept(concept, (origins or {}).get(concept)) for concept in state.concepts)
+    context.recorder.items(step, CONCEPT, found)
     return context.recorder.finish(step)
 
 

@@ -19,13 +19,14 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.mentions import left_out, mentions_of
+from graphrag_rdf.steps.nodes.exploration import Edge
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch, label_of
-from graphrag_rdf.steps.state import Context, Edge, Parameters, SentenceHit, State, Triple
+from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 

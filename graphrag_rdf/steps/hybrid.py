@@ -27,10 +27,11 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.kinds import StepKind, Way, register
+from graphrag_rdf.steps.nodes.exploration import PassageHit, RelationPath
 from graphrag_rdf.steps.parameters import Hops, Share, Some, Weight
 from graphrag_rdf.steps.recording import begin_exploration
 from graphrag_rdf.steps.reranking import rerank_passages
-from graphrag_rdf.steps.state import Context, Parameters, PassageHit, RelationPath, State
+from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 
@@ -203,7 +204,8 @@ class _Composite:
         for row in rows:
             path = RelationPath(
                 text_of(row["signal"]),
-                node_of(row["origin"]),
+                None if "near" in row else node_of(row["origin"]),
+                node_of(row["origin"]) if "near" in row else None,
                 node_of(row["near"]) if "near" in row else None,
                 self.origins.get(text_of(row["origin"]), 1.0),
                 _number(row, "strength"),
@@ -216,7 +218,13 @@ class _Composite:
                 totals[path.signal] = totals.get(path.signal, 0.0) + path.value
             for path in hit.relations:  # the relations of a signal saturate together
                 path.share = self.weights[path.signal] * path.value / (1 + totals[path.signal])
-            hit.relations.sort(key=lambda path: (-path.share, path.signal, str(path.origin), str(path.near)))
+            hit.relations.sort(
+                key=lambda path: (-path.share, path.signal, str(path.origin), str(path.near_entity))
+            )
+
+
+def _by_share(path: RelationPath) -> tuple[float, str, str, str]:
+    return -path.share, path.signal, str(path.origin), str(path.near_entity)
 
 
 def minmax(scored: Iterable[tuple[str, float]]) -> dict[str, float]:

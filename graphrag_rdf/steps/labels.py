@@ -6,15 +6,10 @@ TrustGraph's id; two edges with equal labels would share it, so `label_graph` te
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 
-from graphrag_rdf.steps.state import Edge
-
-
-def edge_id(s: str, p: str, o: str) -> str:
-    """The first 8 hexadecimal digits of SHA-256 over `s|p|o` (labels)."""
-    return hashlib.sha256(f"{s}|{p}|{o}".encode()).hexdigest()[:8]
+from graphrag_rdf.rdf.labels import edge_id
+from graphrag_rdf.steps.nodes.exploration import Edge
 
 
 def label_graph(edges: Iterable[Edge]) -> dict[str, Edge]:

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pyoxigraph import Literal
-
 from graphrag_rdf.documents.text import count_tokens
-from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS
-from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.steps.activate import Activation
 from graphrag_rdf.steps.chunks import RANKED, fit_chunks
 from graphrag_rdf.steps.ground import concepts_by_rules
+from graphrag_rdf.steps.nodes.focus import LOOK_UP, LookUp
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.recorder import Step
@@ -57,15 +55,7 @@ def _look_up(
     beside: Sequence[Selection],
     tokens: int,
 ) -> list[Selection]:
-    node = context.recorder.item(
-        step,
-        RAG.lookUp,
-        "look-up",
-        len(state.looked_up),
-        (RDF.type, RAG.LookUp),
-        (RDFS.label, Literal(phrase)),
-        (RAG.index, integer(len(state.looked_up))),
-    )
+    node = context.recorder.item(step, LOOK_UP, LookUp(phrase, index=len(state.looked_up)))
     state.looked_up.append(phrase)
     recorded = len(step.quads)
     asked = replace(
@@ -87,7 +77,7 @@ def _look_up(
     run.gather()
     ranked = rank_passages(context, asked, RANKED)
     good = [hit for hit in ranked if hit.score >= _SHARE * ranked[0].score]
-    taken = {one.chunk.chunk: one for one in (*state.chunks, *beside) if one.chunk}
+    taken = {one.passage.chunk: one for one in (*state.chunks, *beside) if one.passage}
     for hit in good:
         if hit.chunk in taken:  # what is missing may be there, overlooked
             taken[hit.chunk].passed_over = False
@@ -103,8 +93,8 @@ def _look_up(
 
 
 def _tokens(state: State, selection: Selection) -> int:
-    assert selection.chunk is not None  # noqa: S101
-    text, _ = state.texts[selection.chunk.chunk.value]
+    assert selection.passage is not None  # noqa: S101
+    text, _ = state.texts[selection.passage.chunk.value]
     offset, length = selection.window or (0, len(text))
     return count_tokens(text[offset : offset + length])
 

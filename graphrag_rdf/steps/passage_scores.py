@@ -30,25 +30,18 @@ adds to the score, so the shares of a passage add up to its score; `trace/passag
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
-from pyoxigraph import Literal, NamedNode, Quad
+from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import Term, double, integer, node_of, text_of
+from graphrag_rdf.rdf.terms import Term, node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
+from graphrag_rdf.steps.nodes.exploration import RANKED, Activated, PassageHit, PassagePath
 from graphrag_rdf.steps.search import QuestionSearch, number_of
-from graphrag_rdf.steps.state import (
-    Activated,
-    Carrier,
-    Parameters,
-    PassageHit,
-    PassagePath,
-    RelationPath,
-)
+from graphrag_rdf.steps.state import Carrier, Parameters
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.items import ScoreShare
 from graphrag_rdf.trace.recorder import Step, TraceRecorder
 
 SIGNALS = ("entities", "carrier", "words", "meaning")
@@ -222,75 +215,10 @@ def _strength(path: PassagePath) -> tuple[float, str, str]:
 
 
 def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:
-    """Write passages with the signals and paths that make up their scores."""
-    paths = shares = relations = 0
-    for index, hit in enumerate(passages):
-        before = hit.before or (None, None)
-        node = recorder.item(
-            step,
-            RAG.rankedPassage,
-            "passage",
-            index,
-            (RDF.type, RAG.RankedPassage),
-            (TG.document, hit.chunk),
-            (TG.score, double(hit.score)),
-            (RAG.rank, integer(index + 1)),
-            (RAG.rerankScore, None if hit.reranked is None else double(hit.reranked)),
-            (RAG.rankBefore, None if before[0] is None else integer(before[0])),
-            (RAG.scoreBefore, None if before[1] is None else double(before[1])),
-        )
-        for name, weight in hit.weights.items():
-            share = iris.trace_item("share", recorder.run, shares)
-            shares += 1
-            step.quads += [
-                recorder.quad(node, RAG.scoreShare, share),
-                recorder.quad(share, RDF.type, RAG.ScoreShare),
-                recorder.quad(share, RAG.signal, Literal(name)),
-                recorder.quad(share, RAG.weight, double(weight)),
-                recorder.quad(share, RAG.share, double(weight * hit.signals[name])),
-            ]
-        for path in hit.paths:
-            step.quads += _path_quads(recorder, node, iris.trace_item("path", recorder.run, paths), path)
-            paths += 1
-        for relation in hit.relations:
-            node_of_relation = iris.trace_item("relation", recorder.run, relations)
-            step.quads += _relation_quads(recorder, node, node_of_relation, relation)
-            relations += 1
-
-
-def _path_quads(
-    recorder: TraceRecorder, passage: NamedNode, node: NamedNode, path: PassagePath
-) -> Iterator[Quad]:
-    facts: tuple[tuple[NamedNode, Term | None], ...] = (
-        (RDF.type, RAG.ActivationPath),
-        (RAG.fromEntity, path.entity),
-        (RAG.carrier, path.sentence),
-        (RAG.activation, double(path.activation)),
-        (RAG.similarity, None if path.similarity is None else double(path.similarity)),
-        (RAG.weight, double(path.weight)),
-        (RAG.mentionCount, None if path.mentions is None else integer(path.mentions)),
-        (RAG.share, double(path.share)),
-    )
-    yield recorder.quad(passage, RAG.activationPath, node)
-    for predicate, value in facts:
-        if value is not None:
-            yield recorder.quad(node, predicate, value)
-
-
-def _relation_quads(
-    recorder: TraceRecorder, passage: NamedNode, node: NamedNode, path: RelationPath
-) -> Iterator[Quad]:
-    origin = RAG.fromChunk if path.near is None else RAG.fromEntity
-    facts: tuple[tuple[NamedNode, Term | None], ...] = (
-        (RDF.type, RAG.RelationPath),
-        (RAG.signal, Literal(path.signal)),
-        (origin, path.origin),
-        (RAG.toEntity, path.near),
-        (RAG.originScore, double(path.base)),
-        (RAG.strength, double(path.strength)),
-        (RAG.share, double(path.share)),
-    )
-    yield recorder.quad(passage, RAG.relationPath, node)
-    for predicate, value in facts:
-        if value is not None:
-            yield recorder.quad(node, predicate, value)
+    """Write chunks with the signals and paths that make up their scores."""
+    for rank, hit in enumerate(passages, start=1):
+        hit.rank = rank
+        hit.shares = [
+            ScoreShare(name, weight, weight * hit.signals[name]) for name, weight in hit.weights.items()
+        ]
+        recorder.item(step, RANKED, hit)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.mentions import chunk_of
+from graphrag_rdf.steps.nodes.exploration import PassageHit, PassagePath, RelationPath
 from graphrag_rdf.steps.search import label_of
-from graphrag_rdf.steps.state import Context, PassageHit, PassagePath, State
+from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.documents import shown_names
 
 _WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # the best sentence of a chunk, and the chunk's own BM25
@@ -78,21 +82,8 @@ def describe(
                 "signals": passage.signals,
                 "weights": passage.weights,
                 **_before(passage),
-                "paths": [
-                    path.as_json(told.get(path.entity), told.get(path.sentence)) for path in passage.paths
-                ]
-                if paths
-                else [],
-                **(
-                    {
-                        "relations": [
-                            path.as_json(told.get(path.origin), told.get(path.near))
-                            for path in passage.relations
-                        ]
-                    }
-                    if paths
-                    else {}
-                ),
+                "paths": [_path(path, told) for path in passage.paths] if paths else [],
+                **({"relations": [_relation(path, told) for path in passage.relations]} if paths else {}),
             }
         )
     return out
@@ -100,19 +91,51 @@ def describe(
 
 def _before(passage: PassageHit) -> dict[str, object]:
     """What a reranked passage was before."""
-    if passage.before is None:
+    if passage.rank_before is None:
         return {}
-    rank, score = passage.before
-    return {"rerank_score": passage.reranked, "rank_before": rank, "score_before": score}
+    return {
+        "rerank_score": passage.reranked,
+        "rank_before": passage.rank_before,
+        "score_before": passage.score_before,
+    }
+
+
+def _path(path: PassagePath, told: Mapping[NamedNode | None, str]) -> dict[str, object]:
+    """The keys of `results[].paths[]`."""
+    return {
+        "entity": to_json(path.entity),
+        "entity_label": told.get(path.entity),
+        "sentence": to_json(path.sentence),
+        "sentence_text": told.get(path.sentence),
+        "mentions": path.mentions,
+        "activation": path.activation,
+        "similarity": path.similarity,
+        "weight": path.weight,
+        "share": path.share,
+    }
+
+
+def _relation(path: RelationPath, told: Mapping[NamedNode | None, str]) -> dict[str, object]:
+    """The keys of `results[].relations[]`."""
+    return {
+        "signal": path.signal,
+        "origin": to_json(path.origin),
+        "origin_label": told.get(path.origin),
+        "near": to_json(path.near_entity),
+        "near_label": told.get(path.near_entity),
+        "base": path.base,
+        "strength": path.strength,
+        "share": path.share,
+    }
 
 
 def _told(context: Context, passages: list[PassageHit], language: str | None) -> dict[NamedNode | None, str]:
     """What paths and relations are told by: labels of entities, titles of passages, texts of sentences."""
     paths = [path for passage in passages for path in passage.paths]
     relations = [path for passage in passages for path in passage.relations]
-    origins = {path.origin for path in relations if path.near is None}
-    named = {path.entity for path in paths} | {path.near for path in relations}
-    named |= {path.origin for path in relations} - origins
+    origins = {path.chunk for path in relations if path.chunk is not None}
+    named = {path.entity for path in paths} | {path.entity for path in relations}
+    named |= {path.near_entity for path in relations}
     entities = sorted((entity for entity in named if entity), key=str)
     sentences = sorted({path.sentence for path in paths if path.sentence}, key=str)
     found: dict[NamedNode | None, str] = {}

@@ -40,15 +40,16 @@ from rapidfuzz import fuzz
 
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.index.analyse import analyse, fold
-from graphrag_rdf.rdf.namespaces import RAG, RDF
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
+from graphrag_rdf.steps.nodes.synthesis import MARGIN
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
-from graphrag_rdf.steps.state import Context, Parameters, Selection, SourceQuote, State
+from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, rows_among, table_row, tell
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
+from graphrag_rdf.trace.items import ScoreShare, Source
 from graphrag_rdf.trace.recorder import Step
 
 _RANKED = 100  # passages whose standing counts
@@ -88,7 +89,7 @@ class Candidate:
     iri: NamedNode
     text: str
     selection: Selection
-    source: SourceQuote
+    source: Source
     entities: frozenset[str]
     topics: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
@@ -160,18 +161,12 @@ def _margin(
         ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
     ]
     rows = decide(context, step, "selection/margin", signals=signals)
-    for index, row in enumerate(rows):
-        context.recorder.item(
-            step,
-            RAG.scoreShare,
-            "signal",
-            index,
-            (RDF.type, RAG.ScoreShare),
-            (RAG.signal, row["signal"]),
-            (RAG.weight, row["weight"]),
-            (RAG.share, row["share"]),
-        )
-    return sum(float(text_of(row["share"])) for row in rows)
+    shares = [
+        ScoreShare(text_of(row["signal"]), float(text_of(row["weight"])), float(text_of(row["share"])))
+        for row in rows
+    ]
+    context.recorder.items(step, MARGIN, shares)
+    return sum(one.share for one in shares)
 
 
 def _of_what_is_named(picked: Sequence[Candidate], state: State, words: QuestionWords) -> bool:
@@ -334,7 +329,7 @@ def _sentences(context: Context, step: Step, state: State) -> list[Candidate]:
                 wanted[node.value] = selection
     if not state.vouched:
         for found in state.hits:
-            wanted.setdefault(found.sentence.value, Selection(found.score, hit=found))
+            wanted.setdefault(found.sentence.value, Selection(score=found.score, hit=found))
     mentioned = mentions_of(context, state, step, wanted)
     tables = rows_among(context, step, wanted)
     decided = _decided_against(context, step, wanted)

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.state import Context, Edge, Parameters, PassageHit, SentenceHit, State
+from graphrag_rdf.steps.nodes.exploration import Edge, PassageHit
+from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
 from graphrag_rdf.trace.recorder import Step
 
 SIGNAL = "rerank"
@@ -112,7 +113,7 @@ def rerank_passages(context: Context, state: State, step: Step, parameters: Para
     )
     for rank, score, share in order:
         hit = before[rank]
-        hit.before = rank + 1, hit.score
+        hit.rank_before, hit.score_before = rank + 1, hit.score
         hit.reranked = given.get(hit.chunk.value)
         _mix(hit, score, share, weight)
     state.passages = [before[rank] for rank, _, _ in order]

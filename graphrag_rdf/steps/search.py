@@ -21,7 +21,8 @@ from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.metadata import asked_words
 from graphrag_rdf.steps.names import entities_called, own_names
-from graphrag_rdf.steps.state import Context, Parameters, Seed, State
+from graphrag_rdf.steps.nodes.exploration import Seed
+from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step

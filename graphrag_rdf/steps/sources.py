@@ -10,8 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import Term, text_of, to_python
-from graphrag_rdf.steps.state import Context, Selection, SourceQuote, State, Triple
+from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace.items import Source
 from graphrag_rdf.trace.recorder import Step
 
 
@@ -31,7 +32,7 @@ def attach_sources(context: Context, state: State, step: Step, selections: Seque
 
 def sentence_sources(
     context: Context, state: State, step: Step, sentences: Iterable[str]
-) -> Mapping[str, tuple[SourceQuote, ...]]:
+) -> Mapping[str, tuple[Source, ...]]:
     """Where sentences stand: asked once in a question, however many steps want to know it.
 
     Args:
@@ -109,16 +110,16 @@ def _add(selection: Selection, row: Row) -> None:
         selection.sources = (*selection.sources, source)
 
 
-def source_quote(row: Row) -> SourceQuote:
+def source_quote(row: Row) -> Source:
     """A row of the provenance templates as a source."""
     chunk = _text(row.get("chunk"))
     if chunk is None:
-        return SourceQuote(text_of(row["document"]), text_of(row["title"]), text_of(row["location"]), None)
+        return Source(text_of(row["document"]), text_of(row["title"]), text_of(row["location"]), None)
     quote = _text(row.get("quote"))
     offset = _int(row.get("offset"))
     base = _int(row.get("chunk_offset")) or 0
     located = offset is not None
-    return SourceQuote(
+    return Source(
         document=text_of(row["document"]),
         title=text_of(row["title"]),
         uri=text_of(row["location"]),

@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from pyoxigraph import Literal, NamedNode
-from pyoxigraph import Triple as TripleTerm
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.namespaces import RAG, RDF, SKOS, TG
-from graphrag_rdf.rdf.terms import integer, node_of
+from graphrag_rdf.rdf.namespaces import RDF, SKOS
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.fact_questions import ask_for_object, ask_for_subject
 from graphrag_rdf.steps.models import ask_model
+from graphrag_rdf.steps.nodes.synthesis import SUGGESTION, Suggestion
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, State, Triple
 from graphrag_rdf.store.base import Row
@@ -52,24 +51,6 @@ _WORDS = 6
 _NO_NAME = re.compile(r"(?:s?he|it|they|we|you|i|this|that|these|those|who|which|there)\Z", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A question to ask next.
-
-    Attributes:
-        by: what made it: `llm` or `graph`.
-        fact: of `graph`, the fact that it asks for.
-    """
-
-    question: str
-    by: str
-    fact: Triple | None = None
-
-    def as_json(self) -> dict[str, str]:
-        """The keys of `suggestions[]` of an answer."""
-        return {"question": self.question, "by": self.by}
-
-
 def suggest(context: Context, state: State, step: Step, number: int) -> list[dict[str, str]]:
     """Questions to ask next, recorded with the step that answers; `suggestions` of the answer.
 
@@ -81,20 +62,8 @@ def suggest(context: Context, state: State, step: Step, number: int) -> list[dic
     if context.gateway is not None:
         found = _by_model(context, state, step, number, facts)
     found = found or facts.questions(number)
-    for index, suggestion in enumerate(found):
-        node = context.recorder.item(
-            step,
-            RAG.suggestion,
-            "suggestion",
-            index,
-            (RDF.type, RAG.Suggestion),
-            (RAG.index, integer(index)),
-            (RAG.mode, Literal(suggestion.by)),
-            (TG.content, Literal(suggestion.question)),
-        )
-        if suggestion.fact is not None:
-            step.quads.append(context.recorder.quad(node, TG.edge, TripleTerm(*suggestion.fact)))
-    return [suggestion.as_json() for suggestion in found]
+    context.recorder.items(step, SUGGESTION, found)
+    return [{"question": one.question or "", "by": one.by} for one in found]
 
 
 def _by_model(context: Context, state: State, step: Step, number: int, facts: _Facts) -> list[Suggestion]:

@@ -10,7 +10,6 @@ from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.steps.answer import (
@@ -26,6 +25,7 @@ from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.focus import record_selections
 from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.models import stream_model
+from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
 from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
 from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
 from graphrag_rdf.steps.refusals import (
@@ -174,8 +174,8 @@ def _record_room(
     context.recorder.say(step, RAG.evidenceTokens, integer(sum(line.tokens for line in lines)))
     numbers = {line.number for line in lines}
     missing = [line for line in evidence.lines if line.number not in numbers]
-    nodes = [state.chunks[line.chunk].node for line in missing if line.chunk is not None]
-    nodes += [selection.node for line in missing for selection in line.chosen]
+    nodes = [state.chunks[line.chunk].iri for line in missing if line.chunk is not None]
+    nodes += [selection.iri for line in missing for selection in line.chosen]
     for node in dict.fromkeys(node for node in nodes if node is not None):
         context.recorder.say(step, RAG.leftOut, node)
 
@@ -196,13 +196,13 @@ def _unchosen(state: State, line: Line) -> Selection:
     assert line.chunk is not None  # noqa: S101
     assert line.source is not None  # noqa: S101
     hit = hit_of(state, line, state.chunks[line.chunk].score)
-    return Selection(hit.score, hit=hit, sources=(line.source,))
+    return Selection(score=hit.score, hit=hit, sources=(line.source,))
 
 
 def _begin(context: Context, mode: str) -> Step:
-    step = context.recorder.step("synthesis", TG.Synthesis, TG.Answer)
+    step = context.recorder.step(SYNTHESIS)
     context.recorder.say(step, RAG.mode, Literal(mode))
-    context.recorder.say(step, TG.document, iris.answer_document(context.recorder.run))
+    context.recorder.say(step, TG.document, context.recorder.answer_document)
     return step
 
 
@@ -239,8 +239,8 @@ def _closest(context: Context, state: State, step: Step, found: Quotes) -> None:
     state.closest = [quote.source for quote in found.quotes if quote.source.chunk is not None]
     for quote in found.quotes:
         _select(context, state, step, quote.selection)
-        if quote.selection.node is not None:
-            context.recorder.say(step, RAG.closest, quote.selection.node)
+        if quote.selection.iri is not None:
+            context.recorder.say(step, RAG.closest, quote.selection.iri)
     for selection in state.selections:
         selection.marker = None
 

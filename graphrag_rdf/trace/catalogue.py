@@ -10,9 +10,9 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import iso
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PREFIX = re.compile(r"[0-9a-f][0-9a-f-]{3,35}\Z")
@@ -42,7 +42,7 @@ class TraceSummary:
 
     def as_json(self) -> dict[str, Any]:
         """The keys of `trace list --format json`."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "time": iso(self.time)}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "time": to_json(self.time)}
 
 
 def list_traces(

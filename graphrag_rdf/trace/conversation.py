@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf import iris
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
@@ -38,17 +37,18 @@ def read_turns(store: Store, blobs: BlobStore, session: NamedNode, limit: int) -
         limit: how many, at most; the newest.
     """
     found = store.select("trace/conversation", session=session, limit=limit) if limit else []
-    asked = {
-        rows.must(row, "session").rpartition(":")[2]: rows.must(row, "question") for row in reversed(found)
-    }
-    steps = [iris.trace_step("synthesis", run) for run in asked]
+    sessions = [rows.node(row, "session") for row in found]
     texts = {
-        rows.must(row, "step").rpartition(":")[2]: rows.text(row, "text") or _kept(blobs, row)
-        for row in (store.select("trace/answer-texts", steps=steps) if steps else ())
+        rows.node(row, "session"): rows.text(row, "text") or _kept(blobs, row)
+        for row in (store.select("trace/answer-texts", sessions=sessions) if sessions else ())
     }
     return tuple(
-        Turn(iris.question(run), question, _MARKERS.sub("", texts.get(run, ""))[:_LONGEST])
-        for run, question in asked.items()
+        Turn(
+            rows.node(row, "asked"),
+            rows.must(row, "question"),
+            _MARKERS.sub("", texts.get(rows.node(row, "session"), ""))[:_LONGEST],
+        )
+        for row in reversed(found)
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphrag_rdf.trace.items import Selection
+from graphrag_rdf.trace.items import Selected
 from graphrag_rdf.trace.model import Trace
 
 
@@ -57,7 +57,7 @@ def differences(first: Trace, second: Trace) -> list[Difference]:
     found += _only("concept", _concepts(first), _concepts(second))
     found += _only("seed", _seeds(first), _seeds(second))
     found += _only("selection", map(_told, first.selections), map(_told, second.selections))
-    warnings = ([f"{w['type']}: {w['detail']}" for w in trace.warnings] for trace in (first, second))
+    warnings = ([f"{w.type}: {w.detail}" for w in trace.warnings] for trace in (first, second))
     found += _only("warning", *warnings)
     return sorted(found, key=lambda difference: _ORDER.index(difference.what))
 
@@ -78,21 +78,22 @@ def _only(what: str, before: Iterable[str], after: Iterable[str]) -> list[Differ
 
 
 def _concepts(trace: Trace) -> list[str]:
-    return [concept for step in trace.steps for concept in step.concepts]
+    return [concept.text or "" for step in trace.steps for concept in step.items.get("concepts", ())]
 
 
 def _seeds(trace: Trace) -> list[str]:
-    return [seed.label for step in trace.steps for seed in step.seeds]
+    return [seed.label for step in trace.steps for seed in step.items.get("seeds", ())]
 
 
-def _told(selection: Selection) -> str:
+def _told(selection: Selected) -> str:
     """A selected fact in words; a sentence by its quotation, or its IRI where the words were erased."""
     if selection.fact is not None and selection.chunk is None:
         return f"{selection.fact.s_label} {selection.fact.p_label} {selection.fact.o_label}"
     if selection.whole and selection.sources:
         return f"{selection.sources[0].chunk_label} of {selection.sources[0].name}"
     quote = next((source.quote for source in selection.sources if source.quote), None)
-    return f"“{quote}”" if quote else selection.sentence or selection.chunk or "(erased)"
+    named = selection.sentence or selection.chunk
+    return f"“{quote}”" if quote else named.value if named else "(erased)"
 
 
 def _flat(parameters: Mapping[str, Any]) -> dict[str, Any]:

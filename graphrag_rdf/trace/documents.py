@@ -12,9 +12,10 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
-from graphrag_rdf.trace.items import Source, iso
+from graphrag_rdf.trace.items import Source
 
 _ALL = 10**9
 _FEW = 500
@@ -67,7 +68,7 @@ class Failure:
 
     def as_json(self) -> dict[str, Any]:
         """All fields."""
-        return {**{name: getattr(self, name) for name in self.__slots__}, "time": iso(self.time)}
+        return {**{name: getattr(self, name) for name in self.__slots__}, "time": to_json(self.time)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class DocumentSummary:
     def as_json(self) -> dict[str, Any]:
         """The keys of `documents --format json`."""
         out = {name: getattr(self, name) for name in self.__slots__}
-        return {**out, "added": iso(self.added), "failures": [one.as_json() for one in self.failures]}
+        return {**out, "added": to_json(self.added), "failures": [one.as_json() for one in self.failures]}
 
 
 def document_of(item: Mapping[str, Any]) -> DocumentSummary:

@@ -6,19 +6,18 @@ rests on without our store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias, get_args
 
-from pyoxigraph import NamedNode, Quad, RdfFormat, Triple, serialize
+from pyoxigraph import NamedNode, Quad, RdfFormat, serialize
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.namespaces import PREFIXES, RDF, Graphs
-from graphrag_rdf.sparql.dialect import decode
+from graphrag_rdf.rdf.namespaces import PREFIXES
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
-from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.prov_dm import to_prov_json, to_prov_n
+from graphrag_rdf.trace.quads import order_of, trace_quads
 from graphrag_rdf.trace.reader import read_trace
 
 TraceFormat: TypeAlias = Literal["trig", "turtle", "nquads", "prov-n", "prov-json", "html"]
@@ -54,42 +53,13 @@ def export_trace(
     return _WRITERS[format](trace_quads(store, session, with_sources=with_sources))
 
 
-def trace_quads(store: Store, session: NamedNode, *, with_sources: bool = True) -> list[Quad]:
-    """The quads of a trace, with triple terms whatever the store's dialect, sorted for people."""
-    quads = _in_graph(store.construct("trace/graph", session=session), Graphs.RETRIEVAL)
-    if with_sources:
-        containers = store.construct("trace/containers", session=session)
-        starts = {rows.node(row, "node") for row in store.select("trace/supports", session=session)}
-        starts |= {triple.subject for triple in containers if isinstance(triple.subject, NamedNode)}
-        found = store.select("trace/source-nodes", starts=sorted(starts, key=str)) if starts else []
-        nodes = [rows.node(row, "node") for row in found]
-        described = store.construct("trace/describe-sources", nodes=nodes)
-        quads |= _in_graph([*containers, *described], Graphs.SOURCE)
-        quads |= _in_graph(store.construct("trace/describe-decisions", nodes=nodes), Graphs.SYSTEM)
-    return sorted(decode(quads) if store.renderer.dialect == "classic" else quads, key=_order)
-
-
-def _in_graph(triples: Iterable[Triple], graph: NamedNode) -> set[Quad]:
-    return {Quad(triple.subject, triple.predicate, triple.object, graph) for triple in triples}
-
-
-def _order(quad: Quad) -> tuple[str, str, bool, str, str]:
-    return (
-        str(quad.graph_name),
-        str(quad.subject),
-        quad.predicate != RDF.type,
-        str(quad.predicate),
-        str(quad.object),
-    )
-
-
 def _trig(quads: list[Quad]) -> str:
     return _text(serialize(quads, format=RdfFormat.TRIG, prefixes=_used(quads)))
 
 
 def _turtle(quads: list[Quad]) -> str:
     merged = {Quad(quad.subject, quad.predicate, quad.object) for quad in quads}
-    triples = [quad.triple for quad in sorted(merged, key=_order)]
+    triples = [quad.triple for quad in sorted(merged, key=order_of)]
     return _text(serialize(triples, format=RdfFormat.TURTLE, prefixes=_used(quads)))
 
 

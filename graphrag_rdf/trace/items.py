@@ -1,31 +1,29 @@
-"""What the steps of a trace are made of, as it is read back: facts, sources, seeds, selections, calls.
-
-All keys of a kind of object are always there in its JSON; what is unknown is null.
-"""
+"""What items of several kinds are made of: facts, sources, scores, calls."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from pyoxigraph import Literal as RdfLiteral
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.trace.kinds import ItemKind, Node, Statement, item, said, value_of
+
+if TYPE_CHECKING:
+    from graphrag_rdf.trace.reader import Reading
 
 SourceState: TypeAlias = Literal["current", "retired", "forgotten"]
 """Retired: the document was edited and no longer holds the chunk, whose text is kept for the trace."""
 
 
-def iso(moment: datetime | None) -> str | None:
-    """A moment as JSON has it."""
-    return None if moment is None else moment.isoformat()
-
-
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact with its labels; terms are None when it was erased with its document."""
+    """A fact with its labels."""
 
     s: NamedNode
     p: NamedNode
@@ -34,16 +32,10 @@ class Fact:
     p_label: str
     o_label: str
 
-    def as_json(self) -> dict[str, str]:
-        """`s` `p` `o` `s_label` `p_label` `o_label`, as in `citations[].edge`."""
-        return {
-            "s": self.s.value,
-            "p": self.p.value,
-            "o": text_of(self.o),
-            "s_label": self.s_label,
-            "p_label": self.p_label,
-            "o_label": self.o_label,
-        }
+    @property
+    def text(self) -> str:
+        """The fact in words."""
+        return f"{self.s_label} {self.p_label} {self.o_label}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +55,6 @@ class DecisionNote:
     taken_back: bool = False
     instead: Fact | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        instead = None if self.instead is None else self.instead.as_json()
-        return {
-            "iri": self.iri,
-            "label": self.label,
-            "reason": self.reason,
-            "when": iso(self.when),
-            "taken_back": self.taken_back,
-            "instead": instead,
-        }
-
     def __str__(self) -> str:
         when = f"{self.when:%Y-%m-%d %H:%M}" if self.when else ""
         what = f"{self.label}, taken back" if self.taken_back else f"{self.label},"
@@ -83,295 +63,227 @@ class DecisionNote:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A place that supports a fact or sentence.
+    """A place that supports a fact or sentence: the exact characters, or of facts that were read from no text
+    (imported, by hand) what they came from.
 
     Attributes:
-        chunk: None of a fact that was read from no text; `document` is then what it came from: an imported
-            file, a list of synonyms, an edit by hand.
-        name: what to call the document: its title, with its path where others have that title too.
-        uri: where the document was read from.
+        document, title, uri: the document; of such a fact the imported file, list of synonyms or edit. Empty
+            when it is not known any more.
+        chunk: None of such a fact, which then has neither page, offset nor quote.
         page_number: 1-based; None in documents without pages.
-        chunk_number: 1-based position in the document.
         char_offset: code points into the document's text; None when the quote was never located, or is gone.
-        quote: the words; empty where a whole chunk is the source.
+        quote: the words; empty where a whole chunk, or no text at all, is the source.
         verified: whether the quote was located in its chunk.
+        name: what to call the document: its title, with its path where others have that title too.
+        chunk_number: 1-based position in the document.
         retired: since when the document no longer holds the chunk.
     """
 
+    JSON: ClassVar = (
+        *("chunk", "document=known_document", "title=known_title", "name", "uri=known_uri", "page"),
+        *("page_number", "page_label", "chunk_number", "chunk_label", "char_offset", "char_length"),
+        *("quote=words", "verified", "evidence", "subgraph", "activity", "state", "retired"),
+    )
+
+    document: str
+    title: str
+    uri: str
     chunk: str | None
-    document: str | None = None
-    title: str | None = None
-    name: str | None = None
-    uri: str | None = None
-    page: str | None = None
     page_number: int | None = None
-    page_label: str | None = None
-    chunk_number: int | None = None
-    chunk_label: str | None = None
     char_offset: int | None = None
     char_length: int | None = None
     quote: str = ""
     verified: bool = False
     evidence: str | None = None
+    sentence: str | None = None
+    name: str | None = None
+    page: str | None = None
+    page_label: str | None = None
+    chunk_number: int | None = None
+    chunk_label: str | None = None
     subgraph: str | None = None
     activity: str | None = None
     state: SourceState = "current"
     retired: datetime | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `citations[].sources[]` and more."""
-        out = {name: getattr(self, name) for name in self.__slots__}
-        quote = None if self.chunk is None else self.quote
-        return {**out, "quote": quote, "retired": iso(self.retired)}
+    @property
+    def words(self) -> str | None:
+        """The quote; None of what was read from no text."""
+        return None if self.chunk is None else self.quote
+
+    @property
+    def known_document(self) -> str | None:
+        """The document; None when it is not known any more."""
+        return self.document or None
+
+    @property
+    def known_title(self) -> str | None:
+        """Its title, likewise."""
+        return self.title or None
+
+    @property
+    def known_uri(self) -> str | None:
+        """Where it was read from, likewise."""
+        return self.uri or None
+
+    def cited(self) -> dict[str, Any]:
+        """The keys of `citations[].sources[]`."""
+        keys = ("document", "title", "uri", "page_number", "chunk", "char_offset", "char_length")
+        return {key: getattr(self, key) for key in keys} | {"quote": self.words, "verified": self.verified}
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A score and its parts, 0 to 1; parts that did not count are None. A reranker has its own scale."""
+@dataclass(slots=True)
+class Described:
+    """An item of a kind that this program does not know: its values by the local names of predicates."""
 
-    total: float | None
-    lexical: float | None
-    vector: float | None
-    graph: float | None
-    rerank: float | None = None
+    iri: NamedNode
+    values: dict[str, list[Any]]
 
-    def as_json(self) -> dict[str, float | None]:
-        """`score` and `score_parts`; `rerank` is of the reranker's own scale."""
-        parts = {"lexical": self.lexical, "vector": self.vector, "graph": self.graph}
-        return parts | ({} if self.rerank is None else {"rerank": self.rerank})
+    @classmethod
+    def of(cls, iri: NamedNode, node: Node) -> Described:
+        """What is said of a node."""
+        said = sorted(node.items(), key=lambda item: str(item[0]))
+        return cls(iri, {local_name(key.value): [value_of(one) for one in found] for key, found in said})
 
 
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """An entity from which exploration started."""
+@item
+class ScoreShare:
+    """What a signal adds to a score: its weight times its value."""
 
-    entity: str
-    label: str
-    score: float | None
-    matched_by: str | None
-    matched_text: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    signal: str = said(RAG.signal)
+    weight: float = said(RAG.weight)
+    share: float = said(RAG.share)
+    iri: NamedNode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Activated:
-    """An entity that activation reached: in which round, from where, through which sentence or fact.
-
-    Attributes:
-        similarity: of the carrier to the question: what the origin's activation was multiplied by.
-    """
-
-    entity: str
-    label: str
-    activation: float | None
-    round: int | None
-    carrier: str | None
-    similarity: float | None
-    origin: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {name: getattr(self, name) for name in self.__slots__}
-
-
-@dataclass(frozen=True, slots=True)
-class Considered:
-    """An edge that exploration met; `fact` is None when it was erased, `removed` while it holds."""
-
-    iri: str
-    fact: Fact | None
-    score: Score
-    rank: int | None
-    hop: int | None
-    direction: str | None
-    edge_id: str | None
-    selected: bool
-    removed: DecisionNote | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """The fact, its score and parts, and how it was met."""
-        return {
-            "iri": self.iri,
-            "edge": self.fact.as_json() if self.fact else None,
-            "score": self.score.total,
-            "score_parts": self.score.as_json(),
-            "rank": self.rank,
-            "hop": self.hop,
-            "direction": self.direction,
-            "edge_id": self.edge_id,
-            "selected": self.selected,
-            "removed": self.removed.as_json() if self.removed else None,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What the answer may rest on: a fact (`fact`), a sentence of a chunk (`chunk`, `sentence`), or a chunk.
+@item
+class Selected:
+    """What the answer may rest on: a fact (`triple`), a sentence of a chunk, or a chunk.
 
     Attributes:
+        triple: the fact; None once it was erased, and of sentences and chunks.
+        chunk: of a sentence or chunk.
+        char_offset, char_length: of a chunk that was too long: what of it was selected.
         marker: its number in the answer; None when it is not cited.
-        removed: what a person decided since, by which the fact holds no more.
+        look_up: of a chunk the look-up that found it.
+        used_chunks, used_origins, evidence: what supports it: chunks, imported files, quotes.
+        fact, removed: with labels, and what a person decided since, by which the fact holds no more.
         closest: whether it comes nearest to an answer where there is none.
     """
 
-    iri: str
-    fact: Fact | None
-    chunk: str | None
-    sentence: str | None
-    score: Score
-    rank: int | None
-    hop: int | None
-    edge_id: str | None
-    concept: str | None
-    reasoning: str | None
-    marker: int | None
-    sources: tuple[Source, ...] = ()
+    JSON: ClassVar[tuple[str, ...]] = (
+        *("iri", "edge=fact", "chunk", "sentence", "score", "score_parts", "rank", "hop", "edge_id"),
+        *("concept", "reasoning", "marker", "closest", "removed", "sources"),
+    )
+
+    triple: Statement | None = said(TG.edge, words=True, fact=True, default=None)
+    chunk: NamedNode | None = said(TG.document, default=None)
+    sentence: NamedNode | None = said(RAG.selectedSentence, default=None)
+    char_offset: int | None = said(TG.charOffset, default=None)
+    char_length: int | None = said(TG.charLength, default=None)
+    score: float | None = said(TG.score, default=None)
+    lexical: float | None = said(RAG.lexicalScore, default=None)
+    vector: float | None = said(RAG.vectorScore, default=None)
+    graph: float | None = said(RAG.graphScore, default=None)
+    reranked: float | None = said(RAG.rerankScore, default=None)
+    rank: int | None = said(RAG.rank, default=None)
+    hop: int | None = said(RAG.hop, default=None)
+    edge_id: str | None = said(RAG.edgeId, default=None)
+    concept: str | None = said(TG.concept, words=True, default=None)
+    reasoning: str | None = said(TG.reasoning, words=True, default=None)
+    marker: int | None = said(RAG.marker, default=None)
+    look_up: NamedNode | None = said(RAG.foundByLookUp, default=None)
+    used_chunks: tuple[NamedNode, ...] = said(RAG.usedChunk, default=())
+    used_origins: tuple[NamedNode, ...] = said(RAG.usedOrigin, default=())
+    evidence: tuple[NamedNode, ...] = said(RAG.supportedBy, default=())
+    fact: Fact | None = None
     removed: DecisionNote | None = None
     closest: bool = False
+    sources: tuple[Source, ...] = ()
+    iri: NamedNode | None = None
 
     @property
     def whole(self) -> bool:
         """Whether it is a chunk, or a window of one."""
         return self.chunk is not None and self.sentence is None
 
-    def as_json(self) -> dict[str, Any]:
-        """What was selected, why, and all its sources."""
-        return {
-            "iri": self.iri,
-            "edge": self.fact.as_json() if self.fact else None,
-            "chunk": self.chunk,
-            "sentence": self.sentence,
-            "score": self.score.total,
-            "score_parts": self.score.as_json(),
-            "rank": self.rank,
-            "hop": self.hop,
-            "edge_id": self.edge_id,
-            "concept": self.concept,
-            "reasoning": self.reasoning,
-            "marker": self.marker,
-            "closest": self.closest,
-            "removed": self.removed.as_json() if self.removed else None,
-            "sources": [source.as_json() for source in self.sources],
-        }
+    @property
+    def score_parts(self) -> dict[str, float | None]:
+        """The parts of the score, 0 to 1; those that did not count are None. A reranker has its own scale."""
+        return score_parts(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What the filter decided about a candidate: a fact, or a sentence.
-
-    Attributes:
-        fact: None of a sentence, and when it was erased.
-        sentence, text: None of a fact; the text also when the sentence is gone.
-        reasoning: of a model.
-        rerank: what a reranker gave.
-    """
-
-    iri: str
-    filter: str
-    kept: bool
-    score: float | None
-    reasoning: str | None
-    rerank: float | None
-    fact: Fact | None
-    sentence: str | None
-    text: str | None
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields; the fact as `edge`."""
-        out = {name: getattr(self, name) for name in self.__slots__ if name != "fact"}
-        return {**out, "edge": self.fact.as_json() if self.fact else None}
+def score_parts(scored: Any) -> dict[str, float | None]:
+    """The parts of a score, by the name that JSON has for them."""
+    parts = {"lexical": scored.lexical, "vector": scored.vector, "graph": scored.graph}
+    return parts | ({} if scored.reranked is None else {"rerank": scored.reranked})
 
 
-@dataclass(frozen=True, slots=True)
-class LookUp:
-    """A search for what the model said is missing from the selected chunks.
-
-    Attributes:
-        text: what was searched for; None when it was erased.
-        selections: IRIs of the chunk selections that it added, best first.
-        queries: how many it ran.
-    """
-
-    iri: str
-    text: str | None
-    selections: tuple[str, ...]
-    queries: int
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {
-            "iri": self.iri,
-            "text": self.text,
-            "selections": list(self.selections),
-            "queries": self.queries,
-        }
+def complete_selections(reading: Reading, found: Sequence[Selected]) -> None:
+    """Give selections their facts, sources, and whether they hold no more or are closest to an answer."""
+    facts = reading.facts(one.triple for one in found)
+    removed = reading.removed(facts)
+    for one in found:
+        assert one.iri is not None  # noqa: S101 - it was read
+        if one.triple is not None:
+            one.fact, one.removed = facts[one.triple], removed.get(one.triple)
+        one.sources = tuple(reading.sources[one.iri.value])
+        one.closest = bool(reading.subjects(RAG.closest, one.iri))
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerSentence:
-    """A sentence of the answer; offset and length in the answer's text; `cites` are IRIs of selections."""
-
-    iri: str
-    text: str | None
-    offset: int
-    length: int
-    cites: tuple[str, ...]
-    markers: tuple[int, ...]
-
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {
-            "iri": self.iri,
-            "text": self.text,
-            "offset": self.offset,
-            "length": self.length,
-            "cites": list(self.cites),
-            "markers": list(self.markers),
-        }
+EDGE = ItemKind(
+    "edge", "selections", TG.selectedEdge, TG.EdgeSelection, Selected, complete=complete_selections
+)
+SENTENCE = ItemKind(
+    "chunk", "selections", TG.selectedChunk, TG.ChunkSelection, Selected, complete=complete_selections
+)
+CHUNK = ItemKind(
+    "context", "selections", TG.selectedChunk, TG.ChunkSelection, Selected, complete=complete_selections
+)
+SELECTIONS = (EDGE, SENTENCE, CHUNK)
+"""Facts, sentences and chunks that a step selects: one list, by rank."""
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """A question to ask next.
-
-    Attributes:
-        by: what made it: `llm`, or `graph` from a fact.
-        text: None when it was erased with a document.
-        fact: of `graph`.
-    """
-
-    iri: str
-    by: str
-    text: str | None
-    fact: Fact | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """`question` and `by`, as in an answer, and the fact."""
-        fact = None if self.fact is None else self.fact.as_json()
-        return {"iri": self.iri, "question": self.text, "by": self.by, "fact": fact}
-
-
-@dataclass(frozen=True, slots=True)
+@item
 class Call:
-    """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the blob store."""
+    """A query or model call of a step; `sparql`, `prompt` and `completion` are objects of the blob store.
 
-    iri: str
-    kind: str
-    template: str | None
-    rows: int | None
-    purpose: str | None
-    model: str | None
-    in_tokens: int | None
-    out_tokens: int | None
-    ms: int | None
-    cached: bool | None
-    sparql: str | None
-    prompt: str | None
-    completion: str | None
+    Attributes:
+        kind: template, llm, embedding, rerank or tool; a part of its class.
+    """
 
-    def as_json(self) -> dict[str, Any]:
-        """All fields."""
-        return {name: getattr(self, name) for name in self.__slots__}
+    JSON: ClassVar = (
+        *("iri", "kind", "template", "rows", "purpose", "model", "in_tokens", "out_tokens", "ms", "cached"),
+        *("sparql", "prompt", "completion"),
+    )
+
+    kind: str = ""
+    template: str | None = said(RAG.template, default=None)
+    rows: int | None = said(RAG.rowCount, default=None)
+    purpose: str | None = said(RAG.purpose, default=None)
+    model: str | None = said(TG.llmModel, default=None)
+    in_tokens: int | None = said(TG.inToken, default=None)
+    out_tokens: int | None = said(TG.outToken, default=None)
+    cached_in_tokens: int | None = said(RAG.cachedInToken, default=None)
+    ms: int | None = said(RAG.durationMs, default=None)
+    cached: bool | None = said(RAG.cached, default=None)
+    cost_usd: float | None = said(RAG.costUsd, default=None)
+    sparql: NamedNode | None = said(RAG.sparql, default=None)
+    prompt: NamedNode | None = said(RAG.prompt, default=None)
+    completion: NamedNode | None = said(RAG.completion, default=None)
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+    @property
+    def type(self) -> NamedNode:
+        """Its class."""
+        return RAG[f"{self.kind.capitalize()}Call"]
+
+
+def _name_kinds(reading: Reading, calls: Sequence[Any]) -> None:
+    for call in calls:
+        (found,) = reading.nodes[call.iri][RDF.type]
+        call.kind = local_name(text_of(found)).removesuffix("Call").lower()
+
+
+CALL = ItemKind("call", "calls", RAG.call, None, Call, complete=_name_kinds)

@@ -7,47 +7,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from graphrag_rdf.trace.items import (
-    Activated,
-    AnswerSentence,
-    Call,
-    Considered,
-    Decision,
-    LookUp,
-    Seed,
-    Selection,
-    Suggestion,
-    iso,
-)
-from graphrag_rdf.trace.passages import Passage
+from graphrag_rdf.trace.items import Call, Selected
+from graphrag_rdf.trace.kinds import NodeKind, Warned
+
+
+@dataclass(frozen=True, slots=True)
+class SubRun:
+    """A run that a step started."""
+
+    session: str
+    question: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class TraceStep:
-    """A step; only the fields of its kind are filled.
+    """A step of any kind.
 
     Attributes:
-        kind: question, grounding, exploration, focus, synthesis, error …
+        declared: what its kind declares.
+        derived_from: the steps, of this run or of its sub-runs, that it derives from.
         mode: how it worked: rules, llm, rank …
-        query: of a question: its words.
-        candidates, edges: of an exploration: edges met, edges kept.
-        passages: of an exploration by activation, best first.
-        draft: of a synthesis with repair, the stored object of the first answer, if it was corrected.
-        evidence_tokens: of a synthesis by a model, how long its evidence is, nearly.
-        left_out: of it, how many selections have no room, or not all; of a focus, how many good chunks.
-        coverage: of a focus: share of the question's words that the selection speaks of.
-        decisions: of a focus with a filter: what that decided.
-        look_ups: of a focus: searches for what the model said is missing.
-        answer: of a synthesis; None when its text was erased, or is in the blob store and none was given.
-        reason, stage: of an error.
-        reuses: of an answer that was given again, the step that gave it first.
+        values: of the fields that its kind declares, by key.
+        items: of the kinds of items that its kind declares, of warnings and of calls, by key.
+        sub_runs: runs whose question it asked.
     """
 
     iri: str
-    kind: str
-    before: str | None
+    declared: NodeKind
+    derived_from: tuple[str, ...]
     started: datetime | None
     ended: datetime | None
     ms: int | None
@@ -55,78 +44,55 @@ class TraceStep:
     model: str | None
     in_tokens: int | None
     out_tokens: int | None
-    query: str | None = None
-    concepts: tuple[str, ...] = ()
-    seeds: tuple[Seed, ...] = ()
-    activated: tuple[Activated, ...] = ()
-    candidates: int | None = None
-    edges: int | None = None
-    considered: tuple[Considered, ...] = ()
-    passages: tuple[Passage, ...] = ()
-    coverage: float | None = None
-    evidence_tokens: int | None = None
-    left_out: int = 0
-    decisions: tuple[Decision, ...] = ()
-    look_ups: tuple[LookUp, ...] = ()
-    selections: tuple[Selection, ...] = ()
-    answer: str | None = None
-    stored: str | None = None
-    draft: str | None = None
-    sentences: tuple[AnswerSentence, ...] = ()
-    warnings: tuple[dict[str, str], ...] = ()
-    reason: str | None = None
-    stage: str | None = None
-    reuses: str | None = None
-    suggestions: tuple[Suggestion, ...] = ()
-    calls: tuple[Call, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
+    items: dict[str, list[Any]] = field(default_factory=dict)
+    sub_runs: tuple[SubRun, ...] = ()
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def kind(self) -> str:
+        """question, grounding, exploration, focus, synthesis, error …"""
+        return self.declared.name
+
+    @property
+    def answer(self) -> str | None:
+        """The text of a step that answers; None once it was erased, or when nobody gave the blob store."""
+        return self.values.get("answer")
+
+    @property
+    def selections(self) -> list[Selected]:
+        """What was selected, by rank."""
+        return self.items.get("selections", [])
+
+    @property
+    def warnings(self) -> list[Warned]:
+        """What the reader of the answer ought to know."""
+        return self.items.get("warnings", [])
+
+    @property
+    def calls(self) -> list[Call]:
+        """Queries and calls to models, in order."""
+        return self.items.get("calls", [])
+
+    def json_object(self) -> dict[str, Any]:
         """The keys of every step, then those of its kind."""
-        details: dict[str, dict[str, Any]] = {
-            "question": {"query": self.query},
-            "grounding": {"concepts": list(self.concepts)},
-            "exploration": {
-                "seeds": [seed.as_json() for seed in self.seeds],
-                "activated": [active.as_json() for active in self.activated],
-                "candidates": self.candidates,
-                "edges": self.edges,
-                "considered": [edge.as_json() for edge in self.considered],
-                "passages": [passage.as_json() for passage in self.passages],
-            },
-            "focus": {
-                "coverage": self.coverage,
-                "left_out": self.left_out,
-                "filter": [decision.as_json() for decision in self.decisions],
-                "look_ups": [look_up.as_json() for look_up in self.look_ups],
-                "selections": [selection.as_json() for selection in self.selections],
-            },
-            "synthesis": {
-                "answer": self.answer,
-                "selections": [selection.as_json() for selection in self.selections],
-                "evidence_tokens": self.evidence_tokens,
-                "left_out": self.left_out,
-                "stored": self.stored,
-                "draft": self.draft,
-                "reuses": self.reuses,
-                "sentences": [sentence.as_json() for sentence in self.sentences],
-                "suggestions": [suggestion.as_json() for suggestion in self.suggestions],
-            },
-            "error": {"reason": self.reason, "stage": self.stage},
-        }
+        own = {key: found for key, found in self.items.items() if key not in ("warnings", "calls")}
         return {
             "iri": self.iri,
             "type": self.kind,
-            "derived_from": self.before,
-            "started": iso(self.started),
-            "ended": iso(self.ended),
+            "derived_from": self.derived_from[0] if self.derived_from else None,
+            "derived_from_all": self.derived_from,
+            "started": self.started,
+            "ended": self.ended,
             "ms": self.ms,
             "mode": self.mode,
             "model": self.model,
             "in_tokens": self.in_tokens,
             "out_tokens": self.out_tokens,
-            **details.get(self.kind, {}),
-            "warnings": list(self.warnings),
-            "calls": [call.as_json() for call in self.calls],
+            **self.values,
+            **own,
+            "sub_runs": self.sub_runs,
+            "warnings": self.warnings,
+            "calls": self.calls,
         }
 
 
@@ -139,6 +105,8 @@ class Mark:
         rating: helpful or wrong.
         marker, rank: of a selection: its number in the answer, and its rank.
     """
+
+    JSON: ClassVar = ("iri", "target", "rating", "note", "by", "time", "citation=marker", "edge=rank")
 
     iri: str
     target: str
@@ -156,19 +124,6 @@ class Mark:
             return f"what is cited as [{self.marker}]"
         return "the answer" if self.rank is None else f"selection {self.rank}"
 
-    def as_json(self) -> dict[str, Any]:
-        """The keys of `feedback --format json`."""
-        return {
-            "iri": self.iri,
-            "target": self.target,
-            "rating": self.rating,
-            "note": self.note,
-            "by": self.by,
-            "time": iso(self.time),
-            "citation": self.marker,
-            "edge": self.rank,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Trace:
@@ -179,13 +134,19 @@ class Trace:
         kind: the pipeline.
         commit: number of the newest commit when the run began.
         outcome: completed, unanswered, failed or cancelled; None while it runs, and after a kill.
-        forgotten: whether words of it were erased with a document.
+        source_forgotten: whether words of it were erased with a document.
         steps: in order, the question first.
         marks: what people think of it.
         continues: the earlier session that it goes on with.
         pipeline_hash: SHA-256 over the files of the pipeline.
         include, exclude: entities that must be, or must not be, followed.
     """
+
+    JSON: ClassVar = (
+        *("iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome"),
+        *("model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings"),
+        *("feedback=marks", "continues", "pipeline_hash", "include", "exclude"),
+    )
 
     iri: str
     kind: str | None
@@ -199,7 +160,7 @@ class Trace:
     model: str | None
     parameters: dict[str, Any] = field(default_factory=dict)
     commit: int | None = None
-    forgotten: bool = False
+    source_forgotten: bool = False
     steps: tuple[TraceStep, ...] = ()
     marks: tuple[Mark, ...] = ()
     continues: str | None = None
@@ -217,37 +178,16 @@ class Trace:
         return next((step.answer for step in reversed(self.steps) if step.answer is not None), None)
 
     @property
-    def selections(self) -> tuple[Selection, ...]:
+    def seconds(self) -> float | None:
+        """Wall time."""
+        return None if self.ms is None else self.ms / 1000
+
+    @property
+    def selections(self) -> tuple[Selected, ...]:
         """What was selected, over all steps."""
         return tuple(selection for step in self.steps for selection in step.selections)
 
     @property
-    def warnings(self) -> tuple[dict[str, str], ...]:
+    def warnings(self) -> tuple[Warned, ...]:
         """What the reader of the answer ought to know."""
         return tuple(warning for step in self.steps for warning in step.warnings)
-
-    def as_json(self) -> dict[str, Any]:
-        """The object that `trace show --format json` prints."""
-        return {
-            "iri": self.iri,
-            "kind": self.kind,
-            "label": self.label,
-            "question": self.question,
-            "question_iri": self.question_iri,
-            "started": iso(self.started),
-            "ended": iso(self.ended),
-            "seconds": None if self.ms is None else self.ms / 1000,
-            "outcome": self.outcome,
-            "model": self.model,
-            "parameters": self.parameters,
-            "commit": self.commit,
-            "source_forgotten": self.forgotten,
-            "answer": self.answer,
-            "steps": [step.as_json() for step in self.steps],
-            "warnings": list(self.warnings),
-            "feedback": [mark.as_json() for mark in self.marks],
-            "continues": self.continues,
-            "pipeline_hash": self.pipeline_hash,
-            "include": list(self.include),
-            "exclude": list(self.exclude),
-        }

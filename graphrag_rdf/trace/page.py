@@ -19,14 +19,15 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.drawing import Edge, Node
 from graphrag_rdf.trace.items import Fact, Source
+from graphrag_rdf.trace.kinds import node_kinds
 from graphrag_rdf.trace.lines import printable
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.outcomes import outcome_told
 from graphrag_rdf.trace.outline import draw_for_screens
-from graphrag_rdf.trace.passages import Passage
+from graphrag_rdf.trace.wording import item_words
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BaseLoader, Environment
     from markupsafe import Markup
 
 Href = Callable[[str], str | None]
@@ -78,7 +79,6 @@ class TraceView:
     Attributes:
         answer: the text in pieces; a citation is a piece with its number.
         cited: the numbers in it; a model is offered more than it cites.
-        passages: by the step that ranked them.
         places: of chunks that were ranked or used: label and pages.
         languages: of documents, where they are known.
         language: of an answer that is made of quotes, where all are in one.
@@ -91,7 +91,6 @@ class TraceView:
     answer: tuple[tuple[str, int | None], ...]
     cited: frozenset[int]
     chunks: tuple[ChunkText, ...]
-    passages: dict[str, list[Passage]]
     places: dict[str, str]
     languages: dict[str, str]
     language: str | None
@@ -107,8 +106,8 @@ class TraceView:
 
 def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
     """A trace with the text of each chunk that it used, and the evidence marked in it."""
-    passages = {step.iri: list(step.passages) for step in trace.steps if step.passages}
-    chunks = [chunk for group in passages.values() for chunk in (passage.chunk for passage in group)]
+    items = [one for step in trace.steps for found in step.items.values() for one in found]
+    chunks = [chunk.value for one in items if (chunk := getattr(one, "chunk", None)) is not None]
     chunks += [source.chunk for one in trace.selections for source in one.sources if source.chunk]
     places, languages = _places(store, chunks)
     answer = cited(trace.answer or "", {s.marker for s in trace.selections if s.marker is not None})
@@ -118,7 +117,6 @@ def trace_view(store: Store, trace: Trace, href: Href) -> TraceView:
         answer=answer,
         cited=numbers,
         chunks=tuple(sorted(_chunks(store, trace), key=lambda chunk: not chunk.numbers() & numbers)),
-        passages=passages,
         places=places,
         languages=languages,
         language=_language(trace, languages),
@@ -278,7 +276,7 @@ def _language(trace: Trace, languages: Mapping[str, str]) -> str | None:
 
 def _drawing(trace: Trace, href: Href, numbers: Set[int]) -> Markup | None:
     """The selected facts around the seeds: those that are cited first, then by rank."""
-    seeds = {seed.entity for step in trace.steps for seed in step.seeds}
+    seeds = {seed.entity.value for step in trace.steps for seed in step.items.get("seeds", ())}
     chosen = [s for s in trace.selections if s.fact is not None]
     chosen.sort(key=lambda s: (s.marker not in numbers, s.rank or 0))
     gone = {s.fact for s in chosen if s.removed}
@@ -322,21 +320,39 @@ def _key(term: NamedNode | Literal) -> str:
 
 def visible(value: object) -> object:
     """What a page prints in the place of a value: texts lose their controls before they are escaped."""
+    if isinstance(value, NamedNode):
+        return printable(value.value)
     return printable(value) if type(value) is str else value
+
+
+PAGE_FILTERS: Mapping[str, Callable[..., str]] = {"outcome": outcome_told, "words": item_words}
+"""What the templates of traces use beside Jinja's own."""
+
+
+def page_loader() -> BaseLoader:
+    """The templates beside this module, and those of the kinds of steps by their paths."""
+    from jinja2 import ChoiceLoader, FunctionLoader, PackageLoader
+
+    def section(name: str) -> str | None:
+        pages = (kind.page for kind in node_kinds().values())
+        found = next((page for page in pages if str(page) == name), None)
+        return None if found is None else found.read_text("utf-8")
+
+    return ChoiceLoader([PackageLoader("graphrag_rdf.trace", "."), FunctionLoader(section)])
 
 
 @cache
 def environment() -> Environment:
     """Of the templates beside this module."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import Environment, StrictUndefined
 
     found = Environment(
-        loader=PackageLoader("graphrag_rdf.trace", "."),
+        loader=page_loader(),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=visible,
     )
-    found.filters["outcome"] = outcome_told
+    found.filters.update(PAGE_FILTERS)
     return found

@@ -87,12 +87,19 @@ def _delete(store: Store, blobs: BlobStore, sessions: Sequence[NamedNode]) -> Pr
         batch = [session for session in sessions[start : start + _BATCH] if session not in gone]
         if not batch:
             continue
-        below = store.select("trace/sub-traces", sessions=batch)
-        batch += [rows.node(row, "session") for row in below]
+        below = batch
+        while below := _started(store, below, {*batch, *gone}):
+            batch += below
         _delete_batch(store, blobs, batch, out)
         gone.update(batch)
     out.traces = len(gone)
     return out
+
+
+def _started(store: Store, sessions: list[NamedNode], known: set[NamedNode]) -> list[NamedNode]:
+    """The runs that runs started, without those that are known."""
+    found = store.select("trace/sub-traces", sessions=sessions)
+    return [one for row in found if (one := rows.node(row, "session")) not in known]
 
 
 def _delete_batch(store: Store, blobs: BlobStore, sessions: list[NamedNode], out: Pruned) -> None:

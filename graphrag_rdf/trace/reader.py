@@ -1,42 +1,50 @@
-"""Reading a trace back: one query per kind of thing that a trace holds, each from the session's IRI."""
+"""Reading a trace back: its triples in one query, and from them the items that its step kinds declare."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import cached_property
+from typing import Any
 
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG
+from graphrag_rdf.rdf.terms import Term, local_name, text_of
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import with_names
-from graphrag_rdf.trace.fact_rows import fact_of
 from graphrag_rdf.trace.feedback import read_marks
-from graphrag_rdf.trace.items import (
-    Activated,
-    AnswerSentence,
-    Call,
-    Considered,
-    Decision,
-    DecisionNote,
-    Fact,
-    LookUp,
-    Score,
-    Seed,
-    Selection,
-    Source,
-    Suggestion,
+from graphrag_rdf.trace.items import CALL, DecisionNote, Described, Fact, Source
+from graphrag_rdf.trace.kinds import (
+    WARNING,
+    ItemKind,
+    Node,
+    NodeKind,
+    Statement,
+    StepField,
+    node_kinds,
+    place_in_list,
+    read_item,
+    value_of,
 )
 from graphrag_rdf.trace.labels import label_of, read_labels
-from graphrag_rdf.trace.model import Trace, TraceStep
-from graphrag_rdf.trace.passages import read_passages
+from graphrag_rdf.trace.model import SubRun, Trace, TraceStep
+from graphrag_rdf.trace.quads import trace_quads
 
-_T = TypeVar("_T")
+_EVERYWHERE = (WARNING, CALL)
+_NONE: Node = {}
+_OF_ALL_STEPS = frozenset(
+    {
+        *(RDF.type, RDFS.label, PROV.wasGeneratedBy, PROV.wasDerivedFrom, PROV.generatedAtTime),
+        *(RAG.startedAt, RAG.durationMs, RAG.mode, TG.llmModel, TG.inToken, TG.outToken),
+        *(kind.link for kind in _EVERYWHERE),
+    }
+)
 
 
 def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = None) -> Trace:
@@ -50,219 +58,276 @@ def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = Non
         UsageError: when there is no such session.
     """
     session = NamedNode(iri) if isinstance(iri, str) else iri
-    found = store.select("trace/session", session=session)
-    if not found:
+    reading = Reading(store, session)
+    if PROV.startedAtTime not in reading.nodes.get(session, _NONE):
         raise UsageError(
             f"there is no trace {session.value}", hint="graphrag-rdf trace list shows what is stored"
         )
-    row = found[0]
-    steps = _Steps(store, session, blobs).read()
-    filters = store.select("trace/entity-filters", session=session)
+    one = reading.nodes[session]
+    sub_runs = defaultdict(list)
+    for row in store.select("trace/sub-runs", session=session):
+        sub_runs[rows.must(row, "step")].append(SubRun(rows.must(row, "session"), rows.text(row, "question")))
+    steps = _in_order([_step(reading, node, sub_runs[node.value], blobs) for node in reading.steps])
+    reading.complete()
     return Trace(
         iri=session.value,
-        kind=rows.text(row, "pipeline"),
-        label=rows.text(row, "label"),
-        question=rows.text(row, "question") or "",
+        kind=_first(one, RAG.pipeline),
+        label=_first(one, RDFS.label),
+        question=_first(one, TG.query) or "",
         question_iri=next((step.iri for step in steps if step.kind == "question"), None),
-        started=rows.moment(row, "started"),
-        ended=rows.moment(row, "ended"),
-        ms=rows.whole(row, "ms"),
-        outcome=rows.text(row, "outcome"),
-        model=rows.text(row, "model"),
-        parameters=json.loads(rows.text(row, "parameters") or "{}"),
-        commit=rows.whole(row, "commit"),
-        forgotten=rows.truth(row, "forgotten"),
+        started=_first(one, PROV.startedAtTime),
+        ended=_first(one, PROV.endedAtTime),
+        ms=_first(one, RAG.durationMs),
+        outcome=_first(one, RAG.outcome),
+        model=_first(one, TG.llmModel),
+        parameters=json.loads(_first(one, RAG.parameters) or "{}"),
+        commit=_first(one, RAG.commit),
+        source_forgotten=bool(_first(one, RAG.sourceForgotten)),
         steps=steps,
         marks=tuple(read_marks(store, session)),
-        continues=rows.text(row, "continues"),
-        pipeline_hash=rows.text(row, "pipeline_hash"),
-        include=tuple(rows.must(one, "entity") for one in filters if rows.truth(one, "included")),
-        exclude=tuple(rows.must(one, "entity") for one in filters if not rows.truth(one, "included")),
+        continues=_text(one, RAG.continues),
+        pipeline_hash=_first(one, RAG.pipelineHash),
+        include=_sorted(one, RAG.includedEntity),
+        exclude=_sorted(one, RAG.excludedEntity),
     )
 
 
-class _Steps:
-    def __init__(self, store: Store, session: NamedNode, blobs: BlobStore | None) -> None:
-        self._store = store
-        self._session = session
-        self._blobs = blobs
+class Reading:
+    """What a trace says, and what else the store knows of the things in it.
 
-    def read(self) -> tuple[TraceStep, ...]:
-        edges = {rows.must(row, "item"): row for row in self._select("edges")}
-        seeds, activated = self._select("seeds"), self._select("activated")
-        entities = [row["entity"] for row in (*seeds, *activated)]
-        self._labels = read_labels(self._store, [*entities, *(r[x] for r in edges.values() for x in "spo")])
-        self._facts = {item: fact_of(row, self._labels) for item, row in edges.items()}
-        self._removed = decided_against(self._store, ((f.s, f.p, f.o) for f in self._facts.values()))
-        self._sources = self._read_sources()
-        self._left_out = {rows.must(r, "step"): rows.whole(r, "count") or 0 for r in self._select("left-out")}
-        concepts = self._by_step("concepts", lambda row: rows.must(row, "concept"))
-        warnings = self._by_step("warnings", _warning)
-        calls = self._by_step("calls", _call)
-        selections = self._by_step("selections", self._selection)
-        chosen = {item.fact for group in selections.values() for item in group if item.fact}
-        considered = self._by_step("considered", lambda row: self._considered(row, chosen))
-        decisions = self._decisions()
-        look_ups = _look_ups(self._select("look-ups"))
-        suggestions = self._by_step("suggestions", self._suggestion)
-        sentences = _sentences(self._select("sentences"))
-        passages = read_passages(self._store, self._session)
-        seeded, activations = _grouped(seeds, self._seed), _grouped(activated, self._activated)
-        return tuple(
-            self._step(
-                row,
-                concepts=concepts[rows.must(row, "step")],
-                seeds=seeded[rows.must(row, "step")],
-                activated=activations[rows.must(row, "step")],
-                considered=considered[rows.must(row, "step")],
-                passages=tuple(passages.get(rows.must(row, "step"), ())),
-                decisions=decisions[rows.must(row, "step")],
-                look_ups=look_ups[rows.must(row, "step")],
-                selections=selections[rows.must(row, "step")],
-                sentences=sentences[rows.must(row, "step")],
-                suggestions=suggestions[rows.must(row, "step")],
-                warnings=warnings[rows.must(row, "step")],
-                calls=calls[rows.must(row, "step")],
-            )
-            for row in self._select("steps")
+    Attributes:
+        nodes: node of the trace → predicate → values.
+        steps: the question and the steps, in the order of their IRIs.
+    """
+
+    def __init__(self, store: Store, session: NamedNode) -> None:
+        self.store = store
+        self.session = session
+        found: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(
+            lambda: defaultdict(list)
         )
+        for quad in trace_quads(store, session, with_sources=False):
+            assert isinstance(quad.subject, NamedNode)  # noqa: S101 - traces have no blank nodes
+            found[quad.subject][quad.predicate].append(quad.object)
+        self.nodes: Mapping[NamedNode, Node] = found
+        self._incomplete: defaultdict[Callable[..., None], list[Any]] = defaultdict(list)
+        self.steps = [node for node, said in found.items() if session in said.get(PROV.wasGeneratedBy, ())]
 
-    def _select(self, name: str) -> list[Row]:
-        return self._store.select(f"trace/{name}", session=self._session)
+    def kind(self, node: NamedNode) -> NodeKind:
+        """The kind of a step; of one that nobody declared what its own triples say."""
+        types = [one for one in self.nodes[node].get(RDF.type, ()) if isinstance(one, NamedNode)]
+        declared = node_kinds()
+        known = next((declared[one] for one in types if one in declared), None)
+        return known or self._undeclared(node, sorted(types, key=str))
 
-    def _by_step(self, name: str, make: Callable[[Row], _T]) -> defaultdict[str, tuple[_T, ...]]:
-        return _grouped(self._select(name), make)
-
-    def _step(self, row: Row, **details: Any) -> TraceStep:
-        return TraceStep(
-            iri=rows.must(row, "step"),
-            kind=rows.text(row, "kind") or "step",
-            before=rows.text(row, "before"),
-            started=rows.moment(row, "started"),
-            ended=rows.moment(row, "ended"),
-            ms=rows.whole(row, "ms"),
-            mode=rows.text(row, "mode"),
-            model=rows.text(row, "model"),
-            in_tokens=rows.whole(row, "in_tokens"),
-            out_tokens=rows.whole(row, "out_tokens"),
-            query=rows.text(row, "query"),
-            candidates=rows.whole(row, "candidates"),
-            edges=rows.whole(row, "edges"),
-            coverage=rows.number(row, "coverage"),
-            evidence_tokens=rows.whole(row, "evidence_tokens"),
-            left_out=self._left_out.get(rows.must(row, "step"), 0),
-            answer=self._answer(row),
-            stored=rows.text(row, "stored"),
-            draft=rows.text(row, "draft"),
-            reason=rows.text(row, "reason"),
-            stage=rows.text(row, "stage"),
-            reuses=rows.text(row, "reuses"),
-            **details,
-        )
-
-    def _answer(self, row: Row) -> str | None:
-        inline, stored = rows.text(row, "text"), rows.text(row, "stored")
-        if inline is not None or stored is None or self._blobs is None:
-            return inline
-        return self._blobs.text(stored)
-
-    def _seed(self, row: Row) -> Seed:
-        return Seed(
-            entity=rows.must(row, "entity"),
-            label=label_of(row["entity"], self._labels),
-            score=rows.number(row, "score"),
-            matched_by=rows.text(row, "matched_by"),
-            matched_text=rows.text(row, "matched_text"),
-        )
-
-    def _activated(self, row: Row) -> Activated:
-        return Activated(
-            entity=rows.must(row, "entity"),
-            label=label_of(row["entity"], self._labels),
-            activation=rows.number(row, "activation"),
-            round=rows.whole(row, "round"),
-            carrier=rows.text(row, "carrier"),
-            similarity=rows.number(row, "similarity"),
-            origin=rows.text(row, "origin"),
-        )
-
-    def _suggestion(self, row: Row) -> Suggestion:
-        item = rows.must(row, "item")
-        return Suggestion(item, rows.must(row, "mode"), rows.text(row, "text"), self._facts.get(item))
-
-    def _considered(self, row: Row, chosen: set[Fact]) -> Considered:
-        fact = self._facts.get(rows.must(row, "item"))
-        return Considered(
-            iri=rows.must(row, "item"),
-            fact=fact,
-            score=_score(row),
-            rank=rows.whole(row, "rank"),
-            hop=rows.whole(row, "hop"),
-            direction=rows.text(row, "direction"),
-            edge_id=rows.text(row, "edge_id"),
-            selected=fact in chosen,
-            removed=self._removed_since(fact),
-        )
-
-    def _removed_since(self, fact: Fact | None) -> DecisionNote | None:
-        return self._removed.get((fact.s, fact.p, fact.o)) if fact else None
-
-    def _decisions(self) -> defaultdict[str, tuple[Decision, ...]]:
-        found = self._select("decisions")
-        nodes = sorted({rows.node(row, "sentence") for row in found if "sentence" in row}, key=str)
-        texts = {
-            rows.must(row, "sentence"): rows.must(row, "text")
-            for row in (self._store.select("retrieval/sentence-texts", sentences=nodes) if nodes else ())
+    def _undeclared(self, node: NamedNode, types: Sequence[NamedNode]) -> NodeKind:
+        own = next((one for one in types if one != PROV.Entity), PROV.Entity)
+        name = local_name(own.value).removesuffix("Step").lower() or "step"
+        links = {
+            predicate
+            for predicate, values in self.nodes[node].items()
+            if predicate not in _OF_ALL_STEPS and any(value in self.nodes for value in values)
         }
-        return _grouped(
-            found,
-            lambda row: Decision(
-                iri=rows.must(row, "item"),
-                filter=rows.must(row, "filter"),
-                kept=rows.truth(row, "kept"),
-                score=rows.number(row, "score"),
-                reasoning=rows.text(row, "reasoning"),
-                rerank=rows.number(row, "rerank"),
-                fact=self._facts.get(rows.must(row, "item")),
-                sentence=rows.text(row, "sentence"),
-                text=texts.get(rows.text(row, "sentence") or ""),
+        values = sorted(self.nodes[node].keys() - _OF_ALL_STEPS - links, key=str)
+        return NodeKind(
+            name,
+            own,
+            "A step of a kind that this program does not know.",
+            fields=tuple(StepField(local_name(one.value), one, read=list) for one in values),
+            items=tuple(
+                ItemKind(local_name(one.value), local_name(one.value), one, None, Described)
+                for one in sorted(links, key=str)
             ),
         )
 
-    def _selection(self, row: Row) -> Selection:
-        item = rows.must(row, "item")
-        return Selection(
-            iri=item,
-            fact=self._facts.get(item),
-            removed=self._removed_since(self._facts.get(item)),
-            chunk=rows.text(row, "chunk"),
-            sentence=rows.text(row, "sentence"),
-            score=_score(row),
-            rank=rows.whole(row, "rank"),
-            hop=rows.whole(row, "hop"),
-            edge_id=rows.text(row, "edge_id"),
-            concept=rows.text(row, "concept"),
-            reasoning=rows.text(row, "reasoning"),
-            marker=rows.whole(row, "marker"),
-            closest=rows.truth(row, "closest"),
-            sources=tuple(self._sources[item]),
-        )
+    def items(self, node: NamedNode, kinds: Iterable[ItemKind]) -> dict[str, list[Any]]:
+        """The items of a node by the key of their kind, in their order."""
+        found: dict[str, dict[NamedNode, Any]] = {}
+        for kind in kinds:
+            known = found.setdefault(kind.key, {})
+            for iri in self.nodes[node].get(kind.link, ()):
+                if isinstance(iri, NamedNode) and iri not in known and self._is(iri, kind):
+                    known[iri] = self._item(kind, iri)
+        return {
+            key: [known[iri] for iri in sorted(known, key=lambda iri: place_in_list(iri, self.nodes[iri]))]
+            for key, known in found.items()
+        }
 
-    def _read_sources(self) -> defaultdict[str, list[Source]]:
-        """Quotes of facts, sentences, whole chunks where neither says which part, what facts came from that
-        were read from no text, and what of all this is gone.
+    def complete(self) -> None:
+        """Add to the items that were read what other graphs know of them."""
+        for complete, items in self._incomplete.items():
+            complete(self, items)
+
+    def _is(self, iri: NamedNode, kind: ItemKind) -> bool:
+        return iri in self.nodes and kind.type in (None, *self.nodes[iri].get(RDF.type, ()))
+
+    def _item(self, kind: ItemKind, iri: NamedNode) -> Any:
+        if kind.make is Described:
+            return Described.of(iri, self.nodes[iri])
+        item = read_item(kind.make, self.nodes[iri])
+        item.iri = iri
+        for name, part in kind.parts.items():
+            setattr(item, name, self.items(iri, [part])[part.key])
+        if kind.complete is not None:
+            self._incomplete[kind.complete].append(item)
+        return item
+
+    # --- what other graphs know ----------------------------------------------------------------------
+
+    def subjects(self, predicate: NamedNode, value: Term) -> list[NamedNode]:
+        """The nodes of the trace that say this of something."""
+        return self._subjects.get((predicate, value), [])
+
+    @cached_property
+    def _subjects(self) -> Mapping[tuple[NamedNode, Term], list[NamedNode]]:
+        found: defaultdict[tuple[NamedNode, Term], list[NamedNode]] = defaultdict(list)
+        for node, said in self.nodes.items():
+            for predicate, values in said.items():
+                for value in values:
+                    found[predicate, value].append(node)
+        return found
+
+    def text(self, node: NamedNode, predicate: NamedNode) -> str | None:
+        """What a node of the trace says, as text."""
+        return _text(self.nodes.get(node, _NONE), predicate)
+
+    def number(self, node: NamedNode, predicate: NamedNode) -> int | None:
+        """What a node of the trace says, as a whole number."""
+        found = _first(self.nodes.get(node, _NONE), predicate)
+        return int(found) if found is not None else None
+
+    def labels(self, things: Iterable[Term | None]) -> Callable[[Term | None], str]:
+        """What to call things: label, or the end of the IRI."""
+        asked = [thing for thing in things if thing is not None]
+        labels = read_labels(self.store, asked)
+        return lambda thing: "" if thing is None else label_of(thing, labels)
+
+    def facts(self, statements: Iterable[Statement | None]) -> dict[Statement, Fact]:
+        """Facts with their labels; None, of one that was erased, is passed over."""
+        known = list(dict.fromkeys(one for one in statements if one is not None))
+        called = self.labels(term for one in known for term in one)
+        return {one: Fact(*one, *map(called, one)) for one in known}
+
+    def removed(self, statements: Iterable[Statement]) -> Mapping[Sequence[object], DecisionNote]:
+        """What people decided since against some of the facts."""
+        return decided_against(self.store, statements)
+
+    def selects(self, statement: Statement | None) -> bool:
+        """Whether a fact was selected in this trace."""
+        return statement in self._selected
+
+    @cached_property
+    def _selected(self) -> Set[Statement]:
+        chosen = (one for node in self.steps for one in self.nodes[node].get(TG.selectedEdge, ()))
+        facts = (self.nodes[one].get(TG.edge, ()) for one in chosen if isinstance(one, NamedNode))
+        return {value_of(one) for found in facts for one in found}
+
+    def again(self, template: str, node: str, value: str) -> dict[NamedNode | None, float]:
+        """What a template computes from the trace: node → number.
+
+        Args:
+            node, value: its variables.
+        """
+        found = self.store.select(template, session=self.session)
+        return {
+            rows.node(row, node): number for row in found if (number := rows.number(row, value)) is not None
+        }
+
+    def sentence_texts(self, sentences: Iterable[NamedNode | None]) -> dict[NamedNode, str]:
+        """The words of sentences; those that are gone are absent."""
+        asked = sorted({one for one in sentences if one is not None}, key=str)
+        found = self.store.select("retrieval/sentence-texts", sentences=asked) if asked else ()
+        return {rows.node(row, "sentence"): rows.must(row, "text") for row in found}
+
+    def chunks(self, chunks: Iterable[NamedNode | None]) -> dict[NamedNode, Row]:
+        """Rows of `retrieval/chunks`, by chunk; those that are gone are absent."""
+        asked = sorted({one for one in chunks if one is not None}, key=str)
+        found = self.store.select("retrieval/chunks", chunks=asked) if asked else ()
+        return {rows.node(row, "chunk"): row for row in found}
+
+    @cached_property
+    def sources(self) -> Mapping[str, list[Source]]:
+        """The sources of selections: quotes of facts, sentences, whole chunks where neither says which part,
+        what facts came from that were read from no text, and what of all this is gone.
         """
         found: defaultdict[str, list[Source]] = defaultdict(list)
         for name in ("evidence", "sentence-sources", "chunk-sources", "origins"):
-            for row in self._select(name):
+            for row in self.store.select(f"trace/{name}", session=self.session):
                 source = read_source(row)
                 if source not in found[rows.must(row, "item")]:
                     found[rows.must(row, "item")].append(source)
-        for row in self._select("lost-sources"):
-            lost = Source(rows.text(row, "chunk"), document=rows.text(row, "document"), state="forgotten")
+        for row in self.store.select("trace/lost-sources", session=self.session):
+            known = rows.text(row, "document") or ""
+            lost = Source(known, "", "", rows.text(row, "chunk"), state="forgotten")
             found[rows.must(row, "item")].append(lost)
-        named = iter(with_names(self._store, [source for group in found.values() for source in group]))
+        named = iter(with_names(self.store, [source for group in found.values() for source in group]))
         return defaultdict(list, {item: [next(named) for _ in group] for item, group in found.items()})
+
+
+def _step(
+    reading: Reading, node: NamedNode, sub_runs: Sequence[SubRun], blobs: BlobStore | None
+) -> TraceStep:
+    said, kind = reading.nodes[node], reading.kind(node)
+    return TraceStep(
+        iri=node.value,
+        declared=kind,
+        derived_from=_sorted(said, PROV.wasDerivedFrom),
+        started=_first(said, RAG.startedAt),
+        ended=_first(said, PROV.generatedAtTime),
+        ms=_first(said, RAG.durationMs),
+        mode=_first(said, RAG.mode),
+        model=_first(said, TG.llmModel),
+        in_tokens=_first(said, TG.inToken),
+        out_tokens=_first(said, TG.outToken),
+        values={one.key: _value(said, one, blobs) for one in kind.fields},
+        items=reading.items(node, (*kind.items, *_EVERYWHERE)),
+        sub_runs=tuple(sub_runs),
+    )
+
+
+def _first(said: Node, predicate: NamedNode) -> Any:
+    found = said.get(predicate)
+    return value_of(found[0]) if found else None
+
+
+def _text(said: Node, predicate: NamedNode) -> str | None:
+    found = said.get(predicate)
+    return text_of(found[0]) if found else None
+
+
+def _sorted(said: Node, predicate: NamedNode) -> tuple[str, ...]:
+    return tuple(sorted(text_of(value) for value in said.get(predicate, ())))
+
+
+def _value(said: Node, one: StepField, blobs: BlobStore | None) -> Any:
+    found = said.get(one.predicate, ())
+    if one.read is not None:
+        return one.read([value_of(value) for value in found])
+    if found:
+        return value_of(found[0])
+    kept = _first(said, one.stored) if one.stored is not None else None
+    return None if kept is None or blobs is None else blobs.text(kept.value)
+
+
+def _in_order(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
+    """The question, then steps as they began; what began at once in the order in which it derives."""
+    known = {step.iri: step for step in steps}
+    depths: dict[str, int] = {}
+
+    def depth(step: TraceStep) -> int:
+        if step.iri not in depths:
+            depths[step.iri] = 0  # a trace that is written by others may go round
+            before = [known[iri] for iri in step.derived_from if iri in known]
+            depths[step.iri] = 1 + max(map(depth, before), default=-1)
+        return depths[step.iri]
+
+    ordered = sorted(steps, key=lambda step: (depth(step), step.iri))
+    return tuple(
+        sorted(
+            ordered,
+            key=lambda step: (step.kind != "question", step.started.timestamp() if step.started else 0),
+        )
+    )
 
 
 def read_source(row: Row) -> Source:
@@ -275,9 +340,9 @@ def read_source(row: Row) -> Source:
     retired = rows.moment(row, "retired")
     return Source(
         chunk=chunk,
-        document=rows.text(row, "document"),
-        title=rows.text(row, "title"),
-        uri=rows.text(row, "location"),
+        document=rows.text(row, "document") or "",
+        title=rows.text(row, "title") or "",
+        uri=rows.text(row, "location") or "",
         page=rows.text(row, "page"),
         page_number=rows.whole(row, "page_number"),
         page_label=rows.text(row, "page_label"),
@@ -292,68 +357,4 @@ def read_source(row: Row) -> Source:
         activity=rows.text(row, "activity"),
         state="retired" if retired else "current",
         retired=retired,
-    )
-
-
-def _grouped(found: Iterable[Row], make: Callable[[Row], _T]) -> defaultdict[str, tuple[_T, ...]]:
-    groups: defaultdict[str, tuple[_T, ...]] = defaultdict(tuple)
-    for row in found:
-        groups[rows.must(row, "step")] += (make(row),)
-    return groups
-
-
-def _score(row: Row) -> Score:
-    return Score(*(rows.number(row, part) for part in ("score", "lexical", "vector", "graph", "rerank")))
-
-
-def _warning(row: Row) -> dict[str, str]:
-    return {"type": rows.must(row, "type"), "detail": rows.text(row, "detail") or ""}
-
-
-def _sentences(found: Iterable[Row]) -> defaultdict[str, tuple[AnswerSentence, ...]]:
-    by_sentence: dict[str, list[Row]] = {}
-    for row in found:
-        by_sentence.setdefault(rows.must(row, "sentence"), []).append(row)
-    groups: defaultdict[str, tuple[AnswerSentence, ...]] = defaultdict(tuple)
-    for iri, same in by_sentence.items():
-        first = same[0]
-        sentence = AnswerSentence(
-            iri=iri,
-            text=rows.text(first, "text"),
-            offset=rows.whole(first, "offset") or 0,
-            length=rows.whole(first, "length") or 0,
-            cites=tuple(rows.must(row, "cited") for row in same if "cited" in row),
-            markers=tuple(number for row in same if (number := rows.whole(row, "marker")) is not None),
-        )
-        groups[rows.must(first, "step")] += (sentence,)
-    return groups
-
-
-def _look_ups(found: Iterable[Row]) -> defaultdict[str, tuple[LookUp, ...]]:
-    by_item: dict[str, list[Row]] = {}
-    for row in found:
-        by_item.setdefault(rows.must(row, "item"), []).append(row)
-    groups: defaultdict[str, tuple[LookUp, ...]] = defaultdict(tuple)
-    for iri, same in by_item.items():
-        chunks = tuple(rows.must(row, "selection") for row in same if "selection" in row)
-        look_up = LookUp(iri, rows.text(same[0], "phrase"), chunks, rows.whole(same[0], "queries") or 0)
-        groups[rows.must(same[0], "step")] += (look_up,)
-    return groups
-
-
-def _call(row: Row) -> Call:
-    return Call(
-        iri=rows.must(row, "call"),
-        kind=rows.must(row, "kind"),
-        template=rows.text(row, "template"),
-        rows=rows.whole(row, "rows"),
-        purpose=rows.text(row, "purpose"),
-        model=rows.text(row, "model"),
-        in_tokens=rows.whole(row, "in_tokens"),
-        out_tokens=rows.whole(row, "out_tokens"),
-        ms=rows.whole(row, "ms"),
-        cached=rows.truth(row, "cached") if "cached" in row else None,
-        sparql=rows.text(row, "sparql"),
-        prompt=rows.text(row, "prompt"),
-        completion=rows.text(row, "completion"),
     )

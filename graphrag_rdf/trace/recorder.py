@@ -6,8 +6,11 @@ derived one from another. A step that fails ends the trace with a `tg:Error` nod
 
 from __future__ import annotations
 
+import copy
 import json
+import threading
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -18,10 +21,12 @@ from typing import Literal as Choice
 from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs, expand
 from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, now
 from graphrag_rdf.store.base import QueryRun, Store
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.trace.items import CALL, Call
+from graphrag_rdf.trace.kinds import ERROR, ItemKind, NodeKind, triples
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.writing import TraceWriter
 
@@ -51,14 +56,15 @@ class Step:
     """A step that is being recorded.
 
     Attributes:
-        kind: grounding, exploration, focus, synthesis, error.
+        kind: what it declares.
         iri: its node.
+        derived_from: the steps that it derives from.
         quads: what is said of it so far.
     """
 
-    kind: str
+    kind: NodeKind
     iri: NamedNode
-    derived_from: NamedNode
+    derived_from: tuple[NamedNode, ...]
     started: datetime
     clock: float
     quads: list[Quad] = field(default_factory=list)
@@ -67,8 +73,29 @@ class Step:
     model: str | None = None
 
 
+@dataclass(slots=True)
+class _Run:
+    """What all branches of a run share."""
+
+    writer: TraceWriter | None
+    counts: Counter[str] = field(default_factory=Counter)  # steps and items, by the name of their kind
+    texts: list[str] = field(default_factory=list)  # named by what is to be written next
+    unwritten: dict[str, Future[None]] = field(default_factory=dict)  # by the number of the message
+    messages: int = 0
+    clock: float = field(default_factory=time.perf_counter)
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    in_tokens: int | None = None
+    out_tokens: int | None = None
+    cost_usd: float | None = None
+    calls: int = 0
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+
 class TraceRecorder:
     """Records one run.
+
+    Steps that run one after another derive from one another. `branch` gives a recorder of the same run for
+    steps that run at the same time; `sub_run` gives one of a run that a step starts.
 
     Args:
         store: where traces go.
@@ -78,6 +105,8 @@ class TraceRecorder:
         stored: False streams the trace without writing it (read-only servers).
         settings: the version of the settings kept in the store that is in force, if any is kept.
         continues: the earlier session that the run goes on with.
+        question_types: classes of the question, as prefixed names; they decide the form of IRIs.
+        asked_by: the steps of another run that ask the question.
     """
 
     def __init__(
@@ -90,28 +119,77 @@ class TraceRecorder:
         stored: bool = True,
         settings: NamedNode | None = None,
         continues: NamedNode | None = None,
+        question_types: Sequence[str] = (),
+        asked_by: Sequence[NamedNode] = (),
     ) -> None:
         self._store = store
+        self._blobs = blobs
         self._graph = graph
         self._detail = detail
         self._settings = settings
         self._continues = continues
+        self._question_types = tuple(question_types)
+        self._asked_by = tuple(asked_by)
+        self._form = iris.trace_form(question_types)
         self.run = iris.new_uuid()
         self.session = iris.session(self.run)
-        self._writer = TraceWriter(store, blobs, self.session) if stored else None
-        self.question = iris.question(self.run)
-        self._last: NamedNode = self.question
-        self._texts: list[str] = []  # named by what is to be written next
-        self._unwritten: dict[str, Future[None]] = {}  # by the number of the message that tells of it
-        self._messages = 0
-        self._calls = 0
-        self._clock = time.perf_counter()
+        self.question = iris.question(self.run, self._form)
+        self._shared = _Run(TraceWriter(store, blobs, self.session) if stored else None)
+        self.last: tuple[NamedNode, ...] = (self.question,)
+        """What the next step derives from."""
         self.began = time.monotonic()  # the run has read no text before
-        self.steps: list[dict[str, Any]] = []
-        self.in_tokens: int | None = None
-        self.out_tokens: int | None = None
-        self.cost_usd: float | None = None
-        self.calls = 0
+
+    def branch(self, *after: NamedNode) -> TraceRecorder:
+        """A recorder of the same run, for a thread of its own, whose next step derives from these steps."""
+        other = copy.copy(self)
+        other.last = after or self.last
+        return other
+
+    def sub_run(self, question_types: Sequence[str] = ()) -> TraceRecorder:
+        """A recorder of a run of its own, whose question derives from what the next step would derive from.
+
+        The step that waits for its answer derives from that: `step(kind, after=sub.last)`.
+        """
+        return TraceRecorder(
+            self._store,
+            self._blobs,
+            graph=self._graph,
+            detail=self._detail,
+            stored=self._shared.writer is not None,
+            settings=self._settings,
+            question_types=question_types,
+            asked_by=self.last,
+        )
+
+    @property
+    def steps(self) -> list[dict[str, Any]]:
+        """What was recorded, as an answer lists it."""
+        return self._shared.steps
+
+    @property
+    def in_tokens(self) -> int | None:
+        """Tokens that models read; None when unknown."""
+        return self._shared.in_tokens
+
+    @property
+    def out_tokens(self) -> int | None:
+        """Tokens that models wrote; None when unknown."""
+        return self._shared.out_tokens
+
+    @property
+    def cost_usd(self) -> float | None:
+        """What they cost; None when unknown."""
+        return self._shared.cost_usd
+
+    @property
+    def calls(self) -> int:
+        """Calls to models."""
+        return self._shared.calls
+
+    @property
+    def answer_document(self) -> NamedNode:
+        """The text of the answer, as TrustGraph's clients ask for it."""
+        return iris.answer_document(self.run, self._form)
 
     # --- the run -----------------------------------------------------------------------------------
 
@@ -120,7 +198,6 @@ class TraceRecorder:
         question: str,
         *,
         pipeline: str,
-        question_types: Sequence[NamedNode],
         label: str,
         parameters: Mapping[str, Any],
         model: str | None,
@@ -160,7 +237,8 @@ class TraceRecorder:
         asked = [
             self.quad(self.question, RDF.type, PROV.Entity),
             self.quad(self.question, RDF.type, TG.Question),
-            *(self.quad(self.question, RDF.type, kind) for kind in question_types),
+            *(self.quad(self.question, RDF.type, expand(name)) for name in self._question_types),
+            *(self.quad(self.question, PROV.wasDerivedFrom, step) for step in self._asked_by),
             self.quad(self.question, RDFS.label, Literal(f"{label} Question")),
             self.quad(self.question, TG.query, Literal(question)),
             self.quad(self.question, PROV.generatedAtTime, datetime_(started)),
@@ -186,30 +264,38 @@ class TraceRecorder:
         ]
         if self.cost_usd is not None:
             quads.append(self.quad(self.session, RAG.costUsd, double(self.cost_usd)))
-        if self._writer is not None:
+        writer = self._shared.writer
+        if writer is not None:
             if outcome not in ("completed", "unanswered"):
-                self._writer.recover()
-            self._writer.end(quads)
+                writer.recover()
+            writer.end(quads)
 
     @property
     def barred(self) -> bool:
         """Whether documents were forgotten meanwhile, so that the trace is not kept."""
-        return self._writer is not None and self._writer.barred
+        return self._shared.writer is not None and self._shared.writer.barred
 
     def milliseconds(self) -> int:
         """Wall time of the run so far."""
-        return round((time.perf_counter() - self._clock) * 1000)
+        return round((time.perf_counter() - self._shared.clock) * 1000)
 
     # --- steps -------------------------------------------------------------------------------------
 
-    def step(self, kind: str, *types: NamedNode) -> Step:
-        """Begin a step, derived from the one before it."""
-        node = iris.trace_step(kind, self.run)
-        step = Step(kind, node, self._last, now(), time.perf_counter())
-        for rdf_type in (PROV.Entity, *types):
+    def step(self, kind: NodeKind, after: Sequence[NamedNode] = ()) -> Step:
+        """Begin a step.
+
+        Args:
+            after: the steps that it derives from; by default the one before it.
+        """
+        with self._shared.lock:
+            self._shared.counts[f"step {kind.name}"] += 1
+            node = iris.trace_step(kind.name, self.run, self._form, self._shared.counts[f"step {kind.name}"])
+        step = Step(kind, node, tuple(after) or self.last, now(), time.perf_counter())
+        for rdf_type in (PROV.Entity, kind.type, *kind.types):
             self.say(step, RDF.type, rdf_type)
-        self.say(step, RDFS.label, Literal(kind.capitalize()))
-        self.say(step, PROV.wasDerivedFrom, self._last)
+        self.say(step, RDFS.label, Literal(kind.label))
+        for before in step.derived_from:
+            self.say(step, PROV.wasDerivedFrom, before)
         self.say(step, PROV.wasGeneratedBy, self.session)
         self.say(step, RAG.startedAt, datetime_(step.started))
         return step
@@ -218,61 +304,75 @@ class TraceRecorder:
         """One triple about a step."""
         step.quads.append(self.quad(step.iri, predicate, value))
 
-    def item(
-        self, step: Step, link: NamedNode, kind: str, index: int, *facts: tuple[NamedNode, Term | None]
-    ) -> NamedNode:
-        """A numbered thing of a step (a selection, seed, sentence …); facts that are None are left out."""
-        node = iris.trace_item(kind, self.run, index)
-        self.say(step, link, node)
-        step.quads += [self.quad(node, predicate, value) for predicate, value in facts if value is not None]
+    def item(self, step: Step, kind: ItemKind, item: Any, owner: NamedNode | None = None) -> NamedNode:
+        """A thing of a step (a selection, seed, sentence …) with its parts; its IRI, which the item has then.
+
+        Args:
+            owner: the item that it is a part of.
+        """
+        with self._shared.lock:
+            number = self._shared.counts[kind.name]
+            self._shared.counts[kind.name] += 1
+        node = item.iri = iris.trace_item(kind.name, self.run, number)
+        step.quads.append(self.quad(owner or step.iri, kind.link, node))
+        step.quads += [self.quad(node, predicate, value) for predicate, value in triples(item, kind.type)]
+        for name, part in kind.parts.items():
+            for one in getattr(item, name):
+                self.item(step, part, one, node)
         return node
+
+    def items(self, step: Step, kind: ItemKind, found: Iterable[Any]) -> None:
+        """Several things of a step, in their order (`index`, where they have one)."""
+        for index, item in enumerate(found):
+            if hasattr(item, "index"):
+                item.index = index
+            self.item(step, kind, item)
 
     def queried(self, step: Step, run: QueryRun) -> None:
         """Record a template query that a step ran."""
-        facts: list[tuple[NamedNode, Term | None]] = [
-            (RDF.type, RAG.TemplateCall),
-            (RAG.template, Literal(run.template)),
-            (RAG.rowCount, integer(len(run.rows))),
-            (RAG.durationMs, integer(round(run.seconds * 1000))),
-            (RAG.sparql, self._kept(run.sparql)),
-        ]
-        self._call(step, facts)
+        self._call(
+            step,
+            Call(
+                "template",
+                template=run.template,
+                rows=len(run.rows),
+                ms=round(run.seconds * 1000),
+                sparql=self._kept(run.sparql),
+            ),
+        )
 
     def called(self, step: Step, call: ModelCall) -> None:
         """Record a call to a model, and count its tokens for the step and the run."""
-        facts: list[tuple[NamedNode, Term | None]] = [
-            (RDF.type, RAG.LlmCall),
-            (RAG.purpose, Literal(call.purpose)),
-            (TG.llmModel, Literal(call.model)),
-            (TG.inToken, _maybe(call.in_tokens)),
-            (TG.outToken, _maybe(call.out_tokens)),
-            (RAG.cachedInToken, _maybe(call.cached_in_tokens)),
-            (RAG.durationMs, integer(round(call.seconds * 1000))),
-            (RAG.cached, Literal(call.cached)),
-            (RAG.costUsd, None if call.cost_usd is None else double(call.cost_usd)),
-            (RAG.prompt, self._kept(call.prompt)),
-            (RAG.completion, self._kept(call.completion)),
-        ]
-        self._call(step, facts)
+        self._call(
+            step,
+            Call(
+                "llm",
+                purpose=call.purpose,
+                model=call.model,
+                in_tokens=call.in_tokens,
+                out_tokens=call.out_tokens,
+                cached_in_tokens=call.cached_in_tokens,
+                ms=round(call.seconds * 1000),
+                cached=call.cached,
+                cost_usd=call.cost_usd,
+                prompt=self._kept(call.prompt),
+                completion=self._kept(call.completion),
+            ),
+        )
         step.model = call.model
         step.in_tokens = _plus(step.in_tokens, call.in_tokens)
         step.out_tokens = _plus(step.out_tokens, call.out_tokens)
-        self.in_tokens = _plus(self.in_tokens, call.in_tokens)
-        self.out_tokens = _plus(self.out_tokens, call.out_tokens)
-        if call.cost_usd is not None:
-            self.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
-        self.calls += 1
+        with self._shared.lock:
+            self._shared.in_tokens = _plus(self.in_tokens, call.in_tokens)
+            self._shared.out_tokens = _plus(self.out_tokens, call.out_tokens)
+            if call.cost_usd is not None:
+                self._shared.cost_usd = (self.cost_usd or 0.0) + call.cost_usd
+            self._shared.calls += 1
 
     def reranked(self, step: Step, purpose: str, model: str, texts: int, seconds: float) -> None:
         """Record that a reranker was asked about some texts."""
-        facts: list[tuple[NamedNode, Term | None]] = [
-            (RDF.type, RAG.RerankCall),
-            (RAG.purpose, Literal(f"rerank {purpose}")),
-            (TG.llmModel, Literal(model)),
-            (RAG.rowCount, integer(texts)),
-            (RAG.durationMs, integer(round(seconds * 1000))),
-        ]
-        self._call(step, facts)
+        asked = f"rerank {purpose}"
+        self._call(step, Call("rerank", purpose=asked, model=model, rows=texts, ms=round(seconds * 1000)))
 
     def finish(self, step: Step) -> GraphRagResponse:
         """Begin to write a step to the store, and make its explain message (see `written`)."""
@@ -284,17 +384,17 @@ class TraceRecorder:
         for predicate, count in ((TG.inToken, step.in_tokens), (TG.outToken, step.out_tokens)):
             if count is not None:
                 self.say(step, predicate, integer(count))
-        self._last = step.iri
+        self.last = (step.iri,)
         self.steps.append(
             {
                 "iri": step.iri.value,
-                "type": step.kind,
+                "type": step.kind.name,
                 "started": step.started.isoformat(),
                 "ended": ended.isoformat(),
             }
         )
         return self._emit(
-            step.kind,
+            step.kind.name,
             step.iri,
             step.quads,
             in_token=step.in_tokens,
@@ -304,9 +404,9 @@ class TraceRecorder:
 
     def fail(self, error: Exception, kind: str) -> Iterable[GraphRagResponse]:
         """End the trace with an error node; the explain message and the final message."""
-        if self._writer is not None:
-            self._writer.recover()
-        step = self.step("error", TG.Error)
+        if self._shared.writer is not None:
+            self._shared.writer.recover()
+        step = self.step(ERROR)
         self.say(step, RAG.reason, Literal(str(error)))
         self.say(step, RAG.stage, Literal(kind))
         explained = self.finish(step)
@@ -325,7 +425,7 @@ class TraceRecorder:
 
     def is_written(self, message: GraphRagResponse) -> bool:
         """Whether what a message tells is stored, or it tells nothing that is."""
-        writing = self._unwritten.get(message.message_id)
+        writing = self._shared.unwritten.get(message.message_id)
         return writing is None or (writing.done() and writing.exception() is None)
 
     def written(self, message: GraphRagResponse) -> GraphRagResponse:
@@ -334,7 +434,7 @@ class TraceRecorder:
         Raises:
             StoreError: when the store refused it.
         """
-        writing = self._unwritten.pop(message.message_id, None)
+        writing = self._shared.unwritten.pop(message.message_id, None)
         if writing is not None:
             writing.result()
         return message
@@ -361,7 +461,7 @@ class TraceRecorder:
 
     def keep_text(self, text: str) -> NamedNode:
         """Have the blob store keep a text, with what is written next (unless nothing is stored); its IRI."""
-        self._texts.append(text)
+        self._shared.texts.append(text)
         return iris.stored_object(iris.digest(text))
 
     def quad(self, s: NamedNode, p: NamedNode, o: Term) -> Quad:
@@ -371,9 +471,10 @@ class TraceRecorder:
     def _kept(self, text: str) -> NamedNode | None:
         return self.keep_text(text) if self._detail == "full" else None
 
-    def _call(self, step: Step, facts: list[tuple[NamedNode, Term | None]]) -> None:
-        self.item(step, RAG.call, "call", self._calls, *facts, (RAG.index, integer(self._calls)))
-        self._calls += 1
+    def _call(self, step: Step, call: Call) -> None:
+        with self._shared.lock:
+            call.index = self._shared.counts[CALL.name]
+            self.item(step, CALL, call)
 
     def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
         return self._message(kind, node, quads, self._write(quads), **details)
@@ -391,20 +492,19 @@ class TraceRecorder:
             **details,
         )
         if writing is not None:
-            self._unwritten[message.message_id] = writing
+            self._shared.unwritten[message.message_id] = writing
         return message
 
     def _write(self, quads: list[Quad]) -> Future[None] | None:
-        texts, self._texts = self._texts, []
-        return None if self._writer is None else self._writer.write(tuple(quads), texts)
+        with self._shared.lock:
+            texts, self._shared.texts = self._shared.texts, []
+            writer = self._shared.writer
+            return None if writer is None else writer.write(tuple(quads), texts)
 
     def _number(self) -> str:
-        self._messages += 1
-        return str(self._messages - 1)
-
-
-def _maybe(count: int | None) -> Literal | None:
-    return None if count is None else integer(count)
+        with self._shared.lock:
+            self._shared.messages += 1
+            return str(self._shared.messages - 1)
 
 
 def _plus(total: int | None, count: int | None) -> int | None:

@@ -11,12 +11,13 @@ from typing import Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import with_names
 from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import DecisionNote, Fact, Source, iso
+from graphrag_rdf.trace.items import DecisionNote, Fact, Source
 from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.named_facts import facts_called
 from graphrag_rdf.trace.reader import read_source
@@ -48,8 +49,8 @@ class ChunkNode:
             "char_length": self.char_length,
             "text": self.text,
             "pages": list(self.pages),
-            "retired": iso(self.retired),
-            "facts": [fact.as_json() for fact in self.facts],
+            "retired": to_json(self.retired),
+            "facts": to_json(self.facts),
         }
 
 
@@ -103,7 +104,7 @@ class SourceTree:
             "language": self.language,
             "version": self.version,
             "content_hash": self.content_hash,
-            "read": iso(self.read),
+            "read": to_json(self.read),
             "pages": [page.as_json() for page in self.pages],
             "chunks": [chunk.as_json() for chunk in self.chunks],
         }
@@ -142,8 +143,8 @@ class FactSource:
             "uri": source.uri,
             "name": source.name,
             "state": source.state,
-            "fact": self.fact.as_json(),
-            "removed": None if self.removed is None else self.removed.as_json(),
+            "fact": to_json(self.fact),
+            "removed": to_json(self.removed),
         }
 
 

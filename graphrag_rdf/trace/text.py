@@ -6,15 +6,16 @@ never broken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.catalogue import TraceSummary
-from graphrag_rdf.trace.items import Call, Fact, Score, Selection, Source
+from graphrag_rdf.trace.items import Fact
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace, TraceStep
@@ -22,11 +23,10 @@ from graphrag_rdf.trace.outcomes import outcome_told
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.rows import node
 from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
+from graphrag_rdf.trace.wording import STATES, fact_words, item_words, place_words, token_words, write_call
 
-_DECISIONS = 8  # of a filter, that are shown without `full`
-_PASSAGES = 3  # ranked passages that are shown without `full`
+_ITEMS = 10  # of each kind that are shown without `full`, where the kind does not say how
 _ERASED = "(a question that was erased)"
-_STATES = {"retired": "retired: the document was edited", "forgotten": "the source was forgotten"}
 
 
 def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
@@ -39,9 +39,11 @@ def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: b
     """
     page = Lines(width, colour)
     _session(page, trace, full)
+    before = ""
     for step in trace.steps:
         page.line()
-        _step(page, step, full)
+        _step(page, step, full, before if step.kind != "question" else None)
+        before = step.iri
     return page.text()
 
 
@@ -85,7 +87,8 @@ def render_message(
     if step is None:
         _session(page, trace, full)
     else:
-        _step(page, replace(step, answer=step.answer and ""), full)
+        shown = {**step.values, "answer": ""} if step.answer else step.values
+        _step(page, replace(step, values=shown), full)
     return page.text()
 
 
@@ -121,7 +124,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         "" if trace.commit is None else f"commit {trace.commit}",
     ]
     page.paragraph(" · ".join(fact for fact in facts if fact), "    ")
-    if trace.forgotten:
+    if trace.source_forgotten:
         page.paragraph("Words of this trace were erased because a document was forgotten.", "    ")
     if trace.continues:
         page.paragraph(trace.continues, "    ", "Goes on with: ")
@@ -136,233 +139,56 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         page.prose(trace.question or _ERASED, "    ")
 
 
-def _step(page: Lines, step: TraceStep, full: bool) -> None:
+def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -> None:
     page.heading(step.kind, step.iri)
     facts = [
         f"by {step.mode}" if step.mode else "",
         "" if step.ms is None else f"{step.ms} ms",
-        _tokens(step.in_tokens, step.out_tokens),
+        token_words(step.in_tokens, step.out_tokens),
         step.model or "",
     ]
     if any(facts):
         page.paragraph(" · ".join(fact for fact in facts if fact), "    ", dim=True)
-    section = _SECTIONS.get(step.kind)
-    if section:
-        section(page, step, full)
+    if before is not None and step.derived_from != (before,):
+        page.paragraph(", ".join(step.derived_from), "    ", "Derives from: ", dim=True)
+    (step.declared.text or _generic)(page, step, full)
+    for run in step.sub_runs:
+        page.paragraph(f"{run.question or _ERASED} · {run.session}", "    ", "Asked: ")
     for warning in step.warnings:
-        page.paragraph(warning["detail"], "    ", "Warning: ")
+        page.paragraph(warning.detail, "    ", "Warning: ")
     if full:
         for call in step.calls:
-            _call(page, call)
+            write_call(page, call)
 
 
 def _question(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.prose(step.query or _ERASED, "    ")
-
-
-def _grounding(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.line(f"    {len(step.concepts)} concept(s)")
-    for concept in step.concepts:
-        page.paragraph(concept, "      ", "- ")
-
-
-def _exploration(page: Lines, step: TraceStep, full: bool) -> None:
-    if step.candidates is not None:
-        page.line(f"    Met {step.candidates} edge(s), kept {step.edges or 0}")
-    page.line(f"    {len(step.seeds)} seed entit{'y' if len(step.seeds) == 1 else 'ies'}")
-    for seed in step.seeds:
-        how = f" ({seed.matched_by}, {_number(seed.score)}: {seed.matched_text})" if seed.matched_by else ""
-        page.paragraph(f"{seed.label}{how}", "      ", "- ")
-    for passage in step.passages[: None if full else _PASSAGES]:
-        told = [(share.label, share.share) for share in passage.shares]
-        told = sorted([*told, *passage.own.items()], key=lambda part: -part[1])[: None if full else 3]
-        rest = passage.score - sum(share for _, share in told)
-        parts = [f"{name} {share:.3f}" for name, share in told] + (
-            [f"others {rest:.3f}"] if rest > 5e-4 else []
-        )
-        made_of = f" = {' + '.join(parts)}" if told else ""
-        before = f" (was {passage.rank_before}. · {passage.score_before:.3f})" if passage.rank_before else ""
-        about = f"{passage.rank}. {passage.name or passage.chunk} · {passage.score:.3f}{made_of}{before}"
-        page.paragraph(about, "      ", "Passage: ")
-        for relation in passage.relations if full else passage.relations[:2]:
-            near = f", named near {relation.near}" if relation.near else ""
-            words = f"{relation.share:.3f} {relation.signal}: {relation.label}{near}"
-            page.paragraph(words, "        ", "Relation: ", dim=True)
-    if not full:
-        return
-    for active in step.activated:
-        strength = f"round {active.round}, activation {_number(active.activation)}"
-        if active.similarity is not None:
-            strength += f", carrier's similarity {_number(active.similarity)}"
-        page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
-    for edge in step.considered:
-        mark = "*" if edge.selected else " "
-        about = f"{mark} {edge.rank}. {_fact(edge.fact)} · {_score(edge.score)} · hop {edge.hop}"
-        page.paragraph(about, "      ", "Considered: ", dim=True)
-
-
-def _focus(page: Lines, step: TraceStep, full: bool) -> None:
-    _filter(page, step, full)
-    edges = [selection for selection in step.selections if selection.chunk is None]
-    sentences = [selection for selection in step.selections if selection.sentence is not None]
-    chunks = [selection for selection in step.selections if selection.whole]
-    page.line(f"    Selected {len(edges)} edge(s)")
-    for selection in edges:
-        page.paragraph(_fact(selection.fact), "      ", "Edge: ")
-        _why(page, selection)
-    if sentences:
-        page.line(f"    Selected {len(sentences)} sentence(s)")
-    _sentences(page, sentences)
-    if chunks:
-        page.line(f"    Selected {len(chunks)} chunk(s); {step.left_out} more had no room")
-    for look_up in step.look_ups:
-        found = f"{len(look_up.selections)} chunk(s) by {look_up.queries} queries"
-        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", "Looked up: ")
-    for selection in chunks if full else chunks[:_PASSAGES]:
-        places = "; ".join(_place(source) for source in selection.sources) or str(selection.chunk)
-        page.paragraph(f"{places} · {_number(selection.score.total)}", "      ", "Chunk: ")
-        if full and selection.reasoning:
-            page.paragraph(selection.reasoning, "        ", "Reason: ")
-    if not full and len(chunks) > _PASSAGES:
-        page.line(f"      … and {len(chunks) - _PASSAGES} more (--full)")
-
-
-def _sentences(page: Lines, sentences: Iterable[Selection]) -> None:
-    for selection in sentences:
-        quote = next((source.quote for source in selection.sources if source.quote), "")
-        page.paragraph(f"“{quote}”" if quote else str(selection.sentence), "      ", "Sentence: ")
-        _why(page, selection)
-
-
-def _filter(page: Lines, step: TraceStep, full: bool) -> None:
-    """What a filter decided: first what it dropped, of which the trace tells nothing else."""
-    if not step.decisions:
-        return
-    kept = sum(decision.kept for decision in step.decisions)
-    way = step.decisions[0].filter
-    page.line(f"    The filter ({way}) kept {kept} of {len(step.decisions)} candidate(s)")
-    shown = sorted(step.decisions, key=lambda decision: decision.kept)
-    for decision in shown if full else shown[:_DECISIONS]:
-        words = f"“{decision.text}”" if decision.text else decision.sentence
-        score = "" if decision.rerank is None else f" · reranker {_number(decision.rerank)}"
-        reason = f": {decision.reasoning}" if decision.reasoning else ""
-        about = f"{_fact(decision.fact) if decision.sentence is None else words}{score}{reason}"
-        page.paragraph(about, "      ", "Kept: " if decision.kept else "Dropped: ", dim=True)
-    if not full and len(shown) > _DECISIONS:
-        page.line(f"      … and {len(shown) - _DECISIONS} more (--full)")
-
-
-def _why(page: Lines, selection: Selection) -> None:
-    if selection.removed:
-        page.paragraph(f"{selection.removed}", "        ", "Holds no more: ")
-    if selection.reasoning:
-        page.paragraph(selection.reasoning, "        ", "Reason: ")
-    if selection.concept:
-        page.paragraph(selection.concept, "        ", "Concept: ")
-    hop = f" · hop {selection.hop}" if selection.hop is not None else ""
-    cited = f" · cited as [{selection.marker}]" if selection.marker is not None else ""
-    cited = " · closest" if selection.closest else cited
-    page.paragraph(f"{_score(selection.score)}{hop}{cited}", "        ", "Score: ")
-    for source in selection.sources:
-        page.paragraph(_place(source), "        ", "Source: ")
-        if selection.chunk is None and source.quote:
-            page.paragraph(f"“{source.quote}”", "          ")
-
-
-def _synthesis(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    if step.evidence_tokens is not None:
-        left = f"; {step.left_out} selection(s) left out, in part or as a whole" if step.left_out else ""
-        page.line(f"    Evidence of about {step.evidence_tokens} tokens{left}")
-    if step.draft:
-        page.line(f"    Corrected; the first draft is kept as {step.draft}")
-    further = [selection for selection in step.selections if selection.sentence is not None]
-    if further:
-        page.line(f"    Selected {len(further)} more sentence(s)")
-        _sentences(page, further)
-    if step.answer:
-        page.line()
-        page.prose(step.answer, "")
-    if step.answer is None:
-        kept = f"the text is kept as {step.stored}" if step.stored else "the text was erased"
-        page.paragraph(f"({kept})", "    ")
-    if step.reuses:
-        page.line()
-        page.paragraph(step.reuses, "    ", "Given before: ")
-    if step.suggestions:
-        page.line()
-        for suggestion in step.suggestions:
-            how = "from the graph" if suggestion.by == "graph" else "by the model"
-            page.paragraph(f"{suggestion.text or '(erased)'} ({how})", "    ", "To ask next: ")
-    if step.answer and step.warnings:
-        page.line()
+    page.prose(step.values["query"] or _ERASED, "    ")
 
 
 def _error(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.paragraph(step.reason or "unknown", "    ", f"{step.stage or 'Error'}: ")
+    page.paragraph(step.values["reason"] or "unknown", "    ", f"{step.values['stage'] or 'Error'}: ")
 
 
-_SECTIONS: dict[str, Callable[[Lines, TraceStep, bool], None]] = {
-    "question": _question,
-    "grounding": _grounding,
-    "exploration": _exploration,
-    "focus": _focus,
-    "synthesis": _synthesis,
-    "error": _error,
-}
+_OWN = {"question": _question, "error": _error}
 
 
-def _call(page: Lines, call: Call) -> None:
-    facts = [
-        call.template or call.purpose or "",
-        call.model or "",
-        "" if call.rows is None else f"{call.rows} row(s)",
-        _tokens(call.in_tokens, call.out_tokens),
-        "" if call.ms is None else f"{call.ms} ms",
-        "from cache" if call.cached else "",
-    ]
-    page.paragraph(" · ".join(fact for fact in facts if fact), "    ", f"Call {call.kind}: ", dim=True)
-    for name in ("sparql", "prompt", "completion"):
-        if kept := getattr(call, name):
-            page.line(f"      {name}: {kept}")
-
-
-def _fact(fact: Fact | None) -> str:
-    return f"({fact.s_label}, {fact.p_label}, {fact.o_label})" if fact else "(erased)"
-
-
-def _place(source: Source) -> str:
-    """`Chunk 1 → Page 2 → Title (characters 10–25)`."""
-    if source.state == "forgotten":
-        return f"{source.chunk or source.document} ({_STATES['forgotten']})"
-    page = f"Page {source.page_number}" if source.page_number is not None else ""
-    if page and source.page_label and source.page_label != page:
-        page += f" “{source.page_label}”"
-    path = " → ".join(part for part in (source.chunk_label, page, source.name) if part)
-    notes = ["a fact, not a quotation"] if source.chunk is None else []
-    if source.char_offset is not None and source.char_length is not None:
-        notes.append(f"characters {source.char_offset}–{source.char_offset + source.char_length}")
-    if source.quote and not source.verified:
-        notes.append("quote not found in the text")
-    if source.state != "current":
-        notes.append(_STATES[source.state])
-    return f"{path} ({'; '.join(notes)})" if notes else path
-
-
-def _score(score: Score) -> str:
-    parts = [("words", score.lexical), ("meaning", score.vector), ("graph", score.graph)]
-    shown = ", ".join(f"{name} {_number(value)}" for name, value in parts if value is not None)
-    return f"{_number(score.total)} ({shown})" if shown else _number(score.total)
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:.4f}"
-
-
-def _tokens(in_tokens: int | None, out_tokens: int | None) -> str:
-    if in_tokens is None and out_tokens is None:
-        return ""
-    known = ["?" if count is None else str(count) for count in (in_tokens, out_tokens)]
-    return f"tokens {known[0]} in, {known[1]} out"
+def _generic(page: Lines, step: TraceStep, full: bool) -> None:
+    """A step whose kind says nothing of how it is shown: its values, then its items."""
+    if step.kind in _OWN:
+        _OWN[step.kind](page, step, full)
+        return
+    for key, value in step.values.items():
+        for one in value if isinstance(value, list | tuple) else [value]:
+            if one is not None:
+                page.paragraph(str(to_json(one)), "    ", f"{key}: ")
+    for key, items in step.items.items():
+        if key in ("warnings", "calls") or not items:
+            continue
+        page.line(f"    {len(items)} {key}")
+        for found in items if full else items[:_ITEMS]:
+            page.paragraph(item_words(found), "      ", "- ")
+        if not full and len(items) > _ITEMS:
+            page.line(f"      … and {len(items) - _ITEMS} more (--full)")
 
 
 # --- sources ---------------------------------------------------------------------------------------
@@ -393,11 +219,11 @@ def render_fact_sources(found: Sequence[FactSource], *, width: int = 80, colour:
     for item in found:
         if item.fact != shown:
             shown = item.fact
-            page.paragraph(_fact(shown), "")
+            page.paragraph(fact_words(shown), "")
             if item.removed:
                 page.paragraph(f"{item.removed}", "  ", "Does not hold: ")
         confidence = "" if item.confidence is None else f" · confidence {item.confidence:.2f}"
-        page.paragraph(f"{_place(item.source)}{confidence}", "  ", "Source: ")
+        page.paragraph(f"{place_words(item.source)}{confidence}", "  ", "Source: ")
         if item.source.quote:
             page.paragraph(f"“{item.source.quote}”", "    ")
     return page.text()
@@ -408,11 +234,11 @@ def _chunk(page: Lines, chunk: ChunkNode, lead: str, *, last: bool) -> None:
     if len(chunk.pages) > 1:
         notes.append(f"also on page {', '.join(map(str, chunk.pages[1:]))}")
     if chunk.retired:
-        notes.append(_STATES["retired"])
+        notes.append(STATES["retired"])
     cut = "…" if len(chunk.text) < chunk.char_length else ""
     inner = _branch(page, f"{chunk.label} ({'; '.join(notes)}) “{chunk.text}{cut}”", lead, last=last)
     for fact in chunk.facts:
-        _branch(page, _fact(fact), inner, last=fact is chunk.facts[-1])
+        _branch(page, fact_words(fact), inner, last=fact is chunk.facts[-1])
 
 
 def _branch(page: Lines, text: str, lead: str, *, last: bool) -> str:

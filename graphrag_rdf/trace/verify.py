@@ -20,6 +20,7 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.wording import fact_words
 
 _ANSWERS = frozenset({"answer", "repair"})
 _LINE = re.compile(r"^\[(\d+)\]\*? (.+)$", re.MULTILINE)  # of the evidence in a prompt
@@ -72,10 +73,9 @@ class _Verifier:
         self._trace = trace
         self._session = NamedNode(trace.iri)
         self._names = {
-            selection.iri: f"({selection.fact.s_label}, {selection.fact.p_label}, {selection.fact.o_label})"
-            if selection.fact
-            else selection.iri
-            for selection in trace.selections
+            one.iri.value: fact_words(one.fact) if one.fact else one.iri.value
+            for one in trace.selections
+            if one.iri is not None
         }
 
     def checks(self) -> Iterator[Check]:
@@ -150,7 +150,7 @@ class _Verifier:
         }
 
     def _edge_items(self) -> list[str]:
-        return [selection.iri for selection in self._trace.selections if selection.chunk is None]
+        return [one.iri.value for one in self._trace.selections if one.chunk is None and one.iri is not None]
 
     def _quotes(self) -> Check:
         found = self._select("check-quotes")
@@ -217,20 +217,21 @@ class _Verifier:
         bad = []
         count = 0
         for step in self._trace.steps:
-            if step.kind == "question" or (step.answer is None and not step.sentences):
+            if step.kind == "question" or (step.answer is None and not step.items.get("sentences", ())):
                 continue
             answer = step.answer or ""
-            if step.stored and iris.stored_object(iris.digest(answer)).value != step.stored:
+            stored = step.values.get("stored")
+            if stored and iris.stored_object(iris.digest(answer)) != stored:
                 bad.append(f"the text of {step.iri} is not the one that was stored, or was erased")
-            for sentence in step.sentences:
+            for sentence in step.items.get("sentences", ()):
                 count += 1
                 if answer[sentence.offset : sentence.offset + sentence.length] != sentence.text:
-                    bad.append(f"sentence {sentence.iri} does not stand at {sentence.offset}")
+                    bad.append(f"sentence {sentence.iri.value} does not stand at {sentence.offset}")
         return _check("answer", count, bad, "sentences stand at their offsets in the answer")
 
     def _prompt(self) -> Check:
         calls = [call for step in self._trace.steps for call in step.calls if call.purpose in _ANSWERS]
-        prompts = [self._blobs.text(call.prompt) or "" for call in calls if call.prompt]
+        prompts = [self._blobs.text(call.prompt.value) or "" for call in calls if call.prompt]
         shown = [line for prompt in prompts for line in _numbered(prompt)]
         found = self._select("shown-texts") if shown else []
         texts = [_letters(rows.must(row, "text")) for row in found if "text" in row]

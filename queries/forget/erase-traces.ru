@@ -1,17 +1,25 @@
 # name: forget/erase-traces
 # kind: update
-# summary: Erase the words of traces - question, answer, sentences, concepts, reasons, edges; their structure and hashes stay.
+# summary: Erase the words of traces - question, answer, and what the kinds of steps declare as words of steps and items; their structure and hashes stay.
 # params:
 #   traces: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
+#   of_steps: {type: "iri[]", sample: ["https://trustgraph.ai/ns/content"], about: "predicates of steps"}
+#   of_items: {type: "iri[]", sample: ["https://trustgraph.ai/ns/edge"], about: "predicates of items, and of items under them"}
 DELETE { GRAPH <urn:graph:retrieval> { ?item ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     {{ values("?trace", traces) }}
-    ?step prov:wasGeneratedBy ?trace ;
-      tg:selectedEdge|tg:selectedChunk|rag:consideredEdge|rag:filterDecision|rag:suggestion|rag:sentence|rag:warning|rag:seed|rag:conceptTerm|rag:lookUp ?item .
+    ?step prov:wasGeneratedBy ?trace .
+    { ?step ?link ?item . }
+    UNION
+    {
+      ?step ?link ?owner .
+      FILTER(CONTAINS(STR(?owner), STRAFTER(STR(?trace), "session:")))
+      ?owner ?part ?item .
+    }
+    FILTER(CONTAINS(STR(?item), STRAFTER(STR(?trace), "session:")) && ?item != ?trace)
+    FILTER NOT EXISTS { ?item prov:wasGeneratedBy ?trace }
     ?item ?property ?value .
-    FILTER(?property IN (
-      tg:edge, tg:reasoning, tg:content, tg:concept, rag:detail, rag:matchedText, rdfs:label, rdf:subject, rdf:predicate, rdf:object
-    ))
+    FILTER(?property IN ({% for one in of_items %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?step ?property ?text } } WHERE {
@@ -19,7 +27,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?step ?property ?text } } WHERE {
     {{ values("?trace", traces) }}
     ?step prov:wasGeneratedBy ?trace ;
       ?property ?text .
-    FILTER(?property IN (tg:content, tg:concept, rag:reason))
+    FILTER(?property IN ({% for one in of_steps %}{{ one }}{% if not loop.last %}, {% endif %}{% endfor %}))
   }
 } ;
 DELETE { GRAPH <urn:graph:retrieval> { ?asked tg:query ?question } }

@@ -21,7 +21,7 @@ DELETE { GRAPH <urn:graph:retrieval> { ?mark ?property ?value } } WHERE {
 DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;
-      tg:selectedEdge|rag:consideredEdge|rag:filterDecision|rag:suggestion ?item .
+      ?link ?item .
     ?item tg:edge ?statement .
     ?statement ?property ?value .
     FILTER NOT EXISTS {
@@ -33,8 +33,14 @@ DELETE { GRAPH <urn:graph:retrieval> { ?statement ?property ?value } } WHERE {
 DELETE { GRAPH <urn:graph:retrieval> { ?node ?property ?value } } WHERE {
   GRAPH <urn:graph:retrieval> {
     ?step prov:wasGeneratedBy {{ session }} ;
-      rag:rankedPassage ?passage .
-    ?passage rag:scoreShare|rag:activationPath|rag:relationPath ?node .
+      ?link ?item .
+    FILTER(CONTAINS(STR(?item), STRAFTER(STR({{ session }}), "session:")))
+    FILTER NOT EXISTS { ?item prov:wasGeneratedBy {{ session }} }
+    FILTER(?item != {{ session }})
+    ?item ?part ?node .
+    FILTER(CONTAINS(STR(?node), STRAFTER(STR({{ session }}), "session:")))
+    FILTER NOT EXISTS { ?node prov:wasGeneratedBy {{ session }} }
+    FILTER(?node != {{ session }})
     ?node ?property ?value .
   }
 } ;

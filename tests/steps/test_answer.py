@@ -7,16 +7,16 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.steps.answer import compose, read_answer
-from graphrag_rdf.steps.state import Edge, Selection, SentenceHit, SourceQuote, State
+from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.state import Selection, SentenceHit, State
+from graphrag_rdf.trace.items import Source
 
 
 def selection(marker: int, quote: str) -> Selection:
     s, p, o = (NamedNode(f"http://example.org/{name}/{marker}") for name in "spo")
     edge = Edge((s, p, o), f"s{marker}", "is", f"o{marker}", hop=1, direction="out", origin=s)
-    source = SourceQuote(
-        "urn:d", "Title", "file:///d", f"urn:chunk:{marker}", None, 10, len(quote), quote, True
-    )
-    return Selection(0.5, edge=edge, reasoning="chosen", sources=(source,), marker=marker)
+    source = Source("urn:d", "Title", "file:///d", f"urn:chunk:{marker}", None, 10, len(quote), quote, True)
+    return Selection(score=0.5, edge=edge, reasoning="chosen", sources=(source,), marker=marker)
 
 
 def answered(text: str, *quotes: str) -> State:
@@ -112,9 +112,9 @@ def test_entities_of_sentences_are_told_with_their_frequency() -> None:
     ada, bob = NamedNode("http://example.org/e/ada"), NamedNode("http://example.org/e/bob")
     state = State("?", "en")
     for number, entities in enumerate([(ada, bob), (ada,)], start=1):
-        source = SourceQuote("urn:d", "T", "file:///d", "urn:chunk:1", None, 0, 3, "Ada", True)
+        source = Source("urn:d", "T", "file:///d", "urn:chunk:1", None, 0, 3, "Ada", True)
         hit = SentenceHit(NamedNode(f"urn:chunk:1#s{number}"), entities)
-        state.selections.append(Selection(0.5, hit=hit, sources=(source,), marker=number))
+        state.selections.append(Selection(score=0.5, hit=hit, sources=(source,), marker=number))
     state.entity_names = {ada.value: "Ada"}
     state.answer = "Ada. [1] [2]"
     compose(state)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
 from graphrag_rdf.steps.labels import edge_id, label_graph
-from graphrag_rdf.steps.state import Edge
+from graphrag_rdf.steps.nodes.exploration import Edge
 
 
 def edge(s: str, labels: tuple[str, str, str]) -> Edge:

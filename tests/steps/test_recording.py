@@ -8,27 +8,20 @@ from pyoxigraph import Literal, NamedNode, Triple
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double
-from graphrag_rdf.steps.recording import edge_term, score_facts
-from graphrag_rdf.steps.state import Edge, SentenceHit
+from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.trace.kinds import triples
 
 S = NamedNode("http://example.org/s")
 P = NamedNode("http://example.org/p")
 
 
 def test_parts_of_a_score_are_doubles_and_an_unknown_part_is_not_said() -> None:
-    hit = SentenceHit(S, lexical=0.5, vector=None, graph=1.0, score=0.75)
-    assert dict(score_facts(hit)) == {
-        TG.score: double(0.75),
-        RAG.lexicalScore: double(0.5),
-        RAG.vectorScore: None,
-        RAG.graphScore: double(1.0),
-        RAG.rerankScore: None,
-    }
-
-
-def test_an_edge_is_recorded_by_its_terms() -> None:
-    edge = Edge((S, P, Literal("x", language="en")), "s", "p", "x", 1, "out", S)
-    assert edge_term(edge) == Triple(S, P, Literal("x", language="en"))
+    edge = Edge((S, P, Literal("x", language="en")), "s", "p", "x", 1, "out", S, lexical=0.5, graph=1.0)
+    said = dict(triples(edge, RAG.ConsideredEdge))
+    assert said[RAG.lexicalScore] == double(0.5)
+    assert said[RAG.graphScore] == double(1.0)
+    assert not {RAG.vectorScore, RAG.rerankScore} & said.keys()
+    assert said[TG.edge] == Triple(S, P, Literal("x", language="en"))
 
 
 @pytest.mark.parametrize("pipeline", ["hops_rag", "graph_rag"])

@@ -15,9 +15,16 @@ from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
+from graphrag_rdf.steps.nodes.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
+from graphrag_rdf.steps.nodes.exploration import Edge as Considered
+from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
+from graphrag_rdf.steps.nodes.grounding import CONCEPT, GROUNDING, Concept
+from graphrag_rdf.steps.nodes.synthesis import ANSWER_SENTENCE, SYNTHESIS, AnswerSentence
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
+from graphrag_rdf.trace.items import EDGE, SENTENCE, Selected
+from graphrag_rdf.trace.kinds import WARNING, Warned
 from graphrag_rdf.trace.recorder import INLINE_LIMIT, ModelCall, TraceRecorder
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -167,23 +174,21 @@ def record(
     closed: bool = True,
 ) -> TraceRecorder:
     """A run over the sample: three facts and a sentence selected, two of the facts cited."""
-    recorder = TraceRecorder(sample.store, sample.blobs)
+    recorder = TraceRecorder(sample.store, sample.blobs, question_types=["tg:GraphRagQuestion"])
     list(
         recorder.begin(
             question,
             pipeline=pipeline,
-            question_types=[TG.GraphRagQuestion],
             label="GraphRAG",
             parameters={"focus": {"edge_limit": 25, "use": "rank"}},
             model="scripted/model",
         )
     )
-    step = recorder.step("grounding", TG.Grounding)
+    step = recorder.step(GROUNDING)
     recorder.say(step, RAG.mode, Literal("llm"))
-    for index, concept in enumerate(("mill", "founder")):
+    for concept in ("mill", "founder"):
         recorder.say(step, TG.concept, Literal(concept))
-        facts = ((RDF.type, RAG.ConceptTerm), (RDFS.label, Literal(concept)), (RAG.index, integer(index)))
-        recorder.item(step, RAG.conceptTerm, "concept", index, *facts)
+    recorder.items(step, CONCEPT, [Concept("mill"), Concept("founder")])
     recorder.called(
         step, ModelCall("concepts", "scripted/model", "Which?", "mill\nfounder", 7, 3, None, 0.5, False)
     )
@@ -197,39 +202,20 @@ def record(
 
 
 def _explore(recorder: TraceRecorder, sample: Sample) -> None:
-    step = recorder.step("exploration", TG.Exploration)
+    step = recorder.step(EXPLORATION)
     recorder.say(step, TG.edgeCount, integer(2))
     recorder.say(step, RAG.candidateCount, integer(5))
     recorder.queried(step, sample.store.run("retrieval/canonical", entities=[MILL]))
-    seed = ((TG.entity, MILL), (TG.score, double(1.0)), (RAG.index, integer(0)))
-    matched = ((RAG.matchedBy, Literal("exact")), (RAG.matchedText, Literal("mill")))
-    recorder.item(step, RAG.seed, "seed", 0, (RDF.type, RAG.Seed), *seed, *matched)
-    active = (
-        (TG.entity, ADA),
-        (RAG.activation, double(0.5)),
-        (RAG.round, integer(1)),
-        (RAG.fromEntity, MILL),
-        (RAG.similarity, double(0.625)),
-    )
-    recorder.item(step, RAG.activatedEntity, "activated", 0, (RDF.type, RAG.ActivatedEntity), *active)
-    for index, edge in enumerate((FOUNDING, (ADA, RDF.type, Literal("person")))):
-        node = recorder.item(
-            step,
-            RAG.consideredEdge,
-            "considered",
-            index,
-            (RDF.type, RAG.ConsideredEdge),
-            (RAG.rank, integer(index + 1)),
-            (TG.score, double(0.75)),
-            (RAG.hop, integer(1)),
-            (RAG.direction, Literal("in")),
-        )
-        step.quads.append(recorder.quad(node, TG.edge, Triple(*edge)))
+    recorder.items(step, SEED, [Seed(MILL, "mill", 1.0, "exact", "mill")])
+    recorder.items(step, ACTIVATED, [Activated(ADA, 0.5, 1, origin=MILL, similarity=0.625)])
+    for rank, triple in enumerate((FOUNDING, (ADA, RDF.type, Literal("person"))), start=1):
+        edge = Considered(triple, "", "", "", 1, "in", MILL, score=0.75, rank=rank)
+        recorder.item(step, CONSIDERED, edge)
     recorder.written(recorder.finish(step))
 
 
 def _focus(recorder: TraceRecorder, sample: Sample, reasoning: str | None) -> list[NamedNode]:
-    step = recorder.step("focus", TG.Focus)
+    step = recorder.step(FOCUS_NODE)
     recorder.say(step, RAG.mode, Literal("rank+llm"))
     recorder.say(step, RAG.coverage, double(1.0))
     supports: tuple[tuple[Edge, list[tuple[NamedNode, NamedNode | None]]], ...] = (
@@ -256,71 +242,43 @@ def _focus(recorder: TraceRecorder, sample: Sample, reasoning: str | None) -> li
         (BURNING, [(sample.second, None)]),
     )
     nodes = []
-    for index, (edge, places) in enumerate(supports):
-        node = recorder.item(
-            step,
-            TG.selectedEdge,
-            "edge",
-            index,
-            (RDF.type, TG.EdgeSelection),
-            (TG.score, double(0.75 - index / 10)),
-            (RAG.lexicalScore, double(0.5)),
-            (RAG.graphScore, double(1.0)),
-            (RAG.rank, integer(index + 1)),
-            (RAG.index, integer(index)),
-            (RAG.hop, integer(1)),
-            (TG.concept, Literal("mill")),
-            (TG.reasoning, Literal(reasoning) if reasoning else None),
+    for rank, (edge, places) in enumerate(supports, start=1):
+        selection = Selected(
+            edge,
+            score=0.75 - (rank - 1) / 10,
+            lexical=0.5,
+            graph=1.0,
+            rank=rank,
+            hop=1,
+            concept="mill",
+            reasoning=reasoning,
+            used_chunks=tuple(dict.fromkeys(chunk for chunk, _ in places)),
+            evidence=tuple(evidence for _, evidence in places if evidence is not None),
         )
-        step.quads.append(recorder.quad(node, TG.edge, Triple(*edge)))
-        for chunk, evidence in places:
-            step.quads.append(recorder.quad(node, RAG.usedChunk, chunk))
-            if evidence is not None:
-                step.quads.append(recorder.quad(node, RAG.supportedBy, evidence))
-        nodes.append(node)
-    sentence = recorder.item(
-        step,
-        TG.selectedChunk,
-        "chunk",
-        3,
-        (RDF.type, TG.ChunkSelection),
-        (TG.score, double(0.25)),
-        (RAG.rank, integer(4)),
-        (RAG.index, integer(3)),
-        (TG.document, sample.letter_chunk),
-        (RAG.selectedSentence, iris.sentence(sample.letter_chunk, 1)),
-        (RAG.usedChunk, sample.letter_chunk),
+        nodes.append(recorder.item(step, EDGE, selection))
+    sentence = Selected(
+        chunk=sample.letter_chunk,
+        sentence=iris.sentence(sample.letter_chunk, 1),
+        score=0.25,
+        rank=4,
+        used_chunks=(sample.letter_chunk,),
     )
+    nodes.append(recorder.item(step, SENTENCE, sentence))
     recorder.written(recorder.finish(step))
-    return [*nodes, sentence]
+    return nodes
 
 
 def _synthesise(recorder: TraceRecorder, answer: str, selected: Sequence[NamedNode]) -> None:
-    step = recorder.step("synthesis", TG.Synthesis, TG.Answer)
+    step = recorder.step(SYNTHESIS)
     recorder.say(step, RAG.storedText, recorder.keep_text(answer))
     if len(answer) <= INLINE_LIMIT:
         recorder.say(step, TG.content, Literal(answer))
     cut = answer.index("[1]") + 3
     for index, (offset, end) in enumerate(((0, cut), (cut + 1, len(answer)))):
-        node = recorder.item(
-            step,
-            RAG.sentence,
-            "sentence",
-            index,
-            (RDF.type, RAG.AnswerSentence),
-            (RAG.index, integer(index)),
-            (TG.charOffset, integer(offset)),
-            (TG.charLength, integer(end - offset)),
-            (TG.content, Literal(answer[offset:end])),
-        )
-        step.quads.append(recorder.quad(node, RAG.cites, selected[index]))
+        sentence = AnswerSentence(answer[offset:end], offset, end - offset, (selected[index],), index)
+        recorder.item(step, ANSWER_SENTENCE, sentence)
         step.quads.append(recorder.quad(selected[index], RAG.marker, integer(index + 1)))
-    warning = (
-        (RDF.type, RAG.Warning),
-        (RAG.warningType, Literal("unused_sources")),
-        (RAG.detail, Literal("one is not cited")),
-    )
-    recorder.item(step, RAG.warning, "warning", 0, *warning)
+    recorder.items(step, WARNING, [Warned("unused_sources", "one is not cited")])
     recorder.written(recorder.finish(step))
 
 

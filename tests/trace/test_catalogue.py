@@ -99,7 +99,7 @@ def test_an_ambiguous_beginning_lists_the_candidates(sample: Sample) -> None:
         recorder = TraceRecorder(sample.store, sample.blobs)
         recorder.run = f"12345678-0000-4000-8000-00000000000{last}"
         recorder.session, recorder.question = iris.session(recorder.run), iris.question(recorder.run)
-        begin = recorder.begin("?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
+        begin = recorder.begin("?", pipeline="p", label="P", parameters={}, model=None)
         assert [recorder.written(message).kind for message in begin] == ["session", "question"]
         runs.append(recorder)
     with pytest.raises(UsageError, match=f"several traces: .*{runs[0].run}"):

@@ -13,6 +13,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import OA, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.plain import plain_quads
@@ -95,7 +96,7 @@ def test_shown_with_the_trace(engine: Engine, session: NamedNode) -> None:
     mark(engine, session, citation=1, note="another ship")
     trace = read_trace(engine.store, session, engine.blobs)
     assert "Marked wrong: what is cited as [1]: another ship" in render_trace(trace)
-    assert trace.as_json()["feedback"][0]["citation"] == 1
+    assert to_json(trace)["feedback"][0]["citation"] == 1
     assert "another ship" in render_page(engine.store, trace)
 
 

@@ -10,9 +10,10 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
+from graphrag_rdf.steps.nodes.exploration import PassageHit
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.export import export_trace
-from graphrag_rdf.trace.passages import read_passages
+from graphrag_rdf.trace.reader import read_trace
 from tests.support.commands import documents_in
 from tests.support.stores import open_engine
 
@@ -33,22 +34,23 @@ def session(engine: Engine) -> NamedNode:
     return find_trace(engine.store, "last")
 
 
+def chunks_of(engine: Engine, session: NamedNode) -> list[PassageHit]:
+    steps = read_trace(engine.store, session).steps
+    return next(step.items["passages"] for step in steps if step.kind == "exploration")
+
+
 def test_shares_make_the_score(engine: Engine, session: NamedNode) -> None:
-    (passages,) = read_passages(engine.store, session).values()
+    passages = chunks_of(engine, session)
     assert [passage.rank for passage in passages] == list(range(1, len(passages) + 1))
     best = passages[0]
     assert best.title == "Company"
     assert best.recomputed == pytest.approx(best.score)
-    assert best.others + sum(share.share for share in best.shares) == pytest.approx(best.score)
-    assert any("founded the Tarnay" in (share.sentence or "") for share in best.shares)
-    assert {share.label for share in best.shares} >= {"Tarnay Electric Light Company"}
+    assert best.others + sum(share.share for share in best.entity_paths) == pytest.approx(best.score)
+    assert any("founded the Tarnay" in (share.text or "") for share in best.entity_paths)
+    assert {path.label for path in best.entity_paths} >= {"Tarnay Electric Light Company"}
 
 
 def test_they_are_on_the_page(engine: Engine, session: NamedNode) -> None:
     page = export_trace(engine.store, engine.blobs, session, "html")
-    assert "<h3>Passages</h3>" in page
+    assert "<h3>Chunks</h3>" in page
     assert "path" in page
-
-
-def test_a_trace_without_any(engine: Engine) -> None:
-    assert read_passages(engine.store, NamedNode("urn:nothing")) == {}

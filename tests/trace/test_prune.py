@@ -12,6 +12,7 @@ from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.prune import delete_trace, prune
@@ -117,11 +118,9 @@ def test_pruning_leaves_what_a_running_question_has_put(
     """Its text is the same as that of a trace that goes; the store does not name it yet."""
     old = record(sample)
     running = TraceRecorder(sample.store, sample.blobs)
-    begin = running.begin(
-        "Q?", pipeline="graph_rag", question_types=[], label="GraphRAG", parameters={}, model=None
-    )
+    begin = running.begin("Q?", pipeline="graph_rag", label="GraphRAG", parameters={}, model=None)
     assert all(map(running.written, begin))
-    step = running.step("synthesis")
+    step = running.step(SYNTHESIS)
     kept = running.keep_text(ANSWER)
     running.say(step, RAG.storedText, kept)
     commit = sample.store.commit

@@ -8,7 +8,9 @@ import pytest
 from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
+from graphrag_rdf.ingest.forget import erase_and_mark
 from graphrag_rdf.ingest.retract import retract_chunks
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.model import Trace, TraceStep
@@ -48,18 +50,18 @@ def test_the_session(trace: Trace, run: TraceRecorder) -> None:
     assert trace.started is not None
     assert trace.ended is not None
     assert trace.started <= trace.ended
-    assert not trace.forgotten
+    assert not trace.source_forgotten
 
 
 def test_steps_are_in_order_though_they_take_no_time(trace: Trace) -> None:
     kinds = [step.kind for step in trace.steps]
     assert kinds == ["question", "grounding", "exploration", "focus", "synthesis"]
-    assert [step.before for step in trace.steps[1:]] == [step.iri for step in trace.steps[:-1]]
+    assert [step.derived_from for step in trace.steps[1:]] == [(step.iri,) for step in trace.steps[:-1]]
 
 
 def test_grounding(trace: Trace) -> None:
     grounding = step(trace, "grounding")
-    assert grounding.concepts == ("mill", "founder")
+    assert [one.text for one in grounding.items["concepts"]] == ["mill", "founder"]
     assert (grounding.mode, grounding.in_tokens, grounding.out_tokens) == ("llm", 7, 3)
     (call,) = grounding.calls
     assert (call.kind, call.purpose, call.ms, call.cached) == ("llm", "concepts", 500, False)
@@ -68,18 +70,19 @@ def test_grounding(trace: Trace) -> None:
 
 def test_a_prompt_can_be_fetched(trace: Trace, sample: Sample) -> None:
     (call,) = step(trace, "grounding").calls
-    assert sample.blobs.text(str(call.prompt)) == "Which?"
-    assert sample.blobs.text(str(call.completion)) == "mill\nfounder"
+    assert call.prompt is not None and call.completion is not None  # noqa: PT018
+    assert sample.blobs.text(call.prompt.value) == "Which?"
+    assert sample.blobs.text(call.completion.value) == "mill\nfounder"
 
 
 def test_exploration(trace: Trace) -> None:
     exploration = step(trace, "exploration")
-    assert (exploration.candidates, exploration.edges) == (5, 2)
-    (seed,) = exploration.seeds
+    assert exploration.values == {"candidates": 5, "edges": 2}
+    (seed,) = exploration.items["seeds"]
     assert (seed.label, seed.score, seed.matched_by, seed.matched_text) == ("mill", 1.0, "exact", "mill")
-    (active,) = exploration.activated
-    assert (active.label, active.activation, active.round, active.similarity) == ("Ada", 0.5, 1, 0.625)
-    first, second = exploration.considered
+    (active,) = exploration.items["activated"]
+    assert (active.label, active.value, active.round, active.similarity) == ("Ada", 0.5, 1, 0.625)
+    first, second = exploration.items["considered"]
     assert (first.selected, second.selected) == (True, False)
     assert first.fact is not None
     assert (first.fact.s_label, first.fact.p_label, first.fact.o_label) == ("Ada", "founded", "mill")
@@ -91,7 +94,7 @@ def test_selections(trace: Trace) -> None:
     founding, standing, burning, sentence = trace.selections
     facts = [(s.fact.s, s.fact.p, s.fact.o) for s in (founding, standing, burning) if s.fact]
     assert facts == [FOUNDING, STANDING, BURNING]
-    assert (founding.score.total, founding.score.lexical, founding.score.vector) == (0.75, 0.5, None)
+    assert (founding.score, founding.lexical, founding.vector) == (0.75, 0.5, None)
     assert (founding.rank, founding.hop, founding.concept) == (1, 1, "mill")
     assert founding.reasoning == "It names the founder."
     assert [s.marker for s in trace.selections] == [1, 2, None, None]
@@ -132,10 +135,13 @@ def test_sources(trace: Trace, sample: Sample) -> None:
 def test_the_answer(trace: Trace) -> None:
     synthesis = step(trace, "synthesis")
     assert synthesis.answer == trace.answer == ANSWER
-    assert [s.text for s in synthesis.sentences] == ["Ada founded the mill. [1]", "It stands in Corvane. [2]"]
-    assert [s.markers for s in synthesis.sentences] == [(1,), (2,)]
-    assert [s.cites for s in synthesis.sentences] == [(s.iri,) for s in trace.selections[:2]]
-    assert trace.warnings == ({"type": "unused_sources", "detail": "one is not cited"},)
+    assert [s.text for s in synthesis.items["sentences"]] == [
+        "Ada founded the mill. [1]",
+        "It stands in Corvane. [2]",
+    ]
+    assert [s.markers for s in synthesis.items["sentences"]] == [(1,), (2,)]
+    assert [s.cites for s in synthesis.items["sentences"]] == [(s.iri,) for s in trace.selections[:2]]
+    assert to_json(trace.warnings) == [{"type": "unused_sources", "detail": "one is not cited"}]
 
 
 def test_a_long_answer_is_read_from_the_blob_store(sample: Sample) -> None:
@@ -147,12 +153,16 @@ def test_a_long_answer_is_read_from_the_blob_store(sample: Sample) -> None:
 
 def test_a_failed_run(sample: Sample) -> None:
     recorder = TraceRecorder(sample.store, sample.blobs)
-    begin = recorder.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
+    begin = recorder.begin("Why?", pipeline="p", label="P", parameters={}, model=None)
     list(begin)
     list(recorder.fail(UsageError("the model is gone"), "LlmError"))
     trace = read_trace(sample.store, recorder.session)
     error = step(trace, "error")
-    assert (trace.outcome, error.reason, error.stage) == ("failed", "the model is gone", "LlmError")
+    assert (trace.outcome, error.values["reason"], error.values["stage"]) == (
+        "failed",
+        "the model is gone",
+        "LlmError",
+    )
 
 
 def test_retired_sources_keep_their_words(sample: Sample, run: TraceRecorder) -> None:
@@ -171,21 +181,20 @@ def test_retired_sources_keep_their_words(sample: Sample, run: TraceRecorder) ->
 
 def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:
     updates = [
-        ("forget/erase-traces", {"traces": [run.session]}),
-        ("forget/mark-traces", {"traces": [run.session]}),
+        *erase_and_mark([run.session]),
         ("ingest/retract-chunks", {"chunks": [sample.letter_chunk]}),
     ]
     sample.store.commit(Changes(updates=updates))
     trace = read_trace(sample.store, run.session, sample.blobs)
-    assert trace.forgotten
+    assert trace.source_forgotten
     gone = [s for selection in trace.selections for s in selection.sources if s.state == "forgotten"]
     assert {source.chunk for source in gone} == {sample.letter_chunk.value}
     assert all(selection.fact is None for selection in trace.selections)
-    json.dumps(trace.as_json())
+    json.dumps(to_json(trace))
 
 
 def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
-    found = json.loads(json.dumps(trace.as_json()))
+    found = json.loads(json.dumps(to_json(trace)))
     assert list(found) == [
         "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome", "model",
         "parameters", "commit", "source_forgotten", "answer", "steps", "warnings", "feedback",
@@ -236,5 +245,5 @@ def test_missing_details_are_none(sample: Sample, run: TraceRecorder) -> None:
     quads = [q for q in sample.store.quads(Graphs.RETRIEVAL) if q.subject == item]
     gone = (TG.score, RAG.rank, RAG.hop, TG.concept)
     sample.edit(remove=[Quad(*q) for q in quads if q.predicate in gone])
-    selection = next(s for s in read_trace(sample.store, run.session).selections if s.iri == item.value)
-    assert (selection.score.total, selection.rank, selection.hop, selection.concept) == (None,) * 4
+    selection = next(s for s in read_trace(sample.store, run.session).selections if s.iri == item)
+    assert (selection.score, selection.rank, selection.hop, selection.concept) == (None,) * 4

@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Literal, Quad
 
+from graphrag_rdf.ingest.forget import erase_and_mark
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import TG, Graphs
 from graphrag_rdf.rdf.terms import double
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.catalogue import list_traces
+from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.recorder import TraceRecorder
@@ -108,7 +110,7 @@ def test_more_when_asked(sample: Sample, run: TraceRecorder) -> None:
     brief, full = render_trace(trace), render_trace(trace, full=True)
     for text in (
         "Considered: * 1. (Ada, founded, mill)",
-        "Activated: Ada (round 1, activation 0.5000, carrier's similarity 0.6250)",
+        "Activated: Ada (round 1, activation 0.5000, similarity 0.6250)",
         "focus: edge_limit=25 use=rank",
         "Call llm:",
     ):
@@ -175,18 +177,14 @@ def test_the_answer_is_not_shown_twice_while_it_streams(sample: Sample, run: Tra
 
 def test_a_message_of_a_trace_that_is_not_stored_is_a_heading(sample: Sample) -> None:
     recorder = TraceRecorder(sample.store, sample.blobs, stored=False)
-    messages = list(
-        recorder.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
-    )
+    messages = list(recorder.begin("Why?", pipeline="p", label="P", parameters={}, model=None))
     shown = render_message(sample.store, sample.blobs, messages[1])
     assert shown == f"[question] {recorder.question.value}\n"
     assert render_message(sample.store, sample.blobs, recorder.text_chunk("x")) == ""
 
 
 def test_erased_words_are_named_as_such(sample: Sample, run: TraceRecorder) -> None:
-    traces = {"traces": [run.session]}
-    updates = [("forget/erase-traces", traces), ("forget/mark-traces", traces)]
-    sample.store.commit(Changes(updates=updates))
+    sample.store.commit(Changes(updates=erase_and_mark([run.session])))
     shown = render_trace(read_trace(sample.store, run.session))
     assert "Edge: (erased)" in shown
     assert "(the text is kept as\n    urn:sha256:" in shown
@@ -194,9 +192,9 @@ def test_erased_words_are_named_as_such(sample: Sample, run: TraceRecorder) -> N
 
 
 def test_an_unknown_kind_of_step_still_shows(sample: Sample, run: TraceRecorder) -> None:
-    step = run.step("planning", TG.Plan)
+    step = run.step(NodeKind("planning", TG.Plan, "Makes a plan."))
     run.say(step, TG.score, double(1.0))
-    run.finish(step)
+    run.written(run.finish(step))
     assert "[plan] urn:trustgraph:prov:planning:" in render_trace(read_trace(sample.store, run.session))
 
 

@@ -155,14 +155,14 @@ def test_a_run_that_was_killed(sample: Sample) -> None:
 
 def test_an_outcome_without_its_step(sample: Sample) -> None:
     run = TraceRecorder(sample.store, sample.blobs)
-    list(run.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None))
+    list(run.begin("Why?", pipeline="p", label="P", parameters={}, model=None))
     run.end()
     assert "no such step" in failed(sample, run)["session"].detail
 
 
 def test_a_cancelled_run_is_whole(sample: Sample) -> None:
     run = TraceRecorder(sample.store, sample.blobs)
-    list(run.begin("Why?", pipeline="p", question_types=[], label="P", parameters={}, model=None))
+    list(run.begin("Why?", pipeline="p", label="P", parameters={}, model=None))
     run.end("cancelled")
     assert failed(sample, run) == {}
 

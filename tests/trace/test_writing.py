@@ -11,7 +11,9 @@ from pyoxigraph import Literal, Quad
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import integer
+from graphrag_rdf.steps.nodes.grounding import GROUNDING
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from tests.trace.conftest import Sample
@@ -21,13 +23,13 @@ WAIT = 20  # seconds; nothing here takes one
 
 def begun(sample: Sample) -> TraceRecorder:
     recorder = TraceRecorder(sample.store, sample.blobs)
-    begin = recorder.begin("Q?", pipeline="p", question_types=[], label="P", parameters={}, model=None)
+    begin = recorder.begin("Q?", pipeline="p", label="P", parameters={}, model=None)
     assert [recorder.written(message).kind for message in begin] == ["session", "question"]
     return recorder
 
 
 def step(recorder: TraceRecorder, kind: str) -> GraphRagResponse:
-    return recorder.finish(recorder.step(kind))
+    return recorder.finish(recorder.step(NodeKind(kind, TG[kind.capitalize()], "A step.")))
 
 
 def stored(sample: Sample, message: GraphRagResponse) -> bool:
@@ -145,7 +147,7 @@ def test_what_is_not_to_be_stored_counts_as_written(sample: Sample) -> None:
 
 def test_what_was_handed_over_is_not_changed_by_what_comes_later(sample: Sample, gate: Gate) -> None:
     recorder = begun(sample)
-    grounding = recorder.step("grounding")
+    grounding = recorder.step(GROUNDING)
     message = recorder.finish(grounding)
     grounding.quads.append(Quad(grounding.iri, RDFS.comment, integer(1), Graphs.RETRIEVAL))
     gate.open.release(2)

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import Role
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.execution.evaluate import Job
 from graphrag_rdf.server.http.access import ROLES, Access
 from graphrag_rdf.server.http.problems import Problem, TransferAborted
@@ -245,7 +246,7 @@ async def _trace(call: Call, asked: TraceArguments) -> Outcome:
             return Outcome({"traces": [trace.as_json() for trace in listed]}, texts.of_traces(listed))
         session = find_trace(engine.store, asked.trace)
         found = read_trace(engine.store, session, engine.blobs)
-        return Outcome(found.as_json(), texts.of_trace(found))
+        return Outcome(to_json(found), texts.of_trace(found))
 
     return await asyncio.to_thread(look)
 

@@ -6,8 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.trace.lines import human_size
-from graphrag_rdf.trace.outcomes import outcome_told
-from graphrag_rdf.trace.page import visible
+from graphrag_rdf.trace.page import PAGE_FILTERS, page_loader, visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -51,16 +50,14 @@ def _environment() -> Environment:
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("graphrag_rdf.server.pages"), PackageLoader("graphrag_rdf.trace", ".")]
-        ),
+        loader=ChoiceLoader([PackageLoader("graphrag_rdf.server.pages"), page_loader()]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=visible,
     )
-    environment.filters["outcome"] = outcome_told
+    environment.filters.update(PAGE_FILTERS)
     environment.globals.update(navigation=NAVIGATION, further=FURTHER, size=human_size)
     return environment
 

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.fact_decisions import Edited
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem, hint_of
@@ -80,7 +81,7 @@ async def fact_list(request: Request) -> Response:
         labels = read_labels(store, [row[name] for row in found for name in "spo"])
         facts = [fact_of(row, labels) for row in found]
         return Forms(
-            json=lambda: listed([fact.as_json() for fact in facts], **asdict(part)),
+            json=lambda: listed(to_json(facts), **asdict(part)),
             rdf=lambda: [Triple(fact.s, fact.p, fact.o) for fact in facts],
             html=lambda: facts_page(service, facts, part),
         )

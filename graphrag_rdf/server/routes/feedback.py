@@ -10,6 +10,7 @@ from pyoxigraph import NamedNode
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.access import require
 from graphrag_rdf.server.http.parameters import Parameters, is_form, read_form
 from graphrag_rdf.server.http.problems import Problem
@@ -47,7 +48,7 @@ async def marks(request: Request) -> Response:
 
     def read() -> list[dict[str, Any]]:
         session = session_named(service, request.path_params["id"])
-        return [mark.as_json() for mark in read_marks(service.engine.store, session)]
+        return [to_json(mark) for mark in read_marks(service.engine.store, session)]
 
     return JSONResponse(listed(await asyncio.to_thread(read)), headers={"Cache-Control": "no-store"})
 
@@ -86,7 +87,10 @@ def _marked(service: Service, session: NamedNode, asked: FeedbackRequest) -> dic
     if asked.rating == "none":
         return {"taken_back": take_back(store, session, **where)}
     graph = store.renderer.trace_graph
-    return add_mark(store, session, asked.rating, note=asked.note or None, graph=graph, **where).as_json()
+    marked: dict[str, Any] = to_json(
+        add_mark(store, session, asked.rating, note=asked.note or None, graph=graph, **where)
+    )
+    return marked
 
 
 def _fields(form: Parameters) -> dict[str, Any]:

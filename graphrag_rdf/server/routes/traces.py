@@ -7,6 +7,7 @@ from dataclasses import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.pages.lists import traces_page
 from graphrag_rdf.server.pages.trace import trace_page
@@ -14,8 +15,8 @@ from graphrag_rdf.server.representations import Forms, listed, parameter, part_o
 from graphrag_rdf.server.routes.resource import of_list
 from graphrag_rdf.server.service import Service
 from graphrag_rdf.trace.catalogue import list_traces
-from graphrag_rdf.trace.export import trace_quads
 from graphrag_rdf.trace.outcomes import OUTCOMES, count_outcomes
+from graphrag_rdf.trace.quads import trace_quads
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace
 
@@ -51,7 +52,7 @@ async def trace(request: Request) -> Response:
         engine = service.engine
         session = session_named(service, name)
         return Forms(
-            json=lambda: read_trace(engine.store, session, engine.blobs).as_json(),
+            json=lambda: to_json(read_trace(engine.store, session, engine.blobs)),
             rdf=lambda: trace_quads(engine.store, session),
             html=lambda: trace_page(service, session, request),
             text=lambda: render_trace(

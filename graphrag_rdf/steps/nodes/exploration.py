@@ -1,0 +1,389 @@
+"""Exploration in traces: seeds, entities that activation reached, considered facts, ranked chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from pathlib import Path
+from typing import Any, ClassVar
+from typing import Literal as Choice
+
+from pyoxigraph import NamedNode
+
+from graphrag_rdf.rdf.labels import edge_id
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.trace.documents import shown_names
+from graphrag_rdf.trace.items import DecisionNote, Fact, ScoreShare, score_parts
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
+from graphrag_rdf.trace.lines import Lines
+from graphrag_rdf.trace.model import TraceStep
+from graphrag_rdf.trace.reader import Reading
+from graphrag_rdf.trace.wording import fact_words, number_words, score_words
+
+_CHUNKS = 3  # ranked chunks that `trace show` lists without --full
+
+
+@item
+class Seed:
+    """An entity from which exploration starts.
+
+    Attributes:
+        score: 0 to 1.
+        matched_by: exact, text (words) or vector (meaning).
+        matched_text: the concept that it was found by.
+    """
+
+    JSON: ClassVar = ("entity", "label", "score", "matched_by", "matched_text")
+
+    entity: NamedNode = said(TG.entity)
+    label: str
+    score: float = said(TG.score)
+    matched_by: Choice["exact", "text", "vector"] = said(RAG.matchedBy)
+    matched_text: str = said(RAG.matchedText, words=True)
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+
+@item
+class Edge:
+    """A fact that exploration met.
+
+    Attributes:
+        triple: the fact; None in a trace from which it was erased.
+        hop: 1 for edges of seeds.
+        origin: the canonical entity it was reached from; known while the run lasts.
+        lexical, vector, graph: parts of the score, 0 to 1; vector is None without embeddings.
+        reranked: what the reranker gave it; None where it was not asked.
+        asked: words by which the question may ask for it, beside its own.
+        sentences: the sentences it was quoted from.
+        unverified: a model gave a quote for it that its chunk does not hold.
+        selected, removed: in a trace, whether it was selected, and why it holds no more.
+    """
+
+    JSON: ClassVar = (
+        *("iri", "edge=fact", "score", "score_parts", "rank", "hop", "direction", "edge_id", "selected"),
+        "removed",
+    )
+
+    triple: Statement = said(TG.edge, words=True, fact=True)
+    s_label: str
+    p_label: str
+    o_label: str
+    hop: int = said(RAG.hop)
+    direction: str = said(RAG.direction)
+    origin: NamedNode
+    ends: tuple[NamedNode, ...] = ()
+    asked: str = ""
+    sentences: tuple[NamedNode, ...] = ()
+    lexical: float = said(RAG.lexicalScore, default=0.0)
+    vector: float | None = said(RAG.vectorScore, default=None)
+    graph: float = said(RAG.graphScore, default=0.0)
+    score: float = said(TG.score, default=0.0)
+    reranked: float | None = said(RAG.rerankScore, default=None)
+    rank: int | None = said(RAG.rank, default=None)
+    edge_id: str | None = said(RAG.edgeId, default=None)
+    unverified: bool = False
+    selected: bool = False
+    removed: DecisionNote | None = None
+    fact: Fact | None = None
+    iri: NamedNode | None = None
+
+    @property
+    def text(self) -> str:
+        """The fact in words."""
+        return f"{self.s_label} {self.p_label} {self.o_label}"
+
+    @property
+    def label_hash(self) -> str:
+        """What models call it."""
+        return edge_id(self.s_label, self.p_label, self.o_label)
+
+    @property
+    def score_parts(self) -> dict[str, float | None]:
+        """See `items.score_parts`."""
+        return score_parts(self)
+
+
+@item
+class Activated:
+    """An entity that activation reached.
+
+    Attributes:
+        value: its activation, 0 to 1.
+        round: 0 for seeds.
+        carrier: the bridge sentence that it was reached by; None for seeds.
+        origin: the entity that passed it on; its value × `similarity` is this value. None for seeds, and
+            where the question itself found the sentence.
+        similarity: of that sentence to the question, 0 to 1; None for seeds.
+        passages: how many chunks mention it or are about it, at most one more than a hub may have.
+        topics: how many chunks are about it, at most as many.
+    """
+
+    JSON: ClassVar = ("entity", "label", "activation=value", "round", "carrier", "similarity", "origin")
+
+    entity: NamedNode = said(TG.entity)
+    value: float = said(RAG.activation)
+    round: int = said(RAG.round, default=0)
+    carrier: NamedNode | None = said(RAG.carrier, default=None)
+    origin: NamedNode | None = said(RAG.fromEntity, default=None)
+    similarity: float | None = said(RAG.similarity, default=None)
+    passages: int = 1
+    topics: int = 1
+    label: str = ""
+    iri: NamedNode | None = None
+
+
+@item
+class PassagePath:
+    """A way by which a chunk got a part of its score.
+
+    Attributes:
+        entity: the entity that the chunk, or the sentence, mentions; None where only words lead to it.
+        activation: of the entity, 0 to 1.
+        weight: what the activation is multiplied by, beside the similarity.
+        mentions: in how many sentences the chunk mentions the entity; None of a path through a sentence.
+        sentence: the bridge sentence, None of a path by mentions.
+        similarity: of that sentence to the question, 0 to 1.
+        share: how much of the chunk's score comes by this path.
+        label, text: in a trace, of the entity and the sentence.
+    """
+
+    JSON: ClassVar = ("share", "entity", "label", "mentions", "sentence=text", "activation", "similarity")
+
+    entity: NamedNode | None = said(RAG.fromEntity)
+    activation: float = said(RAG.activation)
+    weight: float = said(RAG.weight)
+    mentions: int | None = said(RAG.mentionCount, default=None)
+    sentence: NamedNode | None = said(RAG.carrier, default=None)
+    similarity: float | None = said(RAG.similarity, default=None)
+    share: float = said(RAG.share, default=0.0)
+    label: str = ""
+    text: str | None = None
+    iri: NamedNode | None = None
+
+    @property
+    def value(self) -> float:
+        """What comes by this path, before the signal's own weight."""
+        return self.activation * (1.0 if self.similarity is None else self.similarity) * self.weight
+
+
+@item
+class RelationPath:
+    """A relation by which a chunk got a part of its composite score.
+
+    Attributes:
+        signal: relates, cooccurs, or the local name of a typed relation.
+        chunk, entity: what it starts from: a chunk found before, or an entity of the question.
+        near_entity: of `cooccurs` the entity named near that one, which the chunk mentions.
+        base: how good the origin is, 0 to 1; 1 for an entity of the question.
+        strength: of the relation, 0 to 1.
+        share: how much of the chunk's score comes by it.
+        label, near: in a trace, of the origin and of the near entity.
+    """
+
+    JSON: ClassVar = ("share", "signal", "origin", "label", "near", "strength")
+
+    signal: str = said(RAG.signal)
+    chunk: NamedNode | None = said(RAG.fromChunk)
+    entity: NamedNode | None = said(RAG.fromEntity)
+    near_entity: NamedNode | None = said(RAG.toEntity)
+    base: float = said(RAG.originScore)
+    strength: float = said(RAG.strength)
+    share: float = said(RAG.share, default=0.0)
+    label: str = ""
+    near: str | None = None
+    iri: NamedNode | None = None
+
+    @property
+    def origin(self) -> NamedNode:
+        """What it starts from."""
+        found = self.chunk or self.entity
+        assert found is not None  # noqa: S101 - a relation has one of the two
+        return found
+
+    @property
+    def value(self) -> float:
+        """What comes by it, before sums saturate and are weighed."""
+        return self.base * self.strength
+
+
+_BY_PATHS = ("entities", "carrier")
+"""Signals that the paths of an activation add up to."""
+
+
+@item
+class PassageHit:
+    """A chunk with its score, 0 to 1, and what that is made of.
+
+    Attributes:
+        signals: the parts of the score, by name, before their weights.
+        weights: of the signals as shares of 1; those of the graph count as far as the question is sure.
+        paths: what the signals of the graph are sums of, the largest share first; only of the best chunks.
+        relations: what the signals of a composite score are sums of; only of the best chunks.
+        reranked: what the reranker gave it, on its own scale; None where it was not asked.
+        rank_before, score_before: before reranking; None without it.
+        recomputed: in a trace, the score computed again from the paths.
+        title, name, document: in a trace; None when the chunk is gone. `name` is as of `items.Source`.
+    """
+
+    JSON: ClassVar = (
+        *("rank", "chunk", "score", "recomputed", "title", "name", "document", "shares=entity_paths"),
+        *("signals=signal_shares", "relations", "rerank_score=reranked", "rank_before", "score_before"),
+        "others",
+    )
+
+    chunk: NamedNode = said(TG.document)
+    score: float = said(TG.score, default=0.0)
+    signals: dict[str, float] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    paths: list[PassagePath] = field(default_factory=list)
+    relations: list[RelationPath] = field(default_factory=list)
+    reranked: float | None = said(RAG.rerankScore, default=None)
+    rank_before: int | None = said(RAG.rankBefore, default=None)
+    score_before: float | None = said(RAG.scoreBefore, default=None)
+    rank: int | None = said(RAG.rank, default=None)
+    shares: list[ScoreShare] = field(default_factory=list)
+    recomputed: float | None = None
+    title: str | None = None
+    name: str | None = None
+    document: str | None = None
+    iri: NamedNode | None = None
+
+    @property
+    def entity_paths(self) -> list[PassagePath]:
+        """Paths from an entity, the largest share first."""
+        return [path for path in self.paths if path.entity is not None]
+
+    @property
+    def signal_shares(self) -> dict[str, float]:
+        """What the score is the sum of, by the name of the signal, the largest share first."""
+        ordered = sorted(self.shares, key=lambda one: (-one.share, one.signal))
+        return {one.signal: one.share for one in ordered}
+
+    @property
+    def others(self) -> float:
+        """The score without what comes by paths from entities."""
+        return self.score - sum(path.share for path in self.entity_paths)
+
+    @property
+    def own(self) -> dict[str, float]:
+        """What no path gives, by the name of the signal."""
+        shares = self.signal_shares
+        return {name: share for name, share in shares.items() if share > 0 and name not in _BY_PATHS}
+
+
+def _label_entities(reading: Reading, found: Sequence[Any]) -> None:
+    called = reading.labels(one.entity for one in found)
+    for one in found:
+        one.label = called(one.entity)
+
+
+def _complete_edges(reading: Reading, found: Sequence[Edge]) -> None:
+    facts = reading.facts(one.triple for one in found)
+    removed = reading.removed(facts)
+    for edge in found:
+        edge.fact = facts.get(edge.triple)
+        edge.removed = removed.get(edge.triple)
+        edge.selected = reading.selects(edge.triple)
+
+
+def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
+    paths = [path for hit in found for path in hit.paths]
+    relations = [path for hit in found for path in hit.relations]
+    things = [*(path.entity for path in paths), *(path.entity for path in relations)]
+    things += [path.near_entity for path in relations]
+    called = reading.labels(things)
+    words = reading.sentence_texts(path.sentence for path in paths)
+    chunks = reading.chunks([*(hit.chunk for hit in found), *(path.chunk for path in relations)])
+    names = shown_names(reading.store, (text_of(row["document"]) for row in chunks.values()))
+    scores = reading.again("trace/passage-scores", "passage", "recomputed")
+    for path in paths:
+        path.label = called(path.entity)
+        path.text = words.get(path.sentence) if path.sentence is not None else None
+    for relation in relations:
+        title = chunks[relation.chunk]["title"] if relation.chunk in chunks else None
+        relation.label = text_of(title) if title is not None else called(relation.origin)
+        relation.near = called(relation.near_entity) or None
+    for hit in found:
+        hit.recomputed = scores.get(hit.iri)
+        if hit.chunk in chunks:
+            row = chunks[hit.chunk]
+            hit.title, hit.document = text_of(row["title"]), text_of(row["document"])
+            hit.name = names.get(hit.document, hit.title)
+
+
+SEED = ItemKind("seed", "seeds", RAG.seed, RAG.Seed, Seed, complete=_label_entities)
+ACTIVATED = ItemKind(
+    "activated", "activated", RAG.activatedEntity, RAG.ActivatedEntity, Activated, complete=_label_entities
+)
+CONSIDERED = ItemKind(
+    "considered", "considered", RAG.consideredEdge, RAG.ConsideredEdge, Edge, complete=_complete_edges
+)
+RANKED = ItemKind(
+    "passage",
+    "passages",
+    RAG.rankedPassage,
+    RAG.RankedPassage,
+    PassageHit,
+    parts={
+        "shares": ItemKind("share", "shares", RAG.scoreShare, RAG.ScoreShare, ScoreShare),
+        "paths": ItemKind("path", "paths", RAG.activationPath, RAG.ActivationPath, PassagePath),
+        "relations": ItemKind("relation", "relations", RAG.relationPath, RAG.RelationPath, RelationPath),
+    },
+    complete=_complete_passages,
+)
+
+
+def _text(page: Lines, step: TraceStep, full: bool) -> None:
+    candidates, edges = step.values["candidates"], step.values["edges"]
+    if candidates is not None:
+        page.line(f"    Met {candidates} edge(s), kept {edges or 0}")
+    seeds = step.items["seeds"]
+    page.line(f"    {len(seeds)} seed entit{'y' if len(seeds) == 1 else 'ies'}")
+    for seed in seeds:
+        how = (
+            f" ({seed.matched_by}, {number_words(seed.score)}: {seed.matched_text})"
+            if seed.matched_by
+            else ""
+        )
+        page.paragraph(f"{seed.label}{how}", "      ", "- ")
+    for hit in step.items["passages"][: None if full else _CHUNKS]:
+        _ranked(page, hit, full)
+    if not full:
+        return
+    for active in step.items["activated"]:
+        strength = f"round {active.round}, activation {number_words(active.value)}"
+        if active.similarity is not None:
+            strength += f", similarity {number_words(active.similarity)}"
+        page.paragraph(f"{active.label} ({strength})", "      ", "Activated: ", dim=True)
+    for edge in step.items["considered"]:
+        mark = "*" if edge.selected else " "
+        about = f"{mark} {edge.rank}. {fact_words(edge.fact)} · {score_words(edge)} · hop {edge.hop}"
+        page.paragraph(about, "      ", "Considered: ", dim=True)
+
+
+def _ranked(page: Lines, hit: PassageHit, full: bool) -> None:
+    told = [(path.label, path.share) for path in hit.entity_paths]
+    told = sorted([*told, *hit.own.items()], key=lambda part: -part[1])[: None if full else 3]
+    rest = hit.score - sum(share for _, share in told)
+    parts = [f"{name} {share:.3f}" for name, share in told] + ([f"others {rest:.3f}"] if rest > 5e-4 else [])
+    made_of = f" = {' + '.join(parts)}" if told else ""
+    before = f" (was {hit.rank_before}. · {hit.score_before:.3f})" if hit.rank_before else ""
+    about = f"{hit.rank}. {hit.name or hit.chunk.value} · {hit.score:.3f}{made_of}{before}"
+    page.paragraph(about, "      ", "Chunk: ")
+    for relation in hit.relations if full else hit.relations[:2]:
+        near = f", named near {relation.near}" if relation.near else ""
+        words = f"{relation.share:.3f} {relation.signal}: {relation.label}{near}"
+        page.paragraph(words, "        ", "Relation: ", dim=True)
+
+
+EXPLORATION = NodeKind(
+    "exploration",
+    TG.Exploration,
+    "From concepts to entities, facts, sentences and chunks.",
+    fields=(StepField("candidates", RAG.candidateCount), StepField("edges", TG.edgeCount)),
+    items=(SEED, ACTIVATED, CONSIDERED, RANKED),
+    text=_text,
+    page=Path(__file__).with_name("exploration.html.j2"),
+)

@@ -1,0 +1,273 @@
+"""Kinds of nodes of a trace, declared as data: what a step and its items say, in which terms.
+
+A step kind declares its node (`NodeKind`) with the properties of the step and the kinds of items that hang
+under it (`ItemKind`). Recording, reading, JSON, rendering and erasure follow the declarations. A class of
+items is a dataclass: `said` gives a field its predicate, and all other fields are only used while the run
+lasts. The same objects are worked on by the steps, written by the recorder and read back.
+
+This module knows no step: modules of steps `register` what they declare. Nodes of kinds that nobody declared
+are shown generically.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
+
+from pyoxigraph import Literal, NamedNode, Triple
+
+from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
+from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, to_python
+
+if TYPE_CHECKING:
+    from graphrag_rdf.trace.lines import Lines
+    from graphrag_rdf.trace.model import TraceStep
+    from graphrag_rdf.trace.reader import Reading
+
+Node: TypeAlias = Mapping[NamedNode, Sequence[Term]]
+"""What a trace says of one thing: predicate → values."""
+
+Statement: TypeAlias = tuple[NamedNode, NamedNode, NamedNode | Literal]
+"""Subject, predicate and object of a fact."""
+
+_T = TypeVar("_T")
+_PROPERTY = "property"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """How a field of an item is written.
+
+    Attributes:
+        predicate: of the item's node; several values if the field holds a tuple of them.
+        words: whether its values hold words of documents or questions, which `forget` erases.
+        fact: whether the value is a fact, written as a triple term.
+    """
+
+    predicate: NamedNode
+    words: bool = False
+    fact: bool = False
+
+
+def said(predicate: NamedNode, *, words: bool = False, fact: bool = False, **options: Any) -> Any:
+    """A field of an item that is written to the trace; `options` are those of `dataclasses.field`."""
+    return field(metadata={_PROPERTY: Property(predicate, words, fact)}, **options)
+
+
+@dataclass_transform(field_specifiers=(field, said))
+def item(cls: type[_T]) -> type[_T]:
+    """A class of items: a dataclass with slots whose fields may be `said`."""
+    return dataclass(slots=True)(cls)
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKind:
+    """A kind of thing that hangs under a step, or under another item.
+
+    Attributes:
+        name: the part of its IRIs that names the kind.
+        key: the JSON key of the list; kinds of one step may share it.
+        link: from the step, or item, to this.
+        type: its class; None where the item itself says which (`type`).
+        make: the dataclass of its objects.
+        parts: the kinds under it, by the field that holds a list of them.
+        complete: sets what the trace does not hold (labels, words of sentences, sources) of all items of a
+            trace whose kinds share it.
+    """
+
+    name: str
+    key: str
+    link: NamedNode
+    type: NamedNode | None
+    make: Callable[..., Any]
+    parts: Mapping[str, ItemKind] = field(default_factory=dict)
+    complete: Callable[[Reading, Sequence[Any]], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepField:
+    """A property of a step.
+
+    Attributes:
+        key: in JSON.
+        predicate: of the step's node.
+        words: whether `forget` erases it.
+        read: makes one value of all that the node has; by default the first.
+        stored: the predicate of the blob that holds the value where it is too long for the graph.
+    """
+
+    key: str
+    predicate: NamedNode
+    words: bool = False
+    read: Callable[[Sequence[Any]], Any] | None = None
+    stored: NamedNode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """A kind of node of a trace: the question, a step, an error.
+
+    Attributes:
+        name: as in IRIs, messages and JSON (`exploration`).
+        type: the class by which readers know it.
+        about: what it does, in one line.
+        types: further classes of its nodes.
+        fields, items: what is written of it; the JSON of a step has their keys.
+        text: writes its part of `trace show`; without it all values and items are listed.
+        page: the template of its part of a page, likewise.
+    """
+
+    name: str
+    type: NamedNode
+    about: str
+    types: tuple[NamedNode, ...] = ()
+    fields: tuple[StepField, ...] = ()
+    items: tuple[ItemKind, ...] = ()
+    text: Callable[[Lines, TraceStep, bool], None] | None = None
+    page: Path | None = None
+
+    @property
+    def label(self) -> str:
+        """Of its nodes, for people."""
+        return self.name.replace("-", " ").capitalize()
+
+
+_registered: dict[NamedNode, NodeKind] = {}
+
+
+def register(*kinds: NodeKind) -> None:
+    """Declare kinds of nodes to all readers; modules of steps do so when they are imported."""
+    _registered.update({kind.type: kind for kind in kinds})
+
+
+def node_kinds() -> Mapping[NamedNode, NodeKind]:
+    """The declared kinds, by the class of their nodes."""
+    return _registered
+
+
+def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
+    """The predicates whose values `forget` erases: of steps, and of items at any depth."""
+    kinds = _registered.values()
+    of_steps = {one.predicate for kind in kinds for one in kind.fields if one.words}
+    of_items = {
+        known.predicate
+        for kind in kinds
+        for one in _with_parts((*kind.items, WARNING))
+        for known in properties(one.make).values()
+        if known.words
+    }
+    return sorted(of_steps, key=str), sorted(of_items, key=str)
+
+
+def _with_parts(items: Iterable[ItemKind]) -> Iterator[ItemKind]:
+    for one in items:
+        yield one
+        yield from _with_parts(one.parts.values())
+
+
+@cache
+def properties(make: Any) -> Mapping[str, Property]:
+    """The fields of a class of items that are written, by name."""
+    return {one.name: one.metadata[_PROPERTY] for one in fields(make) if _PROPERTY in one.metadata}
+
+
+def triples(one: Any, rdf_type: NamedNode | None) -> Iterator[tuple[NamedNode, Term]]:
+    """What is written of an item; fields that are None are left out."""
+    yield RDF.type, rdf_type or one.type
+    for name, known in properties(one.__class__).items():
+        value = getattr(one, name)
+        if known.fact:
+            if value is not None:
+                yield known.predicate, Triple(*value)
+        else:
+            for part in value if isinstance(value, tuple) else (value,):
+                if part is not None:
+                    yield known.predicate, term(part)
+
+
+def term(value: Any) -> Term:
+    """A value of a field as a term."""
+    if isinstance(value, bool | str):
+        return Literal(value)
+    if isinstance(value, int):
+        return integer(value)
+    if isinstance(value, float):
+        return double(value)
+    return datetime_(value) if isinstance(value, datetime) else value
+
+
+def value_of(found: Term) -> Any:
+    """A term as a value of a field: the reverse of `term`; a fact is a tuple of its terms."""
+    if isinstance(found, Triple):
+        return found.subject, found.predicate, found.object
+    return found if isinstance(found, NamedNode) else to_python(found)
+
+
+def read_item(make: Any, node: Node) -> Any:
+    """An item from what is said of its node; what is not there is None, or the field's default."""
+    values: dict[str, Any] = {}
+    known = properties(make)
+    for one in fields(make):
+        if one.name in known:
+            found = node.get(known[one.name].predicate, ())
+            if one.default == ():
+                values[one.name] = tuple(sorted((value_of(term) for term in found), key=str))
+            elif found:
+                values[one.name] = value_of(found[0])
+            elif _required(one):
+                values[one.name] = None
+        elif _required(one):
+            values[one.name] = None
+    return make(**values)
+
+
+def _required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+_NUMBER = re.compile(r"\d+$")
+
+
+def place_in_list(iri: NamedNode, node: Node) -> tuple[int, int, str]:
+    """The order of items in their list: by rank, else index, else the number at the end of their IRI."""
+    number = _NUMBER.search(iri.value)
+    given = node.get(RAG.rank) or node.get(RAG.index)
+    last = int(number[0]) if number else 0
+    return int(to_python(given[0])) if given else last, last, iri.value  # type: ignore[arg-type]
+
+
+# --- the nodes that every run has ---------------------------------------------------------------------
+
+
+@item
+class Warned:
+    """What the reader of an answer ought to know."""
+
+    JSON: ClassVar = ("type", "detail")
+
+    type: str = said(RAG.warningType)
+    detail: str = said(RAG.detail, words=True, default="")
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+
+WARNING = ItemKind("warning", "warnings", RAG.warning, RAG.Warning, Warned)
+
+QUESTION = NodeKind(
+    "question",
+    TG.Question,
+    "What was asked.",
+    fields=(StepField("query", TG.query),),  # erased as the session's own
+)
+ERROR = NodeKind(
+    "error",
+    TG.Error,
+    "Why a run ended without an answer.",
+    fields=(StepField("reason", RAG.reason, words=True), StepField("stage", RAG.stage)),
+)
+register(QUESTION, ERROR)

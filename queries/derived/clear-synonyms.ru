@@ -1,6 +1,6 @@
 # name: derived/clear-synonyms
 # kind: update
-# summary: Take out all candidates for synonyms; decisions stay.
+# summary: Remove all synonym candidates; decisions stay.
 DELETE { GRAPH <urn:graph:derived> { ?candidate ?p ?o } } WHERE {
   GRAPH <urn:graph:derived> {
     ?candidate a rag:SynonymCandidate ;

@@ -1,6 +1,6 @@
 # name: derived/clear
 # kind: update
-# summary: Take out all derived relations, and how many chunks name each entity.
+# summary: Remove all derived relations, and the number of chunks that name each entity.
 DELETE { GRAPH <urn:graph:derived> { ?relation ?p ?o } } WHERE {
   GRAPH <urn:graph:derived> { ?relation a rag:CoOccurrence ; ?p ?o }
 } ;

@@ -1,6 +1,6 @@
 # name: derived/co-occurrences
 # kind: update
-# summary: Relate entities to those named near them in a chunk, with how many pairs of sentences, at most so far from each other, name the two; hubs relate nothing.
+# summary: Relate entities that are named near each other in a chunk, with the number of pairs of sentences within a distance that name the two; hubs have no relations.
 # params:
 #   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"], about: "canonical entities"}
 #   window: {type: int, sample: 2, about: "sentences; 1: both in the same"}

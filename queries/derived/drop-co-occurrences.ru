@@ -1,6 +1,6 @@
 # name: derived/drop-co-occurrences
 # kind: update
-# summary: Take out the co-occurrences of entities, and how many chunks name each.
+# summary: Remove the co-occurrences of entities, and the number of chunks that name each.
 # params:
 #   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
 DELETE { GRAPH <urn:graph:derived> { ?one rag:coOccursWith ?other . ?relation ?p ?o } } WHERE {

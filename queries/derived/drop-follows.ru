@@ -1,6 +1,6 @@
 # name: derived/drop-follows
 # kind: update
-# summary: Take out which chunks these stand after, and which stand after them.
+# summary: Remove the order relations of chunks.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:derived> { ?chunk rag:follows ?before } } WHERE {

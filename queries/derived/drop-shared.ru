@@ -1,6 +1,6 @@
 # name: derived/drop-shared
 # kind: update
-# summary: Take out what relates chunks to others by the entities that they share.
+# summary: Remove the relations of chunks by shared entities.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:derived> { ?one rag:sharesEntityWith ?other . ?relation ?p ?o } } WHERE {

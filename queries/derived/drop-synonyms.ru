@@ -1,6 +1,6 @@
 # name: derived/drop-synonyms
 # kind: update
-# summary: Take out candidates for synonyms of these entities.
+# summary: Remove synonym candidates with these entities.
 # params:
 #   entities: {type: "iri[]", sample: ["http://trustgraph.ai/e/ada"]}
 DELETE { GRAPH <urn:graph:derived> { ?candidate ?p ?o } } WHERE {

@@ -1,6 +1,6 @@
 # name: derived/frequencies
 # kind: update
-# summary: Count anew how many chunks name each entity.
+# summary: Count again how many chunks name each entity.
 DELETE WHERE { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } ;
 INSERT { GRAPH <urn:graph:derived> { ?entity rag:documentFrequency ?chunks } } WHERE {
   SELECT ?entity (COUNT(DISTINCT ?chunk) AS ?chunks) WHERE {

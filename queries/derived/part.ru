@@ -1,6 +1,6 @@
 # name: derived/part
 # kind: update
-# summary: Take out that chunks stand after others, between which an edit has put something; what a model found stays.
+# summary: Remove the order relations of chunks that no longer follow each other; relations that a model found stay.
 # params:
 #   pairs: {type: "(iri, iri)[]", sample: [["urn:chunk:2", "urn:chunk:1"]], about: "each chunk and the one that it stood after"}
 DELETE { GRAPH <urn:graph:derived> { ?chunk rag:follows ?before } } WHERE {

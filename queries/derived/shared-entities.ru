@@ -1,6 +1,6 @@
 # name: derived/shared-entities
 # kind: update
-# summary: Relate chunks to those that name the same entities - hubs, which too many chunks name, relate nothing - with how many they share and the sum of their idf.
+# summary: Relate chunks that name the same entities, with the number of these and the sum of their idf; hubs, which too many chunks name, do not count.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 #   weights: {type: "(int, term)[]", sample: [[2, '"1.5"^^<http://www.w3.org/2001/XMLSchema#decimal>']], about: "chunks that name an entity, its idf"}

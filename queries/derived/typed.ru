@@ -1,6 +1,6 @@
 # name: derived/typed
 # kind: update
-# summary: State plainly between chunks the relations that models found.
+# summary: State the relations that models found between chunks as plain triples.
 INSERT { GRAPH <urn:graph:derived> { ?from ?type ?to } } WHERE {
   GRAPH <urn:graph:source> {
     ?relation rag:relationType ?type ;

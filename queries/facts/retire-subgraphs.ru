@@ -1,6 +1,6 @@
 # name: facts/retire-subgraphs
 # kind: update
-# summary: Let what corrections by hand contained be contained only formerly, as they were taken back.
+# summary: Mark the contents of undone corrections as formerly contained.
 # params:
 #   subgraphs: {type: "iri[]", sample: ["https://trustgraph.ai/subgraph/1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}

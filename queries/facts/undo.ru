@@ -1,6 +1,6 @@
 # name: facts/undo
 # kind: update
-# summary: Mark decisions about facts as taken back.
+# summary: Mark decisions about facts as undone.
 # params:
 #   decisions: {type: "iri[]", sample: ["urn:graphrag-rdf:removal:1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}

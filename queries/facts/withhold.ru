@@ -1,6 +1,6 @@
 # name: facts/withhold
 # kind: update
-# summary: Take out facts that a decision which stands retracts.
+# summary: Remove asserted facts that a standing decision retracts.
 DELETE { {% call facts() %}?s ?p ?o .{% endcall %} } WHERE {
   GRAPH <urn:graph:system> {
     ?decision a rag:FactRetraction .

@@ -1,6 +1,6 @@
 # name: forget/decisions
 # kind: update
-# summary: Let decisions about entities forget those that no document names any more, and go where nothing is left to decide.
+# summary: Remove entities that no document names from decisions, and decisions that have nothing left to decide.
 DELETE { GRAPH <urn:graph:system> { ?decision ?property ?entity } } WHERE {
   VALUES ?kind { rag:EntityMerge rag:EntitySplit }
   GRAPH <urn:graph:system> {

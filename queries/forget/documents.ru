@@ -1,6 +1,6 @@
 # name: forget/documents
 # kind: update
-# summary: Take out documents with their versions, pages, tables and metadata; the hash of each content stays.
+# summary: Remove documents with their versions, pages, tables and metadata; the hash of each content stays.
 # params:
 #   documents: {type: "iri[]", sample: ["https://trustgraph.ai/doc/docs/a.md"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}

@@ -1,4 +1,4 @@
 # name: forget/end
 # kind: update
-# summary: Take out the note of an erasure that has ended.
+# summary: Remove the note of an erasure that has ended.
 DELETE WHERE { GRAPH <urn:graph:system> { <urn:graphrag-rdf:erasure> ?property ?value } }

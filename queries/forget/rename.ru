@@ -1,6 +1,6 @@
 # name: forget/rename
 # kind: update
-# summary: Put hashes in the place of the names of what was forgotten - entities in traces, documents in what is kept of their versions.
+# summary: Replace names of forgotten things by hashes - entities in traces, documents in their versions.
 # params:
 #   names: {type: "(iri, iri)[]", sample: [["http://trustgraph.ai/e/ada", "urn:graphrag-rdf:forgotten:0"]]}
 DELETE { GRAPH ?graph { ?node ?property ?name } }

@@ -1,6 +1,6 @@
 # name: forget/statements
 # kind: update
-# summary: Take out nodes of statements that nothing speaks of any more; an engine without triple terms has them, and they hold the words of what was forgotten.
+# summary: Remove unused nodes of statements; an engine without triple terms has them, and they hold words of forgotten documents.
 # params:
 #   graphs: {type: "iri[]", sample: ["urn:graph:source"]}
 {% for graph in graphs %}

@@ -1,6 +1,6 @@
 # name: ingest/clear-sentences
 # kind: update
-# summary: Take out the sentences of these chunks with what they mention, and what the chunks are about, before they are looked at anew.
+# summary: Remove the sentences of these chunks with their mentions and topics, before the chunks are read again.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?sentence ?p ?o } } WHERE {

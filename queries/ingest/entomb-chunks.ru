@@ -1,6 +1,6 @@
 # name: ingest/entomb-chunks
 # kind: update
-# summary: Retire chunks that a stored trace rests on - text, sentences and evidence stay, their facts, mentions and relations no longer count.
+# summary: Retire chunks that a stored trace cites - text, sentences and evidence stay; their facts, mentions and relations no longer count.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}

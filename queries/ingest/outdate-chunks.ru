@@ -1,6 +1,6 @@
 # name: ingest/outdate-chunks
 # kind: update
-# summary: Let what was extracted from these chunks count as unfinished, because title, language or tables of their document changed; it stays until it is replaced.
+# summary: Mark the extractions of these chunks as outdated, because title, language or tables of their document changed; they stay until they are replaced.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?subgraph rag:extractor ?extractor } } WHERE {

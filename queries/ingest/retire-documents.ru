@@ -1,6 +1,6 @@
 # name: ingest/retire-documents
 # kind: update
-# summary: Retire documents whose files were moved - name, place and hashes stay for the traces that rest on them.
+# summary: Retire documents whose files were moved - name, place and hashes stay for the traces that cite them.
 # params:
 #   documents: {type: "iri[]", sample: ["https://trustgraph.ai/doc/docs/a.md"]}
 #   now: {type: datetime, sample: "2026-01-02T03:04:05+00:00"}

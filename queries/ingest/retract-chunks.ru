@@ -1,6 +1,6 @@
 # name: ingest/retract-chunks
 # kind: update
-# summary: Take out chunks with their sentences, failures, everything extracted from them, their relations to other chunks, and prompts that nothing else asked with.
+# summary: Remove chunks with their sentences, failures, extractions, relations to other chunks, and prompts that no other activity used.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE {

@@ -1,6 +1,6 @@
 # name: ingest/retract-subgraphs
 # kind: update
-# summary: Take out subgraphs with their evidence, rejected candidates and activities, and prompts that nothing else asked with.
+# summary: Remove subgraphs with their evidence, rejected candidates and activities, and prompts that no other activity used.
 # params:
 #   subgraphs: {type: "iri[]", sample: ["https://trustgraph.ai/subgraph/1"]}
 DELETE { GRAPH <urn:graph:source> { ?item ?p ?o } } WHERE {

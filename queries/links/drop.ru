@@ -1,6 +1,6 @@
 # name: links/drop
 # kind: update
-# summary: Take out what the sentences of chunks are linked to.
+# summary: Remove the links of the sentences of chunks.
 # params:
 #   chunks: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:derived> { ?sentence rag:mentions ?entity } } WHERE {

@@ -1,6 +1,6 @@
 # name: relations/clear-failures
 # kind: update
-# summary: Take out failures of pairs of chunks that have succeeded since, or stand together no more.
+# summary: Remove failures of pairs of chunks that have succeeded since, or are no longer neighbours.
 # params:
 #   failures: {type: "iri[]", sample: ["urn:failure:1"]}
 DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {

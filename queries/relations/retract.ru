@@ -1,6 +1,6 @@
 # name: relations/retract
 # kind: update
-# summary: Take out calls that looked for relations between chunks, with all that they found.
+# summary: Remove calls that looked for relations between chunks, with all that they found.
 # params:
 #   activities: {type: "iri[]", sample: ["https://trustgraph.ai/activity/1"]}
 DELETE { GRAPH <urn:graph:derived> { ?from ?type ?to } } WHERE {

@@ -168,8 +168,7 @@ class Engine(Components):
 
     def pipeline(self, name: str) -> Pipeline:
         """A pipeline by name, with the parameters that the store keeps. Raises ConfigError when unknown."""
-        found = load_pipeline(name, pipeline_folders(self.settings))
-        return found.with_settings(self.live.now.steps.get(name, {}))
+        return load_pipeline(name, pipeline_folders(self.settings)).with_stored(self.live.now.steps)
 
     # --- ingest ------------------------------------------------------------------------------------
 

@@ -1,10 +1,8 @@
 """Pipelines: read from `pipeline.yaml`, run step by step.
 
 A pipeline.yaml names the steps, in order, and the parameters that differ from the defaults. The kind of a
-step declares what it does, its parameters and its prompts (`steps/kinds.py`).
-
-The flow `sequence` runs steps in order; if a step with `stop_when_empty` finds nothing, only the last one
-still runs, and answers that.
+step declares what it does, its parameters and its prompts (`steps/kinds.py`). The flow says in which order
+the steps run (`flows.py`). In the place of a step, `call:` runs another pipeline as a run of its own.
 """
 
 from __future__ import annotations
@@ -12,16 +10,17 @@ from __future__ import annotations
 import difflib
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
+from graphrag_rdf.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, Way, kinds
@@ -31,12 +30,17 @@ from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
 
+CALL = StepKind("call", "", "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
+"""The kind of a step that calls a pipeline; it has no parameters."""
+
 
 class StepDefinition(BaseModel):
     """One step of a pipeline.yaml.
 
     Attributes:
-        step: a kind of step.
+        step: a kind of step; "" if another pipeline is called.
+        call: the name of that pipeline.
+        slot: of the flow; "" in a sequence.
         use: a way of it; "" for its default.
         prompts: what a prompt is for → a file other than the default.
         parameters: those that differ from the defaults.
@@ -46,7 +50,9 @@ class StepDefinition(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
-    step: str
+    step: str = ""
+    call: str = ""
+    slot: str = ""
     use: str = ""
     prompts: dict[str, str] = {}
     parameters: dict[str, bool | int | float | str] = {}
@@ -55,6 +61,8 @@ class StepDefinition(BaseModel):
     @property
     def kind(self) -> StepKind:
         """The kind of the step. Raises ConfigError for an unknown one."""
+        if self.call:
+            return CALL
         known = kinds()
         if self.step not in known:
             close = difflib.get_close_matches(self.step, known)
@@ -86,6 +94,8 @@ class StepDefinition(BaseModel):
         Raises:
             ConfigError: naming what is wrong.
         """
+        if bool(self.step) == bool(self.call):
+            raise ConfigError(f"step {self.name} needs either step: or call:")
         kind = self.kind
         self.choose(with_model=False)
         for what, known, given in (
@@ -103,6 +113,7 @@ class PipelineDefinition(BaseModel):
     """A pipeline.yaml.
 
     Attributes:
+        flow, limits: see `flows`.
         label, question: of the question in traces: what its label begins with, and its classes.
         prompts_of: another pipeline, whose prompts are used where the folder lacks one.
     """
@@ -111,11 +122,44 @@ class PipelineDefinition(BaseModel):
 
     name: str
     summary: str
-    flow: Literal["sequence"]
+    flow: str
+    limits: dict[str, float] = {}
     label: str
     question: tuple[str, ...]
     prompts_of: str | None = None
-    steps: tuple[StepDefinition, ...]
+    steps: tuple[StepDefinition, ...] = Field(min_length=1)
+
+    def check(self) -> None:
+        """Refuse a flow that there is not, or that lacks a slot or limit, and steps that do not fit.
+
+        Raises:
+            ConfigError: naming what is wrong.
+        """
+        if self.flow not in FLOWS:
+            raise ConfigError(f"unknown flow {self.flow!r}", hint=_meant(self.flow, list(FLOWS)))
+        flow = FLOWS[self.flow]
+        slots = {step.slot for step in self.steps}
+        for step in self.steps:
+            step.check()
+            if flow.slots and step.slot not in flow.slots:
+                hint = f"its slots are {', '.join(flow.slots)}"
+                raise ConfigError(f"step {step.name}: flow {self.flow} has no slot {step.slot!r}", hint=hint)
+        if not flow.slots and slots != {""}:
+            raise ConfigError(f"flow {self.flow} has no slots: its steps run one after another")
+        for slot, needed in flow.slots.items():
+            if needed and slot not in slots:
+                raise ConfigError(f"flow {self.flow} needs a step with slot: {slot}")
+        names = [step.name for step in self.steps]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"two steps are named {twice[0]}")
+        for limit, most in self.limits.items():
+            if limit not in flow.limits or not most > 0:
+                raise ConfigError(
+                    f"limits: {limit}: {most:g} is no limit of flow {self.flow}",
+                    hint=f"it obeys {', '.join(flow.limits) or 'none'}, above 0",
+                )
+        if flow.limits and not self.limits:
+            raise ConfigError(f"flow {self.flow} needs limits", hint=f"one of {', '.join(flow.limits)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +170,14 @@ class Pipeline:
         prompt_folders: where its prompts are; the first that has one counts.
         folders: where all pipelines are.
         unused: what its pipeline.yaml holds that no step reads, in words.
+        called: the pipelines that its steps call, by name.
     """
 
     definition: PipelineDefinition
     prompt_folders: tuple[Path, ...]
     folders: tuple[Path, ...]
     unused: tuple[str, ...] = ()
+    called: Mapping[str, Pipeline] = field(default_factory=dict)
 
     @property
     def folder(self) -> Path:
@@ -140,8 +186,11 @@ class Pipeline:
 
     @property
     def hash(self) -> str:
-        """SHA-256 over all files of its folders: what an answer depends on beside data and model."""
+        """SHA-256 over all files of its folders, and of pipelines that it calls: what an answer depends on
+        beside data and model.
+        """
         hashes = [hash_of_folder(folder) for folder in self.prompt_folders]
+        hashes += [called.hash for called in self.called.values()]
         return hashes[0] if len(hashes) == 1 else iris.digest("\x00".join(hashes))
 
     def step(self, name: str) -> StepDefinition | None:
@@ -151,6 +200,18 @@ class Pipeline:
     def parameters(self, *, with_model: bool) -> dict[str, dict[str, Any]]:
         """What each step uses, and its parameters."""
         return _parameters([(step, step.choose(with_model=with_model)) for step in self.definition.steps])
+
+    def with_stored(self, settings: Mapping[str, Mapping[str, str]]) -> Pipeline:
+        """The pipeline, and those that it calls, with what is set for them.
+
+        Args:
+            settings: pipeline → `step.parameter` → value as text.
+
+        Raises:
+            ConfigError: as `with_settings`.
+        """
+        called = {name: pipeline.with_stored(settings) for name, pipeline in self.called.items()}
+        return replace(self.with_settings(settings.get(self.definition.name, {})), called=called)
 
     def with_settings(self, settings: Mapping[str, str]) -> Pipeline:
         """The pipeline with `step.parameter` (or `step.use`) set from text.
@@ -256,7 +317,9 @@ class Pipeline:
             yield from _as_stored(
                 recorder,
                 self._begin(context, state, steps, model),
-                self._steps(context, state, steps) if kept is None else give_again(context, state, kept),
+                self._flow(context, state, steps, model)
+                if kept is None
+                else give_again(context, state, kept),
             )
             recorder.end("completed" if state.answered else "unanswered")
             ended = True
@@ -286,6 +349,7 @@ class Pipeline:
                 "out_tokens": recorder.out_tokens,
                 "cost_usd": recorder.cost_usd,
             },
+            **({"stopped_by": state.work.stopped_by} if state.work.stopped_by else {}),
             "seconds": recorder.milliseconds() / 1000,
             "cached": kept is not None,
             **({"original": kept.question.value} if kept is not None else {}),
@@ -303,7 +367,7 @@ class Pipeline:
         try:
             yield from self._begin(context, state, finding, model)
             for step, use in finding:
-                yield from _run_step(step, use, context, state)
+                yield from _told(_run_step(step, use, context, state))
         except Exception as error:
             for _ in context.recorder.fail(error, type(error).__name__):
                 pass  # the trace tells of it; the caller hears the error itself
@@ -334,18 +398,37 @@ class Pipeline:
             exclude=state.exclude,
         )
 
-    def _steps(
-        self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]]
-    ) -> Iterator[GraphRagResponse | None]:
-        stopped = False
-        for number, (step, use) in enumerate(steps):
-            last = number == len(steps) - 1
-            if stopped and not last:
-                continue
-            if context.gateway is not None or context.reranker is not None:
-                yield None
-            yield from _run_step(step, use, context, state)
-            stopped = stopped or (step.stop_when_empty and state.empty)
+    def _flow(
+        self, context: Context, state: State, steps: Sequence[tuple[StepDefinition, str]], model: str | None
+    ) -> Messages:
+        slots: dict[str, list[Stage]] = {}
+        for step, use in steps:
+            run = partial(self._call, step.call, model) if step.call else partial(_run_step, step, use)
+            slots.setdefault(step.slot, []).append(Stage(run, step.stop_when_empty))
+        plan = Plan(slots, self.definition.limits, context.jobs)
+        return FLOWS[self.definition.flow].run(plan, context, state)
+
+    def _call(self, name: str, model: str | None, context: Context, state: State) -> Messages:
+        """Run another pipeline on the item in hand, else on the question, as a run of its own. Its messages
+        are not passed on: they are in its trace, to which the next step leads.
+        """
+        yield None
+        pipeline = self.called[name]
+        recorder = context.recorder.sub_run(pipeline.definition.question)
+        asked = State(
+            state.question if state.work.item is None else str(state.work.item),
+            state.language,
+            include=state.include,
+            exclude=state.exclude,
+        )
+        inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
+        *_, last = pipeline.run(inside, asked, model=model, details={})
+        context.recorder.last = recorder.last
+        state.work.tokens += (recorder.in_tokens or 0) + (recorder.out_tokens or 0) + asked.work.tokens
+        if last is None or last.answer is None:
+            said = ((last and last.error) or {}).get("message", "it has no answer")
+            raise GraphRagError(f"pipeline {name}, called by {self.definition.name}: {said}")
+        state.work.results.append(last.answer)
 
 
 def _as_stored(
@@ -381,14 +464,23 @@ def hash_of_folder(folder: Path) -> str:
     return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
 
 
-def _run_step(step: StepDefinition, use: str, context: Context, state: State) -> Iterator[GraphRagResponse]:
+def _told(messages: Messages) -> Iterator[GraphRagResponse]:
+    return (message for message in messages if message is not None)
+
+
+def _run_step(step: StepDefinition, use: str, context: Context, state: State) -> Messages:
+    if context.gateway is not None or context.reranker is not None:
+        yield None
     way = step.kind.ways[use]
     context = replace(context, prompts={**way.prompts, **step.prompts})
     yield from way.run(context, state, step.values_of(way))
 
 
 def _parameters(steps: Sequence[tuple[StepDefinition, str]]) -> dict[str, dict[str, Any]]:
-    return {step.name: {"use": use, **step.values_of(step.kind.ways[use])} for step, use in steps}
+    return {
+        step.name: {"call": step.call} if step.call else {"use": use, **step.values_of(step.kind.ways[use])}
+        for step, use in steps
+    }
 
 
 def pipeline_names(folders: Sequence[Path]) -> list[str]:
@@ -397,8 +489,11 @@ def pipeline_names(folders: Sequence[Path]) -> list[str]:
     return sorted(found - {"ingest"})
 
 
-def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
+def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = ()) -> Pipeline:
     """The pipeline of a name; later folders override earlier ones.
+
+    Args:
+        callers: the pipelines that call it, outermost first.
 
     Raises:
         ConfigError: when there is none, or its definition is malformed.
@@ -409,8 +504,7 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
     path = found[-1] / "pipeline.yaml"
     try:
         definition, unused = _read(path.read_text("utf-8"))
-        for step in definition.steps:
-            step.check()
+        definition.check()
     except (yaml.YAMLError, ValidationError, OSError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
     except ConfigError as error:
@@ -420,7 +514,15 @@ def load_pipeline(name: str, folders: Sequence[Path]) -> Pipeline:
         if definition.prompts_of not in pipeline_names(folders):
             raise ConfigError(f"{path}: prompts_of: there is no pipeline named {definition.prompts_of!r}")
         prompts += [at for folder in reversed(folders) if (at := folder / definition.prompts_of).is_dir()][:1]
-    return Pipeline(definition, tuple(prompts), tuple(folders), tuple(f"{path}: {words}" for words in unused))
+    called: dict[str, Pipeline] = {}
+    for other in {step.call for step in definition.steps if step.call}:
+        if other in (path_of := (*callers, name)):
+            raise ConfigError(
+                f"{path}: pipelines call each other in a circle: {' → '.join((*path_of, other))}"
+            )
+        called[other] = load_pipeline(other, folders, path_of)
+    words = tuple(f"{path}: {words}" for words in unused)
+    return Pipeline(definition, tuple(prompts), tuple(folders), words, called)
 
 
 _FIRST_PROMPTS = {"ground": "concepts", "focus": "select", "synthesise": "answer"}

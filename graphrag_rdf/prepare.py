@@ -79,6 +79,7 @@ def prepare(
         embedder=parts.embedder,
         gateway=parts.gateway if settings.llm.model else None,
         reranker=_reranker(parts, state, index),
+        jobs=settings.llm.jobs or settings.extract.jobs,
     )
     return context, state
 

@@ -47,6 +47,7 @@ class Context:
         reranker: None without one.
         prompt_folders: where the pipeline's prompts are; the first that has one counts.
         prompts: of the step: what each is for → its file.
+        jobs: items that a flow works on at once.
         reuse: under what the answer may be kept, to be given again; None where none is kept.
     """
 
@@ -60,6 +61,7 @@ class Context:
     gateway: LlmGateway | None = None
     reranker: Reranker | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    jobs: int = 4
     reuse: Reuse | None = None
 
 
@@ -113,6 +115,29 @@ class Selection(Selected):
     def asked(self) -> str:
         """Words by which the question may ask for its fact, beside its own; "" of a sentence."""
         return self.edge.asked if self.edge else ""
+
+
+@dataclass(slots=True)
+class Work:
+    """What steps and the flow that runs them tell one another.
+
+    Attributes:
+        done: whether a step says that nothing is left to do: it ends a loop.
+        items: what a step splits the work into; each is worked on for itself.
+        found: items with their scores, the best of which is worked on next.
+        item: the one in hand; None outside of such a step.
+        results: what steps made of items, and the answers of sub-pipelines, in order.
+        stopped_by: why a loop ended: done, empty, or the limit that was reached.
+        tokens: that sub-pipelines used.
+    """
+
+    done: bool = False
+    items: list[Any] = field(default_factory=list)
+    found: list[tuple[float, Any]] = field(default_factory=list)
+    item: Any = None
+    results: list[Any] = field(default_factory=list)
+    stopped_by: str | None = None
+    tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -173,6 +198,7 @@ class State:
     topics: dict[str, set[NamedNode]] = field(default_factory=dict)
     sources: dict[str, tuple[Source, ...]] = field(default_factory=dict)
     texts: dict[str, tuple[str, int]] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
 
     @property
     def selected(self) -> int:

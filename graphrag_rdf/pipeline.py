@@ -321,7 +321,7 @@ class Pipeline:
                 if kept is None
                 else give_again(context, state, kept),
             )
-            recorder.end("completed" if state.answered else "unanswered")
+            recorder.end("completed" if state.answered else "unanswered", stopped_by=state.work.stopped_by)
             ended = True
         except GraphRagError as error:
             ended = True
@@ -392,7 +392,10 @@ class Pipeline:
             pipeline=self.definition.name,
             pipeline_hash=self.hash,
             label=self.definition.label,
-            parameters=_parameters(steps),
+            parameters={
+                **_parameters(steps),
+                **({"limits": limits} if (limits := self.definition.limits) else {}),
+            },
             model=model,
             include=state.include,
             exclude=state.exclude,
@@ -520,7 +523,10 @@ def load_pipeline(name: str, folders: Sequence[Path], callers: Sequence[str] = (
             raise ConfigError(
                 f"{path}: pipelines call each other in a circle: {' → '.join((*path_of, other))}"
             )
-        called[other] = load_pipeline(other, folders, path_of)
+        try:
+            called[other] = load_pipeline(other, folders, path_of)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: call: {error}", hint=error.hint) from error
     words = tuple(f"{path}: {words}" for words in unused)
     return Pipeline(definition, tuple(prompts), tuple(folders), words, called)
 

@@ -134,6 +134,7 @@ class Trace:
         kind: the pipeline.
         commit: number of the newest commit when the run began.
         outcome: completed, unanswered, failed or cancelled; None while it runs, and after a kill.
+        stopped_by: what ended the flow: done, empty, or the limit that was reached; None of a sequence.
         source_forgotten: whether words of it were erased with a document.
         steps: in order, the question first.
         marks: what people think of it.
@@ -144,6 +145,7 @@ class Trace:
 
     JSON: ClassVar = (
         *("iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome"),
+        "stopped_by",
         *("model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings"),
         *("feedback=marks", "continues", "pipeline_hash", "include", "exclude"),
     )
@@ -167,6 +169,7 @@ class Trace:
     pipeline_hash: str | None = None
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    stopped_by: str | None = None
 
     def step(self, iri: str) -> TraceStep | None:
         """The step of an IRI."""

@@ -79,6 +79,7 @@ def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = Non
         ended=_first(one, PROV.endedAtTime),
         ms=_first(one, RAG.durationMs),
         outcome=_first(one, RAG.outcome),
+        stopped_by=_first(one, RAG.stoppedBy),
         model=_first(one, TG.llmModel),
         parameters=json.loads(_first(one, RAG.parameters) or "{}"),
         commit=_first(one, RAG.commit),

@@ -249,8 +249,11 @@ class TraceRecorder:
         yield self._message("session", self.session, quads, writing)
         yield self._message("question", self.question, asked, writing)
 
-    def end(self, outcome: str = "completed") -> None:
+    def end(self, outcome: str = "completed", *, stopped_by: str | None = None) -> None:
         """Close the session: `completed`, `unanswered`, `failed` or `cancelled`; all of it is stored then.
+
+        Args:
+            stopped_by: what ended the flow, e.g. a limit; None of a sequence.
 
         Raises:
             StoreError: when the store refuses; the session is still open.
@@ -262,6 +265,8 @@ class TraceRecorder:
             self.quad(self.session, RAG.outcome, Literal(outcome)),
             self.quad(self.session, RAG.durationMs, integer(self.milliseconds())),
         ]
+        if stopped_by is not None:
+            quads.append(self.quad(self.session, RAG.stoppedBy, Literal(stopped_by)))
         if self.cost_usd is not None:
             quads.append(self.quad(self.session, RAG.costUsd, double(self.cost_usd)))
         writer = self._shared.writer

@@ -120,6 +120,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
         trace.started.strftime("%Y-%m-%d %H:%M:%S UTC") if trace.started else "",
         "" if trace.ms is None else f"{trace.ms / 1000:.3f} s",
         outcome_told(trace.outcome),
+        f"ended by {trace.stopped_by}" if trace.stopped_by else "",
         f"model {trace.model}" if trace.model else "no model",
         "" if trace.commit is None else f"commit {trace.commit}",
     ]

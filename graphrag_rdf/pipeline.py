@@ -26,11 +26,12 @@ from graphrag_rdf.steps.answer import give_again
 from graphrag_rdf.steps.kinds import StepKind, Way, kinds
 from graphrag_rdf.steps.parameters import Value, check_values, read_value
 from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.trace.kinds import QUESTION
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder
 from graphrag_rdf.trace.reuse import KeptAnswer
 
-CALL = StepKind("call", "", "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
+CALL = StepKind("call", QUESTION, "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
 """The kind of a step that calls a pipeline; it has no parameters."""
 
 
@@ -581,3 +582,6 @@ def _those(pipelines: Sequence[str]) -> str:
 
 def _hint(pipelines: Sequence[str]) -> str:
     return f"choose the pipeline {_those(pipelines)}, e.g. with --pipeline" if pipelines else ""
+
+
+kinds()  # readers of traces know the nodes of all steps from now on

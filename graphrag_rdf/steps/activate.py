@@ -24,7 +24,7 @@ from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
 from graphrag_rdf.steps.gather import Gathering
 from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.nodes.exploration import ACTIVATED, Activated, PassageHit, Seed
+from graphrag_rdf.steps.nodes.exploration import ACTIVATED, EXPLORATION, Activated, PassageHit, Seed
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages, score_passages
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
@@ -478,7 +478,7 @@ TEMPLATES = (
 EXPLORE = register(
     StepKind(
         "explore",
-        "exploration",
+        EXPLORATION,
         "Spreads activation from the entities of the question through sentences, and ranks chunks by it.",
         {"activation": Way(activation, ActivationParameters, templates=TEMPLATES)},
         finds=True,

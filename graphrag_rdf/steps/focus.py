@@ -486,7 +486,7 @@ _SELECT = {"select": "select.j2", **_FILTER}
 FOCUS = register(
     StepKind(
         "focus",
-        "focus",
+        FOCUS_NODE,
         "Selects the chunks, sentences and facts that the answer may rest on.",
         {
             "rank": Way(rank, RankParameters, prompts=_FILTER, templates=_TEMPLATES),

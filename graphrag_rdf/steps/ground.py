@@ -169,7 +169,7 @@ _BY_LABEL = ("retrieval/entities-by-label",)  # without the text index, or of na
 GROUND = register(
     StepKind(
         "ground",
-        "grounding",
+        GROUNDING,
         "Takes names and phrases from the question: what to search for.",
         {
             "rules": Way(by_rules, GroundParameters, templates=_BY_LABEL),

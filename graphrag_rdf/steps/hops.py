@@ -19,7 +19,7 @@ from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.kinds import StepKind, Way, register
 from graphrag_rdf.steps.mentions import left_out, mentions_of
-from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.nodes.exploration import EXPLORATION, Edge
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages
 from graphrag_rdf.steps.passages import rank_passages
@@ -280,7 +280,7 @@ def _top(scores: dict[str, float], limit: int) -> list[str]:
 HOPS = register(
     StepKind(
         "hops",
-        "exploration",
+        EXPLORATION,
         "Follows facts hop by hop from the entities of the question, and keeps the best of each hop.",
         {
             "hops": Way(

@@ -27,7 +27,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
 from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.nodes.exploration import PassageHit, RelationPath
+from graphrag_rdf.steps.nodes.exploration import EXPLORATION, PassageHit, RelationPath
 from graphrag_rdf.steps.parameters import Hops, Share, Some, Weight
 from graphrag_rdf.steps.recording import begin_exploration
 from graphrag_rdf.steps.reranking import rerank_passages
@@ -243,7 +243,7 @@ def _number(row: Row, name: str) -> float:
 HYBRID = register(
     StepKind(
         "hybrid",
-        "exploration",
+        EXPLORATION,
         "Ranks chunks by a composite score: search, activation, and relations to what was found.",
         {
             "hybrid": Way(

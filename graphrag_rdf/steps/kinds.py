@@ -19,6 +19,8 @@ from graphrag_rdf import steps
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.steps.parameters import StepParameters
 from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.kinds import NodeKind
+from graphrag_rdf.trace.kinds import register as declare_nodes
 from graphrag_rdf.trace.messages import GraphRagResponse
 
 StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
@@ -49,7 +51,7 @@ class StepKind:
 
     Attributes:
         name: as in `step:` of a pipeline.yaml.
-        node: the name of its nodes in traces.
+        node: what it writes into traces, and how that is shown.
         about: what it does, in a sentence.
         auto: what `use: auto` means: the way without a model, and with one. Without it there is no `auto`,
             and the first way is the default.
@@ -57,7 +59,7 @@ class StepKind:
     """
 
     name: str
-    node: str
+    node: NodeKind
     about: str
     ways: Mapping[str, Way]
     auto: tuple[str, str] | None = None
@@ -103,13 +105,14 @@ _KINDS: dict[str, StepKind] = {}
 
 
 def register(kind: StepKind) -> StepKind:
-    """Declare a kind of step; pipelines can name it from now on.
+    """Declare a kind of step; pipelines can name it, and readers of traces know its nodes, from now on.
 
     Raises:
         ValueError: if another kind has its name.
     """
     if _KINDS.setdefault(kind.name, kind) is not kind:
         raise ValueError(f"there are two kinds of step named {kind.name}")
+    declare_nodes(kind.node)
     return kind
 
 

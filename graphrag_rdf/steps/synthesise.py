@@ -291,7 +291,7 @@ _SUGGEST = {"suggest": "suggest.j2"}
 SYNTHESISE = register(
     StepKind(
         "synthesise",
-        "synthesis",
+        SYNTHESIS,
         "Answers from what was selected, and cites it.",
         {
             "extractive": Way(extractive, ExtractiveParameters, prompts=_SUGGEST, templates=_TEMPLATES),

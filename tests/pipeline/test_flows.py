@@ -97,7 +97,7 @@ def test_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
         run.__name__: Way(run) for run in (split, shout, seeds, visit, finish)
     }
     for name, way in ways.items():
-        register(StepKind(name, "note", f"Does {name}.", {name: way}))
+        register(StepKind(name, LAST if name == "finish" else NOTE, f"Does {name}.", {name: way}))
 
 
 @pytest.fixture

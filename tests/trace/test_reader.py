@@ -196,9 +196,9 @@ def test_forgotten_sources_are_named_as_such(sample: Sample, run: TraceRecorder)
 def test_json_is_plain_and_has_stable_keys(trace: Trace) -> None:
     found = json.loads(json.dumps(to_json(trace)))
     assert list(found) == [
-        "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome", "model",
-        "parameters", "commit", "source_forgotten", "answer", "steps", "warnings", "feedback",
-        "continues", "pipeline_hash", "include", "exclude",
+        "iri", "kind", "label", "question", "question_iri", "started", "ended", "seconds", "outcome",
+        "stopped_by", "model", "parameters", "commit", "source_forgotten", "answer", "steps", "warnings",
+        "feedback", "continues", "pipeline_hash", "include", "exclude",
     ]  # fmt: skip
     assert [s["type"] for s in found["steps"]] == [
         "question",

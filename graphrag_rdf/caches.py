@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def cache_stats(engine: Engine) -> dict[str, Any]:
-    """How much is in the caches: the keys of `cache stats --format json`."""
+    """Statistics of the caches: the keys of `cache stats --format json`."""
     answers, cache = reuse.stats(engine.store), engine.response_cache
     found: dict[str, Any] = {
         "enabled": cache is not None,
@@ -31,10 +31,10 @@ def cache_stats(engine: Engine) -> dict[str, Any]:
 
 
 def clear_caches(engine: Engine, names: Iterable[str] = ()) -> dict[str, int]:
-    """Erase what is cached; how much that was, by cache, and together as `erased`.
+    """Clear caches; return the number of erased entries by cache, and their sum as `erased`.
 
     Args:
-        names: of `CACHES`; none: all of them. Traces of answers stay.
+        names: keys of `CACHES`; none for all. Traces of answers stay.
     """
     wanted = set(names) or set(CACHES)
     gone = {name: clear(engine) for name, clear in CACHES.items() if name in wanted}
@@ -60,4 +60,4 @@ CACHES: Mapping[str, Callable[[Engine], int]] = {
     "llm": _clear_llm,
     "embeddings": _clear_embeddings,
 }
-"""What can be cleared by itself."""
+"""Cache → the function that clears it."""

@@ -1,4 +1,4 @@
-"""Decisions of people about facts, for programs: `Engine.facts`."""
+"""Manual corrections of facts: `Engine.facts`."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """What people decided about the facts of a store.
+    """Manual corrections of the facts of a store.
 
-    Facts are named by three terms or labels: see `trace.named_facts.facts_called`.
+    A fact is named by three terms or labels: see `trace.named_facts.facts_called`.
 
     Raises:
-        UsageError: (its methods) when a fact or decision is unknown, or several are called so.
+        UsageError: (its methods) when a fact or decision is unknown, or the name is ambiguous.
     """
 
     def __init__(self, engine: NeededComponents) -> None:
         self._engine = engine
 
     def decisions(self, *, every: bool = False) -> list[FactDecision]:
-        """Those that stand, in the order in which they were made.
+        """The decisions in effect, oldest first.
 
         Args:
-            every: also those that were taken back.
+            every: also those that were undone.
         """
         found = read_fact_decisions(self._engine.store)
         return [decision for decision in found if every or decision.undone is None]
@@ -63,16 +63,16 @@ class Facts:
         with_sentences: bool = False,
         dry_run: bool = False,
     ) -> Edited:
-        """Decide that a fact does not hold, however often documents are read again.
+        """Remove a fact, even if documents are read again later.
 
         Args:
-            by: the name of who decides.
-            reason: for people.
-            with_sentences: questions leave out the sentences, too, that it was quoted from.
+            by: name of the person.
+            reason: in words.
+            with_sentences: leave out the sentences of the fact in answers too.
             dry_run: write nothing.
 
         Returns:
-            what was decided: nothing, when the fact was removed before.
+            the decision; empty when the fact is removed already.
         """
         fact = one_fact(self._engine.store, s, p, o)
         person = Person(by, reason)
@@ -92,15 +92,14 @@ class Facts:
         with_sentences: bool = False,
         dry_run: bool = False,
     ) -> Edited:
-        """Decide that another fact holds in the place of one.
+        """Replace a fact by a corrected one.
 
         Args:
-            subject, predicate, object: what is otherwise in the other fact, as terms or labels. A label that
-                nothing has makes a new thing of it. In the place of a literal the text of another one of its
-                datatype is taken, unless a term is given.
+            subject, predicate, object: new parts of the fact, as terms or labels. An unknown label creates a
+                new thing. For a literal, a text is read as a value of the same datatype.
 
         Raises:
-            UsageError: also when a text is none of the literal's datatype, or the other fact was removed.
+            UsageError: also when a text is not a value of the datatype, or the new fact is removed.
         """
         fact = one_fact(self._engine.store, s, p, o)
         names: dict[NamedNode, str] = {}
@@ -121,29 +120,30 @@ class Facts:
         )
 
     def undo(self, names: Sequence[str], *, dry_run: bool = False) -> Edited:
-        """Take decisions back, named by IRI; they stay on record."""
+        """Undo decisions, named by IRI. They stay on record."""
         standing = {decision.iri.value: decision for decision in self.decisions()}
         for name in names:
             if name not in standing:
                 raise UsageError(
-                    f"no decision about a fact that stands has the IRI {name}",
-                    hint="graphrag-rdf facts list shows them",
+                    f"no decision in effect has the IRI {name}",
+                    hint="graphrag-rdf facts list shows the decisions",
                 )
         found = [standing[name] for name in dict.fromkeys(names)]
         return undo_facts(self._engine, found, dry_run=dry_run)
 
     def undo_about(self, s: str, p: str, o: str, *, dry_run: bool = False) -> Edited:
-        """Take back what was decided about a fact that does not hold."""
+        """Undo the decisions about a removed fact."""
         fact = one_fact(self._engine.store, s, p, o)
         found = [decision for decision in self.decisions() if decision.fact == fact]
         if not found:
             raise UsageError(
-                f"nothing was decided about ({s}, {p}, {o})", hint="graphrag-rdf facts list --all"
+                f"no decision about ({s}, {p}, {o}) is in effect",
+                hint="graphrag-rdf facts list --all shows all",
             )
         return undo_facts(self._engine, found, dry_run=dry_run)
 
     def as_json(self, done: Edited | Sequence[FactDecision]) -> Any:
-        """What was done, or decisions, as the command line and HTTP tell it: with the labels of terms."""
+        """The JSON of the command line and HTTP for decisions or their effects, with the labels of terms."""
         decisions = done.decisions if isinstance(done, Edited) else done
         facts = [fact for decision in decisions for fact in (decision.fact, decision.instead) if fact]
         if isinstance(done, Edited):
@@ -157,7 +157,7 @@ class Facts:
             return done.as_json(called)
         return [decision.as_json(called) for decision in done]
 
-    # --- what a correction says --------------------------------------------------------------------
+    # --- parts of a correction -----------------------------------------------------------------------
 
     def _predicate(self, old: NamedNode, given: str | None, names: dict[NamedNode, str]) -> NamedNode:
         if given is None:
@@ -175,7 +175,7 @@ class Facts:
         return self._thing(given, kind, names)
 
     def _term(self, given: str) -> Term | None:
-        """A term; None for a label, also one that is no term and that something has."""
+        """A term; None for a label, even one with the syntax of a malformed term."""
         try:
             return given_term(given)
         except UsageError:
@@ -184,14 +184,14 @@ class Facts:
             raise
 
     def _thing(self, given: str, kind: str, names: dict[NamedNode, str]) -> NamedNode:
-        """What is called so or, when nothing is, a new thing of that name.
+        """The thing with a name or, if there is none, a new thing.
 
         Raises:
-            UsageError: when several are, or a literal is given.
+            UsageError: when the name is ambiguous, or a literal.
         """
         term = self._term(given)
         if isinstance(term, Literal):
-            raise UsageError(f"{given} is a literal", hint="only the object of a fact may be one")
+            raise UsageError(f"{given} is a literal", hint="only the object of a fact may be a literal")
         if term is not None:
             if not self._engine.store.select("retrieval/labels", things=[term]):
                 names[term] = local_name(term.value).replace("-", " ")
@@ -201,13 +201,13 @@ class Facts:
         called = [thing for thing in things_called(self._engine.store, given) if self._is(thing, kind)]
         own = own_names(given, [thing.value for thing in called])
         if len(own) > 1:
-            raise UsageError(f"{given!r} names several things: {', '.join(own)}", hint="use the IRI")
+            raise UsageError(f"{given!r} is ambiguous: {', '.join(own)}", hint="give one of these IRIs")
         if own:
             return NamedNode(own[0])
         try:
             thing = make(given)
         except ValueError:
-            raise UsageError(f"{given!r} names nothing", hint="give a label or an IRI") from None
+            raise UsageError(f"{given!r} cannot be a name", hint="give a label or an IRI") from None
         names[thing] = " ".join(given.split())
         return thing
 
@@ -217,17 +217,17 @@ class Facts:
 
 
 def _literal_like(old: Literal, text: str) -> Literal:
-    """A literal of the same datatype, or of one of its family: a year for a day.
+    """A literal of the same datatype, or of a related one, such as a year for a date.
 
     Raises:
-        UsageError: when the text is none of it.
+        UsageError: when the text is not a value of it.
     """
     if old.language:
         return Literal(text, language=old.language)
     value, datatype, fits = typed_literal(text, old.datatype.value)
     if not fits:
         raise UsageError(
-            f"{text!r} is no {local_name(old.datatype.value)}, as {old.value!r} is",
-            hint="give a term as in N-Triples: a text in double quotes, or <http://…>",
+            f"{text!r} is not of the datatype {local_name(old.datatype.value)}, like {old.value!r}",
+            hint="to replace it by another kind of term, use N-Triples: a text in double quotes, or <http://…>",
         )
     return typed(value, datatype)

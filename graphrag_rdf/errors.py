@@ -1,7 +1,7 @@
-"""What can go wrong, in words for people.
+"""The errors of the program.
 
-Every error that reaches a user is one of these: a message that names the thing and the cause, a
-`hint` that names the way out, and the exit code that the command line ends with.
+Every error that reaches a user is one of these. Its message names the thing and the cause, its `hint` says
+what to do, and `exit_code` is that of the command line.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def without_credentials(text: str) -> str:
 
 _RUST = re.compile(r'message: "((?:[^"\\]|\\.)*)"')
 _CONTENT = re.compile(r'[.\s]*Content: ".*', re.DOTALL)
-"""What tantivy quotes of a file that it cannot read: perhaps all of it."""
+"""Text that tantivy quotes from an unreadable file, perhaps all of it."""
 _LONGEST_CAUSE = 300
 
 _NO_MEMORY = (
@@ -41,14 +41,14 @@ _NO_MEMORY = (
 )
 
 RAISE_FILES = (
-    "start it again where it may open more files, e.g. after: ulimit -n 1024"
-    " (a container: --ulimit nofile=1024)"
+    "raise the limit of open files, e.g. with ulimit -n 1024 (for a container: --ulimit nofile=1024), and "
+    "start it again"
 )
-"""The way out when a process may not open as many files as it needs."""
+"""The hint when a process may not open enough files."""
 
 
 def short_cause(error: object) -> str:
-    """What a library says went wrong, in one short line, without its inner structures."""
+    """The error message of a library, shortened to one line without internal details."""
     problems = getattr(error, "errors", None)  # of pydantic
     said = "; ".join(f"{'.'.join(map(str, p['loc']))}: {p['msg']}" for p in problems()) if problems else error
     text = _CONTENT.sub("", " ".join(str(said).split()))
@@ -60,13 +60,13 @@ def short_cause(error: object) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether memory is the cause, in whatever words a library says so; a thread needs memory too."""
+    """Whether lack of memory is the cause, by messages of several libraries. A thread needs memory too."""
     said = str(error)
     return isinstance(error, MemoryError) or any(words in said for words in _NO_MEMORY)
 
 
 def is_out_of_files(cause: str) -> bool:
-    """Whether a cause is the limit of open files (RocksDB reserves some and says so in its own words)."""
+    """Whether the cause is the limit of open files, which RocksDB reports in its own words."""
     return "Too many open files" in cause or "file descriptors when reserving" in cause
 
 
@@ -83,11 +83,11 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 class GraphRagError(Exception):
-    """Base of all errors that are meant for people.
+    """Base of all errors for users.
 
     Args:
-        message: what happened, naming the file, IRI or setting concerned.
-        hint: the way out, if there is one.
+        message: the cause, with the file, IRI or setting.
+        hint: what to do.
     """
 
     exit_code = 1
@@ -99,13 +99,13 @@ class GraphRagError(Exception):
 
 
 class UsageError(GraphRagError):
-    """The request itself is wrong: nothing was done."""
+    """The request is invalid, and nothing was done."""
 
     exit_code = 2
 
 
 class ConfigError(UsageError):
-    """A setting is unknown or has an impossible value."""
+    """A setting is unknown or has an invalid value."""
 
 
 class DocumentError(GraphRagError):
@@ -123,33 +123,32 @@ class DocumentError(GraphRagError):
 
 
 class TemplateError(GraphRagError):
-    """A query template is malformed or was given unfit parameters."""
+    """A query template is malformed, or has invalid parameters."""
 
 
 class StoreError(GraphRagError):
-    """The store cannot be opened, read or written; an address in the message loses its credentials."""
+    """The store cannot be opened, read or written. Credentials are removed from the message."""
 
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(without_credentials(message), hint)
 
 
 class StoreMissingError(StoreError):
-    """There is no store where one is looked for. The wrong one was named, as with any other thing."""
+    """The named store does not exist."""
 
     exit_code = 2
 
 
 class NotPurgedError(StoreError):
-    """Documents are forgotten, but files of the store still hold their text; forgetting again finishes."""
+    """Documents are forgotten, but files of the store still hold their text; run forget again to finish."""
 
 
 class EndpointError(StoreError):
-    """The endpoint behind a remote store did not do what it was asked for.
+    """A request to the endpoint of a remote store failed.
 
     Args:
-        kind: it did not answer at all, not in time, said no (or what cannot be read), or another program
-            came in between.
-        address: of the endpoint, as the message names it; None when it does not.
+        kind: no response, a time-out, a refusal (or an unreadable response), or a conflict with another
+        program. address: of the endpoint, as in the message; None if it is not there.
     """
 
     def __init__(
@@ -161,10 +160,10 @@ class EndpointError(StoreError):
 
 
 class MalformedError(UsageError):
-    """An endpoint finds what people wrote malformed.
+    """An endpoint reports a malformed query or update of a user.
 
     Args:
-        address: of the endpoint, as the message names it.
+        address: of the endpoint, as in the message.
     """
 
     def __init__(self, message: str, address: str) -> None:
@@ -173,7 +172,7 @@ class MalformedError(UsageError):
 
 
 class TooLargeError(UsageError):
-    """What was sent is larger than what can be taken at once."""
+    """A request is too large."""
 
 
 class StoreLockedError(StoreError):
@@ -196,7 +195,7 @@ class LlmError(GraphRagError):
     """A call to a model failed.
 
     Args:
-        kind: what sort of failure; `retryable` follows from it.
+        kind: of the failure; `retryable` depends on it.
     """
 
     RETRYABLE: frozenset[str] = frozenset({"rate_limit", "timeout", "connection", "server"})

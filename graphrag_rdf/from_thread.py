@@ -1,4 +1,4 @@
-"""A generator that works in a thread, read asynchronously."""
+"""Runs a generator in a thread, and reads it asynchronously."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ T = TypeVar("T")
 
 
 class ThreadRun(Generic[T]):
-    """One run of a generator. All of it, its end included, happens in the thread that calls `work`.
+    """A run of a generator, in the thread that calls `work`.
 
     Args:
-        begin: makes the generator, in that thread.
-        ended: called in the event loop when it is over.
+        begin: creates the generator, in that thread.
+        ended: called in the event loop at the end.
     """
 
     def __init__(
@@ -30,12 +30,12 @@ class ThreadRun(Generic[T]):
         self._stop = threading.Event()
 
     def work(self) -> None:
-        """The run, in its thread."""
+        """Run the generator in this thread."""
         error: BaseException | None = None
         try:
             if not self._stop.is_set():
                 self._read(self._begin())
-        except BaseException as found:  # noqa: BLE001 - raised again where it is waited for
+        except BaseException as found:  # noqa: BLE001 - raised again in `items`
             error = found
         self._soon(lambda: self._news.put_nowait((False, error)))
         self._soon(lambda: self._ended(self))
@@ -50,14 +50,14 @@ class ThreadRun(Generic[T]):
             items.close()  # closes a trace as cancelled, unless it is at its end
 
     def close(self) -> None:
-        """Nobody listens any more: the run ends at its next item."""
+        """Stop the run at its next item."""
         self._stop.set()
 
     async def items(self, patience: float | None = None) -> AsyncIterator[T | None]:
-        """The items as they come; None when for so many seconds there was none.
+        """The items as they arrive; None after `patience` seconds without one.
 
         Raises:
-            Exception: what the generator raises.
+            Exception: of the generator.
         """
         while True:
             try:
@@ -78,20 +78,20 @@ class ThreadRun(Generic[T]):
 
 
 async def from_thread(begin: Callable[[], Generator[T, None, None]]) -> AsyncGenerator[T, None]:
-    """What a generator yields, from a thread of its own.
+    """The items of a generator that runs in its own thread.
 
     Closing this iterator, or cancelling the task that reads it, closes the generator at its next item.
 
     Raises:
-        Exception: what the generator raises.
+        Exception: of the generator.
     """
     run = ThreadRun(begin)
     thread = threading.Thread(target=run.work, name="run", daemon=True)
     thread.start()
     try:
         async for item in run.items():
-            assert item is not None  # noqa: S101 - patience has no end here
+            assert item is not None  # noqa: S101 - there is no time limit
             yield item
     finally:
         run.close()
-        await asyncio.shield(asyncio.to_thread(thread.join))  # its trace is closed before we go on
+        await asyncio.shield(asyncio.to_thread(thread.join))  # wait until its trace is closed

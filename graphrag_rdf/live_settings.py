@@ -1,10 +1,10 @@
-"""Settings that the store keeps and that can be changed while the program runs.
+"""Settings in the store, which can change while the program runs.
 
-Two kinds of keys: those of `config` (`documents.chunk_size`), except what is not for a store to say, and
-parameters of the steps of pipelines (`graph_rag.exploration.passage_words`, `graph_rag.focus.use`). They are
-read anew for each question; what somebody wrote into the store by SPARQL counts like what `config set` wrote.
-Models are the exception: their names say where text is sent, so a model that the store names counts only
-if the user of this computer set or trusted it (see `config.trust`).
+There are two kinds of keys: those of `config` (`documents.chunk_size`), except those that cannot be stored,
+and parameters of the steps of pipelines (`graph_rag.exploration.passage_words`, `graph_rag.focus.use`). They
+are read for each question, whether `config set` or a SPARQL update wrote them. A model decides where text is
+sent, so a model in the store has an effect only if the user of this computer set or trusted it (see
+`config.trust`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class InForce:
-    """What holds for a question.
+    """The settings of a question.
 
     Attributes:
         stored: what the store says, dotted key → value.
@@ -56,7 +56,7 @@ class InForce:
             what was given.
         untrusted: settings of the store that are ignored, because the user does not trust them.
         steps: pipeline → `step.parameter` → value as text.
-        version: of what the store says; None when it never said anything, or when that cannot be kept.
+        version: of the settings in the store; None if it never had any, or if versions cannot be written.
     """
 
     stored: Mapping[str, Value]
@@ -67,12 +67,12 @@ class InForce:
 
 
 class LiveSettings:
-    """Keeps what is in force in step with the store.
+    """Reads and changes the settings in the store.
 
     Args:
-        given: settings of command line, environment and file; they win.
-        place: what the store is called where trust is recorded.
-        writable: whether a version may be written for what somebody changed by SPARQL.
+        given: settings of command line, environment and file, which override those of the store.
+        place: name of the store where trust is recorded.
+        writable: whether a version may be written after a change by SPARQL.
     """
 
     def __init__(self, store: Store, given: Settings, place: str, *, writable: bool) -> None:
@@ -86,10 +86,10 @@ class LiveSettings:
         self.now = InForce({}, given, {}, None)
 
     def read(self) -> InForce:
-        """What is in force now. A state that nobody has seen yet becomes a version.
+        """The current settings. A new state becomes a version.
 
         Raises:
-            ConfigError: when the store says what cannot be, naming key and value.
+            ConfigError: for an invalid setting in the store, with key and value.
         """
         with self._lock:
             stored = read_in_force(self._store)
@@ -103,10 +103,11 @@ class LiveSettings:
             return self.now
 
     def trust(self) -> Mapping[str, Value]:
-        """Trust what the store says now, on this computer; what was not trusted before.
+        """Trust the current settings of the store, on this computer; return those that were not trusted
+        before.
 
         Raises:
-            ConfigError: as `read`; or trust cannot be recorded.
+            ConfigError: as `read`, or when trust cannot be recorded.
         """
         untrusted = self.read().untrusted
         if untrusted:
@@ -125,10 +126,10 @@ class LiveSettings:
         }
 
     def set(self, key: str, text: str) -> tuple[Value, bool]:
-        """Put a value into force; the value as it was understood, and whether that changed anything.
+        """Set a value; return the parsed value, and whether that changed anything.
 
         Raises:
-            ConfigError: when key or value are wrong, or what the store says beside it.
+            ConfigError: when the key or value is invalid, or another setting in the store.
         """
         try:
             value = check_value(key, text, self._folders)
@@ -142,14 +143,14 @@ class LiveSettings:
         return value, changes
 
     def change(self, values: Mapping[str, Value], reason: str) -> None:
-        """Put several values into force at once, as one version.
+        """Change several settings, as one version.
 
         Args:
-            values: dotted key → value; None takes a setting out.
-            reason: what made it, in words.
+            values: dotted key → value; None deletes a setting.
+            reason: in words.
 
         Raises:
-            ConfigError: as `set`; nothing is changed then.
+            ConfigError: as `set`; then nothing is changed.
         """
         with self._lock:
             left = {key: value for key, value in self.read().stored.items() if key not in values}
@@ -157,39 +158,42 @@ class LiveSettings:
             self._write({**left, **self._checked(put)}, reason)
 
     def unset(self, key: str) -> None:
-        """Take a setting out, whatever its value.
+        """Delete a setting, whatever its value.
 
         Raises:
-            UsageError: when the store does not keep it.
+            UsageError: when the store does not have it.
         """
         with self._lock:
             if not unset(self._store, key):
-                raise UsageError(f"the store keeps no setting {key}", hint="graphrag-rdf config list")
+                raise UsageError(
+                    f"the store has no setting {key}", hint="graphrag-rdf config list shows all settings"
+                )
             self._unread = True
             try:
                 left = read_in_force(self._store)
             except ConfigError:
-                return  # another one is malformed: there is a version again once that is mended
+                return  # another setting is invalid; a version is written after its correction
             self._write(left, f"config unset {key}")
 
     def restore(self, number: int) -> tuple[Mapping[str, Value], bool]:
-        """Put an earlier version into force again, as a new one; what it holds, and whether that changed
-        anything.
+        """Restore an earlier version, as a new one; return its values, and whether that changed anything.
 
         Raises:
-            UsageError: when there is no such version, or somebody altered it.
-            ConfigError: when it holds what this program does not take.
+            UsageError: when there is no such version, or it was altered.
+            ConfigError: when it has settings that are invalid in this version of the program.
         """
         found = next((version for version in self.history() if version.number == number), None)
-        if found is None or found.altered:
-            what = "there is no version" if found is None else "somebody altered version"
-            raise UsageError(f"{what} {number} of the settings", hint="graphrag-rdf config history")
+        hint = "graphrag-rdf config history lists the versions"
+        if found is None:
+            raise UsageError(f"the settings have no version {number}", hint)
+        if found.altered:
+            raise UsageError(f"version {number} of the settings was altered after it was written", hint)
         self._checked(found.values)
         with self._lock:
             try:
                 changes = read_in_force(self._store) != found.values
             except ConfigError:
-                changes = True  # what is malformed goes
+                changes = True  # the invalid setting is replaced
             if changes:
                 self._write(found.values, f"config restore {number}")
         return found.values, changes
@@ -199,7 +203,7 @@ class LiveSettings:
         self._unread = True
 
     def history(self) -> list[Version]:
-        """All versions, the newest first."""
+        """All versions, newest first."""
         return read_versions(self._store)
 
     def _checked(self, stored: Mapping[str, Value]) -> dict[str, Value]:
@@ -209,10 +213,10 @@ class LiveSettings:
                 found[key] = check_value(key, value, self._folders)
             except ConfigError as error:
                 said = key if "secret" in error.message else f"{key} = {_text(value)}"
-                way = f"; {error.hint}" if error.hint else ""
+                cause = f"{error.message} ({error.hint})" if error.hint else error.message
                 raise ConfigError(
-                    f"settings in the store: {said}: {error.message}{way}",
-                    hint=f"graphrag-rdf config unset {key}",
+                    f"invalid setting in the store: {said}: {cause}",
+                    hint=f"remove it with: graphrag-rdf config unset {key}",
                 ) from error
         return found
 
@@ -226,31 +230,33 @@ class LiveSettings:
 
 
 def pipeline_folders(settings: Settings) -> list[Path]:
-    """Where pipelines are; later folders override earlier ones."""
+    """The folders of pipelines; later ones override earlier ones."""
     return [folder("pipelines"), *([settings.pipelines] if settings.pipelines else [])]
 
 
 def check_value(key: str, value: Value, folders: Sequence[Path]) -> Value:
-    """A setting for the store: its value as JSON has it.
+    """The value of a setting for the store, as in JSON.
 
     Args:
         key: of `config`, or `pipeline.step.parameter`.
-        value: as JSON has it, or as text.
+        value: as in JSON, or as text.
         folders: see `pipeline_folders`.
 
     Raises:
-        ConfigError: naming what is wrong, without key and value.
+        ConfigError: for an invalid key or value; the message contains neither.
     """
     name, _, parameter = key.partition(".")
     if name not in (pipelines := pipeline_names(folders)) and not is_setting(key):
         parameters = [k for p in pipelines for k in step_values(load_pipeline(p, folders))]
         if meant := [full for full in parameters if full.partition(".")[2] == key]:
-            raise ConfigError("there is no such setting", hint=f"did you mean {' or '.join(meant)}?")
+            raise ConfigError("unknown setting", hint=f"did you mean {' or '.join(meant)}?")
     if is_setting(name) or name not in pipelines:
         found: Value = check_stored(key, value)
         return found
     if not parameter:
-        raise ConfigError("this is a pipeline", hint=f"name a parameter: {name}.STEP.PARAMETER")
+        raise ConfigError(
+            "this is a pipeline, not a setting", hint=f"name a parameter: {name}.STEP.PARAMETER"
+        )
     changed = load_pipeline(name, folders).with_settings({parameter: _text(value)})
     return step_values(changed)[key]
 
@@ -269,7 +275,7 @@ def describe(loaded: Loaded, now: InForce | None) -> dict[str, dict[str, Any]]:
     """Every setting and every parameter of every pipeline, with its value and origin.
 
     Args:
-        now: what the store says; None without a store.
+        now: the settings of the store; None without a store.
     """
     stored = now.stored if now else {}
     own = own_parameters(loaded.settings)
@@ -306,7 +312,7 @@ def _steps(values: Mapping[str, Value]) -> dict[str, dict[str, str]]:
 
 
 def _text(value: Value) -> str:
-    """A value as the command line would have it."""
+    """A value as on the command line."""
     if value is None:
         return "none"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""From what `--store` names to an open store: a folder, an endpoint, or memory."""
+"""Opens the store that `--store` names: a folder, an endpoint, or memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphrag_rdf.store.migrations import migrate
 
 
 def is_read_only(where: str, settings: Settings) -> bool:
-    """Whether a store is there that this user cannot write: a folder without permission, a read-only disk."""
+    """Whether a store exists that this user cannot write: no permission, or a read-only disk."""
     if where == ":memory:" or is_address(where):
         return False
     place = StoreFolder.of_collection(Path(where), settings.collection)
@@ -27,7 +27,7 @@ def is_read_only(where: str, settings: Settings) -> bool:
 def open_store(
     where: str, settings: Settings, *, create: bool, read_only: bool
 ) -> tuple[Store, BlobStore, StoreFolder | None]:
-    """Open a store; the last is its folder, None in memory.
+    """Open a store and its blob store; return also its folder, or None in memory.
 
     Args:
         where: folder, URL of a SPARQL endpoint, or `:memory:`.
@@ -54,12 +54,12 @@ def endpoint_of(url: str, settings: Settings) -> Endpoint:
     """The endpoint that a URL and the settings `remote` name.
 
     Raises:
-        UsageError: when the URL is none, or a collection is named: an endpoint has none.
+        UsageError: when the URL is invalid, or a collection is named, which endpoints do not have.
     """
     if settings.collection != DEFAULT_COLLECTION:
         raise UsageError(
-            f"an endpoint has no collection {settings.collection!r}",
-            hint="name the endpoint of another dataset with --store",
+            f"endpoints have no collections, so {settings.collection!r} does not exist",
+            hint="leave out --collection, or name the endpoint of another dataset with --store",
         )
     remote = settings.remote
     spoken = RemoteSettings(

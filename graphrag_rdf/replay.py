@@ -25,11 +25,10 @@ from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore
 from graphrag_rdf.store.folder import StoreFolder
-from graphrag_rdf.store.plain import plain_quads
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.difference import FOUND, Difference, differences
 from graphrag_rdf.trace.model import Trace

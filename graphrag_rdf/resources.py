@@ -23,4 +23,4 @@ def folder(name: Folder) -> Path:
     for place in (_PACKAGE / name, _PACKAGE.parent / name):
         if place.is_dir():
             return place
-    raise GraphRagError(f"the folder {name}/ is missing from this installation", hint="install it again")
+    raise GraphRagError(f"this installation lacks the folder {name}/", hint="install graphrag-rdf again")

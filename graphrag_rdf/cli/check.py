@@ -124,7 +124,7 @@ def _given_up(error: Exception) -> Violation:
 
 def _of_engine(engine: Engine, *, full: bool, shapes: bool) -> Iterator[Violation]:
     from graphrag_rdf.checks import Violation, run_checks, run_shapes
-    from graphrag_rdf.store.plain import plain_quads
+    from graphrag_rdf.store.base import plain_quads
 
     if full:  # first: queries fail on a damaged block too, with a worse message
         yield from _of_database(engine)
@@ -192,7 +192,7 @@ def _damage(message: str) -> Violation:
 
 
 def _size_mb(settings: Settings) -> int:
-    from graphrag_rdf.diagnosis import folder_size
+    from graphrag_rdf.checks.diagnosis import folder_size
 
     return folder_size(Path(settings.store)) >> 20
 

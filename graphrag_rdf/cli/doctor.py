@@ -37,7 +37,7 @@ def doctor_command(probe: bool, form: str) -> int:
     Secrets are never shown. The exit code is 1 if the store or an index cannot be used, or if a probed model
     does not answer or does not fit its index. A missing store is not an error.
     """
-    from graphrag_rdf.diagnosis import environment
+    from graphrag_rdf.checks.diagnosis import environment
 
     loaded = load()
     found = environment(loaded)
@@ -49,7 +49,7 @@ def doctor_command(probe: bool, form: str) -> int:
 
 def _store(loaded: Loaded, found: dict[str, Any], *, probe: bool) -> int:
     """Add the facts about the store, or the error that prevents reading it; return the exit code."""
-    from graphrag_rdf.diagnosis import settings_facts, store_facts
+    from graphrag_rdf.checks.diagnosis import settings_facts, store_facts
     from graphrag_rdf.store.folder import StoreFolder
 
     settings = loaded.settings
@@ -80,7 +80,7 @@ def _probed(loaded: Loaded, found: dict[str, Any]) -> int:
 
 
 def _probe(engine: Engine, found: dict[str, Any]) -> int:
-    from graphrag_rdf.diagnosis import probe
+    from graphrag_rdf.checks.diagnosis import probe
 
     found["probe"] = probe(engine)
     sound = all(entry["reachable"] and entry.get("fits") is not False for entry in found["probe"].values())

@@ -24,7 +24,7 @@ def index_command() -> None:
 @format_option()
 def status(embedding_model: str | None, form: str) -> int:
     """Show the contents of the indexes, and whether they are up to date; exit code 1 if one is damaged."""
-    from graphrag_rdf.diagnosis import index_status
+    from graphrag_rdf.checks.diagnosis import index_status
 
     with open_engine({"embedding.model": embedding_model}) as engine:
         found = index_status(engine)
@@ -38,7 +38,7 @@ def status(embedding_model: str | None, form: str) -> int:
 @format_option()
 def rebuild(embedding_model: str | None, form: str) -> None:
     """Build the indexes again from the store, whatever their state."""
-    from graphrag_rdf.diagnosis import index_status
+    from graphrag_rdf.checks.diagnosis import index_status
 
     with open_engine({"embedding.model": embedding_model}) as engine:
         engine.rebuild_indexes()

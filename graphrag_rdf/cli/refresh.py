@@ -258,8 +258,8 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
 @format_option()
 def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, form: str) -> None:
     """Write the search indexes again; without --source the same as index rebuild."""
+    from graphrag_rdf.checks.diagnosis import index_status
     from graphrag_rdf.cli.index import show_indexes
-    from graphrag_rdf.diagnosis import index_status
 
     _check(sources, every)
     with open_engine({"embedding.model": embedding_model}) as engine:

@@ -1,4 +1,4 @@
-"""Settings from command line, environment and file, and where each came from."""
+"""Settings from command line, environment and file, with the origin of each."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ LISTS = frozenset(
         "server.trusted_proxies",
     }
 )
-"""Settings that the environment gives as a list with commas."""
+"""Settings with comma-separated lists in the environment."""
 Origin = Literal["command line", "program", "environment", "file", "store", "default"]
-"""Where a setting comes from; `program`: whoever opened the store by the Python API gave it."""
+"""The origin of a setting; `program`: the Python program that opened the store."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings with where each came from.
+    """Settings with the origin of each.
 
     Attributes:
         origins: dotted key → origin.
-        file: the settings file that was read, None without one.
-        untrusted: settings in force that the file of the current folder gives and the user does not trust,
-            dotted key → (value, what it does).
+        file: the settings file; None without one.
+        untrusted: settings of a file in the current folder that the user does not trust, dotted key →
+            (value, effect).
     """
 
     settings: Settings
@@ -58,7 +58,7 @@ class Loaded:
 
 
 def given_settings(settings: Settings) -> Loaded:
-    """Settings that a program made itself."""
+    """Settings that a Python program created."""
     origins: dict[str, Origin] = dict.fromkeys(flat(settings.model_dump()), "default")
     origins.update(dict.fromkeys(explicit_values(settings), "program"))
     return Loaded(settings, origins, None)
@@ -72,12 +72,12 @@ def load_settings(
     Args:
         file: a settings file, trusted because it is named; None reads `graphrag.toml` in the current folder
             if there is one.
-        overrides: dotted key → value, from the command line; None values do not count.
-        require_trust: False only to show settings: those that are not trusted are in `Loaded.untrusted`.
+        overrides: dotted key → value, from the command line; None is ignored.
+        require_trust: False only to show settings; untrusted ones are in `Loaded.untrusted`.
 
     Raises:
-        ConfigError: for a missing or malformed file, an unknown key, an impossible value, or a destination
-            that a file of the current folder names and the user does not trust.
+        ConfigError: for a missing or malformed file, an unknown key, an invalid value, or an untrusted
+            destination in a file of the current folder.
     """
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
     path = file or (Path(CONFIG_FILE) if Path(CONFIG_FILE).is_file() else None)
@@ -105,7 +105,7 @@ def destinations(path: Path) -> dict[str, tuple[Any, str]]:
     Raises:
         ConfigError: see `load_settings`.
     """
-    load_settings(path)  # names unknown keys and impossible values
+    load_settings(path)  # raises for unknown keys and invalid values
     return _untrusted(path, _without_retired(flat(_read(path)), path))
 
 
@@ -121,21 +121,21 @@ def _untrusted(path: Path, values: Mapping[str, Any]) -> dict[str, tuple[Any, st
 def _not_trusted(path: Path, untrusted: Mapping[str, tuple[Any, str]]) -> ConfigError:
     lines = [f"{key} = {shown(key, value)} ({does})" for key, (value, does) in untrusted.items()]
     return ConfigError(
-        f"{path.absolute()} was found in the current folder, and you have not trusted what it sets: "
+        f"{path.absolute()} in the current folder has settings that you have not trusted: "
         f"{'; '.join(lines)}. Nothing was sent",
-        hint=f"read the file; if you trust it, run: graphrag-rdf config trust (or name it: --config {path})",
+        hint=f"read the file. If you trust it, run: graphrag-rdf config trust (or use --config {path})",
     )
 
 
 def shown(key: str, value: Any) -> str:
-    """A value for people: a secret as asterisks, also one inside an address."""
+    """A value as text, with asterisks for secrets, even in addresses."""
     if trust.is_secret(key):
         return "**********"
     return without_credentials(", ".join(map(str, value)) if isinstance(value, list) else str(value))
 
 
 def flat_values(settings: Settings) -> dict[str, Any]:
-    """Dotted key → value as JSON has it. A secret shows as asterisks, also one inside an address."""
+    """Dotted key → value as in JSON, with asterisks for secrets, even in addresses."""
     values = flat(settings.model_dump(mode="json"))
     return {
         key: without_credentials(value) if isinstance(value, str) else value for key, value in values.items()
@@ -143,7 +143,7 @@ def flat_values(settings: Settings) -> dict[str, Any]:
 
 
 def explicit_values(settings: Settings) -> dict[str, Any]:
-    """Dotted key → value of those settings that were given, not left at their default."""
+    """Dotted key → value of the settings that were set explicitly."""
     found: dict[str, Any] = {}
     for name in settings.model_fields_set:
         value = getattr(settings, name)
@@ -158,9 +158,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: not valid TOML: {error}") from error
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
 
 
 def _environment() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Settings that a store keeps (see `live_settings`): which may be kept, and what they change."""
+"""Settings in the store (see `live_settings`): which can be stored, and their effect."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _NOT_IN_A_STORE = (
     *("store", "collection", "queries", "pipelines", "server", "client", "remote", "trace.graph"),
     *("llm.api_base", "rerank.api_base", "extract.synonyms", "extract.ontology", "cache.max_bytes"),
 )
-"""Settings and sections that say where things are, what this computer gives, or who may do what: whoever may
-write to a store does not decide that."""
+"""Settings of locations, of this computer's resources, and of permissions: write access to a store is not
+enough to change them."""
 
 ALL_SETTINGS = "graphrag-rdf config list shows all settings"
 _MODELS = ("llm.model", "embedding.model", "rerank.model")
 
 
 def with_stored(settings: Settings, stored: Mapping[str, Any]) -> Settings:
-    """Settings with those of the store in place of defaults; what was given wins.
+    """Settings with those of the store instead of defaults.
 
     Args:
-        stored: dotted key → value, each fit for `check_stored`.
+        stored: dotted key → value, each accepted by `check_stored`.
     """
     return Settings(**nested({**stored, **explicit_values(settings)})) if stored else settings
 
@@ -38,22 +38,19 @@ def is_setting(key: str) -> bool:
 
 
 def check_stored(key: str, value: Any) -> Any:
-    """A setting for the store.
+    """The value of a setting for the store, as in JSON.
 
     Args:
         key: dotted.
-        value: as JSON has it, or as text.
-
-    Returns:
-        its value as JSON has it.
+        value: as in JSON, or as text.
 
     Raises:
-        ConfigError: when it is unknown, a secret or otherwise not for a store, or the value is impossible;
-            the message says nothing of the value.
+        ConfigError: when the setting is unknown, a secret, or cannot be stored, or the value is invalid; the
+            message does not contain the value.
     """
     known = flat_values(Settings.model_construct())
     if key not in known:
-        raise ConfigError("there is no such setting", did_you_mean(key, known, ALL_SETTINGS))
+        raise ConfigError("unknown setting", did_you_mean(key, known, ALL_SETTINGS))
     if trust.is_secret(key) or (isinstance(value, str) and without_credentials(value) != value):
         raise ConfigError("secrets cannot be stored in the store", hint="set it as an environment variable")
     if any(key == name or key.startswith(f"{name}.") for name in _NOT_IN_A_STORE):

@@ -1,8 +1,8 @@
-"""Which settings decide where text and secrets go, and which of them the user trusts.
+"""Trust in settings that decide where text and secrets are sent.
 
-The current folder may be somebody else's (a cloned repository), and others may write to a store. A setting of
-theirs that names a destination, a credential, or who may change the store counts only if the user trusts this
-very value. Trust is recorded in the user's own configuration folder, never beside what is trusted.
+The current folder may come from someone else (a cloned repository), and others may write to a store. Their
+settings of a destination, a credential, or permissions have an effect only if the user trusts that value.
+Trust is recorded in the user's own configuration folder, never next to the trusted file.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from graphrag_rdf.config.sections import Settings
 from graphrag_rdf.errors import ConfigError, without_credentials
 from graphrag_rdf.loopback import is_loopback
 
-_TEXT = "documents and questions go there, with the provider's key"
-_SERVER = "documents and questions go there, with the token"
-_STORE = "documents and questions go there, with the password or token of the endpoint"
-_ACCOUNT = "what is sent can be seen by whoever gave this credential"
+_TEXT = "documents and questions are sent there, with the provider's key"
+_SERVER = "documents and questions are sent there, with the token"
+_STORE = "documents and questions are sent there, with the password or token of the endpoint"
+_ACCOUNT = "the owner of this credential can see everything that is sent"
 _QUERIES = "its query templates can send the store's content to an address"
 _OUTSIDE = "files outside the folder of this file are read or written"
-_CLIENTS = "it decides who may reach and change the store while it is served"
+_CLIENTS = "it decides which clients can reach and change a served store"
 
 _MODELS_WITHIN = ("lexical", "vector")
 _EFFECTS: Mapping[str, str] = {
@@ -56,7 +56,7 @@ _EFFECTS: Mapping[str, str] = {
     "server.trusted_proxies": _CLIENTS,
 }
 _PATHS = ("store", "pipelines", "extract.synonyms", "extract.ontology", "remote.folder")
-"""Settings that name a file or folder: free within the folder of the settings file."""
+"""Settings with a path, which is harmless within the folder of the settings file."""
 _HARMLESS: Mapping[str, Callable[[Any], bool]] = {
     "server.host": is_loopback,
     "server.anonymous": lambda role: role in ("nothing", "read"),
@@ -65,12 +65,12 @@ _NAMES_A_MODEL = ("embedding.model", "rerank.model")
 
 
 def effect(key: str, value: Any, folder: Path | None) -> str | None:
-    """What a setting does that only the user may decide; None for a harmless one.
+    """The effect of a setting that needs trust; None for a harmless one.
 
     Args:
         key: dotted.
-        value: as TOML or JSON has it.
-        folder: of the settings file, in which relative paths are free; None for a setting of a store.
+        value: as in TOML or JSON.
+        folder: of the settings file, where relative paths are harmless; None for a setting in a store.
     """
     if not value or value == "none":
         return None
@@ -90,7 +90,7 @@ def effect(key: str, value: Any, folder: Path | None) -> str | None:
 
 
 def _is_within(path: str, folder: Path | None) -> bool:
-    """Whether a path leads to a place within a folder; a share of a network never does."""
+    """Whether a path is within a folder; a network share never is."""
     if folder is None or path.startswith(("~", "//", "\\")) or PureWindowsPath(path).drive:
         return False
     return (folder / path).resolve().is_relative_to(folder.resolve())
@@ -108,13 +108,13 @@ def trust_file() -> Path:
     import click
 
     folder = Path(click.get_app_dir("graphrag-rdf"))
-    if not folder.is_absolute():  # it would be found in the current folder
+    if not folder.is_absolute():  # it would be relative to the current folder
         raise ConfigError(f"the configuration folder {folder} is not absolute", hint="set XDG_CONFIG_HOME")
     return folder / "trusted.json"
 
 
 def place_of(path: Path) -> str:
-    """The name under which trust in a file or store folder is recorded; a link counts where it stands."""
+    """The name under which trust in a file or store folder is recorded; a link is not resolved."""
     return os.path.normcase(path.parent.resolve() / path.name)
 
 
@@ -152,7 +152,7 @@ def distrust(place: str) -> bool:
 
 
 def _noted(key: str, value: Any) -> str:
-    """A value as it is recorded: as JSON, a secret as its hash."""
+    """A value in the record: as JSON, or a hash for a secret."""
     text = json.dumps(value, ensure_ascii=False)
     if is_secret(key) or without_credentials(text) != text:
         return "sha256:" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -175,8 +175,8 @@ def _read() -> dict[str, dict[str, str]]:
         return {}
     except (OSError, ValueError) as error:
         raise ConfigError(
-            f"{path} cannot be read: {getattr(error, 'strerror', None) or error}",
-            hint="mend or delete it; what you trust is then to be named again",
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}",
+            hint="repair or delete it; after that, run graphrag-rdf config trust again",
         ) from error
     well_formed = isinstance(found, dict) and all(isinstance(values, dict) for values in found.values())
     return found if well_formed else {}
@@ -191,6 +191,6 @@ def _write(known: Mapping[str, Mapping[str, str]]) -> None:
         beside.replace(path)
     except OSError as error:
         raise ConfigError(
-            f"{path} cannot be written: {error.strerror}",
+            f"cannot write {path}: {error.strerror}",
             hint="name the settings file with --config FILE, or set XDG_CONFIG_HOME",
         ) from error

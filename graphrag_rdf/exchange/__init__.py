@@ -1,4 +1,4 @@
-"""RDF out of the store and into it: export in three dialects, dumps restored, facts of others taken in."""
+"""Export in three dialects, restoring of dumps, and import of other RDF."""
 
 from __future__ import annotations
 

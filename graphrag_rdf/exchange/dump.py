@@ -1,8 +1,7 @@
-"""Export: the store, or one graph of it, as a file that others can read.
+"""Export: the store, or one of its graphs, as a file.
 
-A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, holds everything that the store
-holds, and can be restored. Blobs (original bytes, prompts, rendered queries) are files
-beside the store and not part of it; chunks carry their text.
+A dump of the whole store in TriG or N-Quads, dialect `rdf12` or `classic`, contains all quads and can be
+restored. Blobs (original bytes, prompts, rendered queries) are not part of a dump; chunks contain their text.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ from graphrag_rdf.rdf.iris import ANONYMOUS
 from graphrag_rdf.rdf.namespaces import PREFIXES, Graphs
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.sparql.dialect import Dialect, encode
-from graphrag_rdf.store.base import Store
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import Store, plain_quads
 
 _DATASETS = frozenset({"trig", "nquads"})
 _XML_NAME_END = re.compile(r"[^\W\d][\w.-]*\Z")
@@ -32,12 +30,12 @@ _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, slots=True)
 class ExportReport:
-    """What was written.
+    """The result of an export.
 
     Attributes:
         quads: of RDF; 0 for GraphML.
         entities, relations: of GraphML; 0 otherwise.
-        left_out: facts with a literal or a triple term as object, which GraphML has no place for.
+        left_out: facts with a literal or a triple term as object, which GraphML cannot hold.
     """
 
     quads: int = 0
@@ -60,25 +58,24 @@ def export_graph(
     """Write the store, or one graph of it.
 
     Args:
-        output: where to, in bytes.
-        form: trig, nquads hold graphs; turtle, ntriples, rdfxml hold one: the facts, unless `graph` names
-            another; graphml holds entities and the relations between them.
-        graph: only this one; `urn:graph:facts` are the facts, wherever the store has them.
-        dialect: the spelling of triple terms.
+        form: trig and nquads hold all graphs. turtle, ntriples and rdfxml hold one: the facts, unless `graph`
+            names another. graphml holds entities and the relations between them.
+        graph: only this one; `urn:graph:facts` for the facts, wherever the store has them.
+        dialect: the syntax of triple terms.
 
     Raises:
-        UsageError: when the format is unknown, does not go with the dialect, or cannot hold what is there.
+        UsageError: when the format is unknown, or cannot express the dialect or the data.
     """
     if form not in FORMATS:
-        raise UsageError(f"{form!r} is not a format", hint=f"use one of: {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format {form!r}", hint=f"use one of: {', '.join(FORMATS)}")
     if form == "graphml":
         return ExportReport(*(0, *write_graphml(store, plain_quads(store, Graphs.FACTS), output)))
     if form == "rdfxml" and dialect == "rdf-star":
-        raise UsageError("RDF/XML has no spelling for RDF-star", hint="use --dialect rdf12 or classic")
+        raise UsageError("RDF/XML has no syntax for RDF-star", hint="use --dialect rdf12 or classic")
     wanted = graph if graph is not None or form in _DATASETS else Graphs.FACTS
     counted = _Counter(encode(plain_quads(store, wanted), dialect))
     quads: Iterable[Quad] = counted
-    if form not in _DATASETS:  # a dump keeps the names, as other graphs hold them too
+    if form not in _DATASETS:  # a dump keeps their IRIs, because other graphs use them too
         quads = (
             Quad(_unnamed(quad.subject), quad.predicate, _unnamed(quad.object))  # type: ignore[arg-type]
             for quad in quads
@@ -89,12 +86,12 @@ def export_graph(
         else:
             _serialize(quads, output, form)
     except TypeError as error:
-        raise UsageError(f"the dialect {dialect} cannot say this: {error}") from error
+        raise UsageError(f"cannot export in the dialect {dialect}: {error}") from error
     return ExportReport(quads=counted.count)
 
 
 def _unnamed(term: Term) -> Term:
-    """A term in which nodes that an imported file left without a name have none again."""
+    """A term with the blank nodes of an imported file as blank nodes again."""
     if isinstance(term, NamedNode) and term.value.startswith(ANONYMOUS):
         return BlankNode(term.value.removeprefix(ANONYMOUS).replace("-", ""))
     if isinstance(term, Triple):
@@ -103,7 +100,7 @@ def _unnamed(term: Term) -> Term:
 
 
 class _Counter:
-    """Quads as they pass, and how many did."""
+    """Passes quads on, and counts them."""
 
     def __init__(self, quads: Iterable[Quad]) -> None:
         self._quads = quads
@@ -123,14 +120,14 @@ def _serialize(quads: Iterable[Quad], output: IO[bytes], form: str) -> None:
 
 
 def _fit_for_xml(quad: Quad) -> Quad:
-    """Refuse what XML 1.0 cannot say: a predicate whose end is no name, a control character in a text."""
+    """Raise UsageError for a predicate without a local name, or a control character in a text."""
     if not _XML_NAME_END.search(quad.predicate.value):
         raise UsageError(
-            f"RDF/XML cannot write the predicate {quad.predicate.value}", hint="use turtle, trig or nquads"
+            f"RDF/XML cannot express the predicate {quad.predicate.value}", hint="use turtle, trig or nquads"
         )
     if isinstance(quad.object, Literal) and _NOT_XML.search(quad.object.value):
         raise UsageError(
-            f"RDF/XML cannot write the control characters of {quad.subject} {quad.predicate}",
+            f"RDF/XML cannot express the control characters of {quad.subject} {quad.predicate}",
             hint="use turtle, trig or nquads",
         )
     if isinstance(quad.object, Triple):
@@ -144,7 +141,7 @@ def _lines(quads: Iterable[Quad], output: IO[bytes]) -> None:
 
 
 def _blocks(quads: Iterable[Quad], output: IO[bytes]) -> None:
-    """TriG: the triples of a graph within its brackets, one to a line."""
+    """TriG: the triples of each graph in its brackets, one per line."""
     for graph, group in groupby(quads, key=lambda quad: quad.graph_name):
         head = "" if isinstance(graph, DefaultGraph) else f"{graph} "
         output.write(f"{head}{{\n".encode())

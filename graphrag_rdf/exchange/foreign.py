@@ -1,14 +1,14 @@
-"""Facts of others: RDF from elsewhere, taken in so that it is found and accounted for like our own.
+"""Import of other RDF as facts that are searched and cited like extracted ones.
 
 - One file is one subgraph: `<subgraph> tg:contains <<( s p o )>> ; prov:wasDerivedFrom <file> ;
-  prov:wasGeneratedBy <activity>`, a `rag:Import`. The file itself is kept by the blob store under its hash;
-  the same file taken in twice changes nothing. Names of graphs in it are not kept.
-- Its triples are asserted as they stand: every label, with its language. None is added to them.
-- What is described or pointed at is an entity, unless it is a term of a vocabulary (a class, a property) or
-  only annotates a statement. Each gets its canonical entity. One without an `rdfs:label` gets a
-  `rag:displayName` in the graph of what is derived: from `skos:prefLabel`, `foaf:name`, `schema:name` or a
-  title, else from the end of its IRI. Which of several labels is shown: see `rdf.labels`.
-- Blank nodes become IRIs by the file's hash and their order in it.
+  prov:wasGeneratedBy <activity>`, a `rag:Import`. The blob store keeps the file under its hash. Importing the
+  same file again changes nothing. Names of graphs in it are dropped.
+- Its triples are asserted unchanged, with all labels and their languages. No triples are added.
+- Subjects and objects are entities, except for terms of a vocabulary (classes, properties) and annotations of
+  statements. Each entity gets its canonical entity. An entity without an `rdfs:label` gets a
+  `rag:displayName` in the derived graph: from `skos:prefLabel`, `foaf:name`, `schema:name` or a title, or
+  from the end of its IRI. `rdf.labels` chooses between several labels.
+- Blank nodes become IRIs made from the file's hash and their order.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from graphrag_rdf.rdf.namespaces import (
 )
 from graphrag_rdf.rdf.terms import Term, datetime_, integer, local_name, now
 from graphrag_rdf.store.base import Changes
+from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -59,7 +60,7 @@ _NAMING: tuple[NamedNode, ...] = (
     DC.title,
     DCTERMS.title,
 )
-"""What names a thing without an rdfs:label."""
+"""Properties with the name of a thing that has no rdfs:label."""
 _SCHEMA_TYPES = frozenset(
     {
         OWL.Ontology, OWL.Class, OWL.ObjectProperty, OWL.DatatypeProperty, OWL.AnnotationProperty,
@@ -75,7 +76,7 @@ _LABELS = (RDFS.label, SKOS.altLabel)
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """How much was new; labels are not counted as facts."""
+    """The numbers of new facts (without labels) and entities."""
 
     facts: int
     entities: int
@@ -83,39 +84,39 @@ class Taken:
 
 @dataclass(slots=True)
 class _File:
-    """The triples of a file, sorted into what they are."""
+    """The triples of a file, with its names and entities."""
 
     facts: dict[Triple, None] = field(default_factory=dict)
     labelled: set[NamedNode] = field(default_factory=set)
-    names: dict[NamedNode, list[Literal]] = field(default_factory=dict)  # of other properties
+    names: dict[NamedNode, list[Literal]] = field(default_factory=dict)  # by other properties
     entities: dict[NamedNode, None] = field(default_factory=dict)
 
     @property
     def fact_count(self) -> int:
-        """Triples that are no labels."""
+        """The number of triples that are not labels."""
         return sum(triple.predicate not in _LABELS for triple in self.facts)
 
 
 def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | None:
-    """Take the triples of a file into the store as facts, and index what they speak of.
+    """Import the triples of a file as facts, and index their entities.
 
     Args:
-        path: the file, whose bytes are kept.
+        path: the file; the blob store keeps its bytes.
         quads: its quads.
 
     Returns:
-        how much was new; None when this very file was taken in before.
+        the numbers of new facts and entities; None when the same file was imported before.
 
     Raises:
-        StoreError: when the blob store or the store refuses a write; nothing is then taken in.
+        StoreError: when the blob store or the store cannot be written; then nothing is imported.
     """
     store = engine.store
     data = path.read_bytes()
     document = iris.stored_object(iris.digest(data))
     subgraph = iris.subgraph(document, KEY)
     if store.ask("exchange/subgraph", subgraph=subgraph):
-        engine.blobs.put(data)  # again, if it is lost or damaged
-        _finish(engine, [])  # an interrupted import may have left it
+        engine.blobs.put(data)  # in case it is lost or damaged
+        _finish(engine, [])  # in case an import was interrupted
         return None
     started = now()
     file = _sort(_skolemised(document, quads))
@@ -135,7 +136,7 @@ def take_facts(engine: Engine, path: Path, quads: Iterable[Quad]) -> Taken | Non
 
 
 def _finish(engine: Engine, entities: Iterable[NamedNode]) -> None:
-    """Settle names, and bring the indexes up to the store."""
+    """Choose labels, and update the indexes."""
     settled = settle(engine.store)
     engine.indexer.changed(entities=[*entities, *settled])
     engine.indexer.flush(final=True)
@@ -183,7 +184,7 @@ def _sort(triples: Iterable[Triple]) -> _File:
             if o in _SCHEMA_TYPES:
                 schema.add(s)
         elif any(p in vocabulary for vocabulary in _VOCABULARIES):
-            schema.add(o)  # what a vocabulary's own terms point at: classes, other vocabularies, pages
+            schema.add(o)  # objects of vocabulary terms: classes, other vocabularies, pages
         elif isinstance(o, NamedNode):
             seen[o] = None
     file.entities = {
@@ -199,7 +200,7 @@ def _display_name(file: _File, thing: NamedNode) -> Literal:
 
 
 def _name_of(thing: NamedNode) -> str:
-    """A readable name from the end of an IRI; the IRI itself when nothing readable is there."""
+    """A readable name from the end of an IRI; otherwise the IRI."""
     return _WORD_BREAKS.sub(" ", local_name(thing.value)).strip() or thing.value
 
 
@@ -207,7 +208,7 @@ def _name_of(thing: NamedNode) -> str:
 
 
 def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes, int]:
-    """Facts, canonical links and display names, and how many entities are new."""
+    """Facts, canonical entities and display names, and the number of new entities."""
     store = engine.store
     changes = Changes()
     withheld = read_withheld(store)
@@ -217,9 +218,9 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
     linked: set[Term] = set()
     contested: list[NamedNode] = []
     entities = list(file.entities)
-    for start in range(0, len(entities), 500):
-        rows = store.select("ingest/canonical-links", entities=entities[start : start + 500])
-        linked.update(row["entity"] for row in rows)
+    linked.update(
+        row["entity"] for row in select_in_batches(store, "ingest/canonical-links", "entities", entities)
+    )
     fresh = [entity for entity in entities if entity not in linked]
     for entity in fresh:
         changes.add.append(Quad(entity, RAG.canonicalEntity, entity, Graphs.DERIVED))
@@ -233,7 +234,7 @@ def _changes(engine: Engine, subgraph: NamedNode, file: _File) -> tuple[Changes,
 
 
 def _provenance(path: Path, document: NamedNode, subgraph: NamedNode, size: int) -> Iterator[Quad]:
-    """The file, the import, and the agent that made it."""
+    """The file, the import, and its agent."""
     activity, agent = iris.activity(subgraph), iris.agent(COMPONENT)
     yield from prov.agent(COMPONENT, __version__)
     yield prov.source(document, RDF.type, RAG.StoredObject)

@@ -1,4 +1,4 @@
-"""Formats by name and by file name, and the spelling of quads line by line."""
+"""RDF formats by name and by suffix, and quads as lines of RDF-star."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ BY_SUFFIX: Mapping[str, RdfFormat] = {
 
 
 def format_of(path: Path) -> RdfFormat:
-    """The format that a file's name says.
+    """The format for the suffix of a file.
 
     Raises:
-        UsageError: when it says none.
+        UsageError: for an unknown suffix.
     """
     found = BY_SUFFIX.get(path.suffix.lower())
     if found is None:
         raise UsageError(
-            f"{path}: the name does not say which RDF format this is",
-            hint=f"name it with one of {' '.join(BY_SUFFIX)}",
+            f"{path}: unknown RDF format",
+            hint=f"rename it to one of: {' '.join(BY_SUFFIX)}",
         )
     return found
 

@@ -1,5 +1,5 @@
 """GraphML (graphml.graphdrawing.org, 1.0): entities as nodes, relations between them as edges, for programs
-that draw graphs. Every node and edge keeps its IRI.
+that draw graphs. Every node and edge has its IRI.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def write_graphml(store: Store, facts: Iterable[Quad], output: IO[bytes]) -> tup
         facts: the quads of the graph of facts.
 
     Returns:
-        (entities, relations, facts left out because their object is no entity)
+        (entities, relations, facts left out because their object is not an entity)
     """
     labels = {row["thing"]: text_of(row["label"]) for row in one_label(store.select("exchange/labels"))}
     types: dict[object, str] = {}

@@ -1,7 +1,7 @@
-"""Import: a dump of our own is restored as it is; any other RDF is taken in as facts with a provenance.
+"""Import: a dump of a store is restored, and other RDF becomes facts with provenance.
 
-A file is read to its end before anything is written, so a malformed one leaves nothing behind. Nothing is
-fetched: neither `owl:imports` nor a JSON-LD context nor an external entity.
+A file is read to its end before anything is written, so a malformed file changes nothing. Nothing is fetched
+from the network, not even `owl:imports`, JSON-LD contexts or external entities.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
 _MOST_ENTITIES = 64 << 20
-"""Bytes that the references to entities in a smaller file may become."""
+"""Limit of the expanded entities of a smaller file, in bytes."""
 _DEEP = re.compile(rb"(?:\)>>(?:\s|#[^\n\r]*+)*+){501}")
-"""More triple terms that end together than anybody means: one is in the other."""
+"""Too many nested triple terms."""
 _OURS = frozenset({Graphs.FACTS, Graphs.SOURCE, Graphs.RETRIEVAL, Graphs.DERIVED, Graphs.SYSTEM})
 
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """What was taken in.
+    """The result of an import.
 
     Attributes:
-        kind: restored (a dump of ours), imported (facts of others), loaded (into a named graph),
-            unchanged (this very file was imported before).
-        quads: in the file.
-        facts, entities: that are new to the store, when imported.
-        settings, decisions, traces: that were taken over, when restored.
+        kind: restored (a dump of a store), imported (other RDF), loaded (into a named graph), unchanged (the
+            same file was imported before).
+        quads: number in the file.
+        facts, entities: new ones, when imported.
+        settings, decisions, traces: when restored.
     """
 
     kind: Literal["restored", "imported", "loaded", "unchanged"]
@@ -61,22 +61,23 @@ class ImportReport:
 def import_file(
     engine: Engine, path: str | Path, graph: NamedNode | None = None, *, merge: bool = False
 ) -> ImportReport:
-    """Take an RDF file into the store and bring the indexes up to it.
+    """Import an RDF file, and update the indexes.
 
-    - With `graph`, its triples go into that named graph, as they are.
-    - A dump of a whole store (it has a graph `urn:graph:source`) is restored: into an empty store, or with
-      `merge` beside what is there.
-    - Anything else is taken in as facts: see `exchange.foreign`.
+    - With `graph`, its triples are added to that named graph, unchanged.
+    - A dump of a whole store (it has a graph `urn:graph:source`) is restored, into an empty store or, with
+      `merge`, in addition to the store's own data.
+    - Other RDF becomes facts: see `exchange.foreign`.
 
     Raises:
-        UsageError: when the file is missing, of an unknown format, malformed (with the line), a dump that the
-            store cannot take, or `graph` is one that the program keeps itself.
-        StoreError: when the store refuses the write.
+        UsageError: when the file is missing, of an unknown format, malformed (with the line), a dump that
+        does
+            not fit the store, or `graph` is one of the program's own.
+        StoreError: when the store cannot be written.
     """
     file = Path(path)
     form = format_of(file)
     if not file.is_file():
-        raise UsageError(f"{file} is not a file")
+        raise UsageError(f"{file} does not exist, or is not a file")
     _check_bombs(file, form)
     if graph is not None:
         return _load_into(engine, file, form, graph)
@@ -99,7 +100,7 @@ def import_file(
 
 
 def _check_bombs(file: Path, form: RdfFormat) -> None:
-    """Refuse a file that would become much larger when it is read, or is too deep for the parser's stack.
+    """Refuse a file with entities that expand too much, or terms too deep for the parser.
 
     Raises:
         UsageError: also when the file cannot be read.
@@ -112,9 +113,7 @@ def _check_bombs(file: Path, form: RdfFormat) -> None:
             return
         with mmap(opened.fileno(), 0, access=ACCESS_READ) as xml:
             if form != RdfFormat.RDF_XML and _DEEP.search(xml):
-                raise UsageError(
-                    f"{file}: its triple terms are nested too deeply", hint="nothing was imported"
-                )
+                raise UsageError(f"{file}: triple terms are nested too deeply", hint="nothing was imported")
             try:
                 if form == RdfFormat.RDF_XML:
                     check_entities(xml, max(size, _MOST_ENTITIES))
@@ -125,8 +124,8 @@ def _check_bombs(file: Path, form: RdfFormat) -> None:
 def _load_into(engine: Engine, file: Path, form: RdfFormat, graph: NamedNode) -> ImportReport:
     if graph in _OURS:
         raise UsageError(
-            f"the graph {graph.value} is kept by the program itself",
-            hint="name another one, or leave --graph out to import facts",
+            f"the graph {graph.value} is one of the program's own",
+            hint="name another graph, or leave out --graph to import facts",
         )
     with _parsing(file):
         quads = [Quad(q.subject, q.predicate, q.object, graph) for q in read_quads(file, form)]
@@ -140,7 +139,7 @@ def read_quads(file: Path, form: RdfFormat) -> Iterator[Quad]:
 
 
 def _look(file: Path, form: RdfFormat) -> DumpSummary:
-    """Read the whole file without keeping it: is it well-formed, and is it a dump of ours?"""
+    """Parse the whole file, and summarise it if it is a dump."""
     summary = DumpSummary()
     with _parsing(file):
         for quad in read_quads(file, form):
@@ -163,11 +162,11 @@ def _parsing(file: Path) -> Iterator[None]:
     except UnicodeDecodeError as error:
         raise UsageError(f"{file}: not UTF-8: {error}", hint="nothing was imported") from error
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error}") from error
+        raise UsageError(f"cannot read {file}: {error}") from error
 
 
 def _line_of_xml_error(file: Path) -> int | None:
-    """Where XML is not well-formed, which the engine's parser does not tell; None for anything else."""
+    """The line of an XML error, which the engine's parser does not report; None for other formats."""
     from xml.parsers.expat import ExpatError, ParserCreate
 
     if format_of(file) != RdfFormat.RDF_XML:

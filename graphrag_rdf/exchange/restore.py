@@ -1,13 +1,12 @@
-"""Restoring a dump: everything that a store held, as it held it.
+"""Restoring of dumps.
 
-Commit numbers are the store's own and are not taken over. Into an empty store the dump's description of
-itself (version, migrations) takes the place of the store's; beside other data (`merge`) the store's stays.
-Nor are settings of a dump that is merged: what is in force stays. Whoever restores a dump takes its word for
-decisions and traces; the report counts them.
-A dump is not written in one transaction, so the store notes a restore until it ends. After a kill, importing
-the same dump again finishes it.
-Two stores that hold the same document in different versions cannot be merged: their chunks would
-contradict each other.
+Everything in a dump is restored except commit numbers. In an empty store, the version, migrations and
+settings of the dump replace those of the store. With `merge`, those of the store stay. Decisions and traces
+of a dump take effect, so the report counts them.
+
+A dump is not written in one transaction. The store records the restore until it ends, and after a kill, the
+same import finishes it. Two stores with different versions of a document cannot be merged, because their
+chunks would contradict each other.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 _DECISIONS = frozenset({RAG.FactRetraction, RAG.EntityMerge, RAG.EntitySplit})
 _OWN = ("urn:graphrag-rdf:migration:", iris.setting("").value)
-"""What begins so tells of the state of a store, as does its own node."""
+"""Beginnings of IRIs that describe the state of a store, like its own node."""
 _RESTORE, _MERGE = "urn:graphrag-rdf:restore:", "urn:graphrag-rdf:merge:"
 _NOTES = 1000
 _COMMITS = frozenset({RAG.commit, RAG.contentCommit})
@@ -41,15 +40,15 @@ _COMMITS = frozenset({RAG.commit, RAG.contentCommit})
 
 @dataclass(slots=True)
 class DumpSummary:
-    """What a first reading of a file found.
+    """The summary of a file.
 
     Attributes:
         is_dump: it is a dump of a whole store.
-        star: its triple terms are spelled as in RDF-star, which means something else in RDF 1.2.
+        star: its triple terms are in RDF-star syntax, which has another meaning in RDF 1.2.
         classic: its triple terms are RDF 1.1 statements.
         store_version: version of the store that was dumped.
         versions: (document, current version).
-        settings, decisions, traces: how many it brings.
+        settings, decisions, traces: their numbers.
     """
 
     quads: int = 0
@@ -63,7 +62,7 @@ class DumpSummary:
     traces: int = 0
 
     def note(self, quad: Quad) -> None:
-        """Take in what a quad tells of its dump."""
+        """Add a quad to the summary."""
         if quad.predicate == RAG.currentVersion:
             self.versions.add((text_of(quad.subject), text_of(quad.object)))
         elif quad.predicate == RAG.storeVersion and isinstance(quad.object, Literal):
@@ -82,21 +81,21 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     """Write a dump into the store and rebuild the indexes.
 
     Returns:
-        how many settings the dump brought into force.
+        the number of settings of the dump that take effect.
 
     Raises:
-        UsageError: when the store is not empty and `merge` is not set, both hold a document in different
-            versions, or the dump is of a newer program or spelled for RDF-star engines.
+        UsageError: when the store is not empty and `merge` is not set, both have different versions of a
+            document, or the dump is from a newer version or in RDF-star syntax.
     """
     if summary.star:
         raise UsageError(
-            f"{file} is spelled for RDF-star engines and cannot be restored",
+            f"{file} is in the dialect rdf-star, which cannot be restored",
             hint="export it again with --dialect rdf12",
         )
     if summary.store_version > len(MIGRATIONS):
         raise UsageError(
-            f"{file} is of a store of version {summary.store_version}; this program knows versions up to "
-            f"{len(MIGRATIONS)}",
+            f"{file} is from a store of version {summary.store_version}, and this program supports "
+            f"versions up to {len(MIGRATIONS)}",
             hint="upgrade graphrag-rdf",
         )
     store = engine.store
@@ -106,14 +105,14 @@ def restore(engine: Engine, file: Path, quads: Iterable[Quad], summary: DumpSumm
     if occupied and not merge:
         raise UsageError(
             f"{file} is a dump of a whole store, and this store is not empty",
-            hint="import it into a new store (--store DIR), or add it to this one with --merge",
+            hint="import it into a new store with --store DIR, or add it to this one with --merge",
         )
     if occupied:
         _refuse_other_versions(engine, file, summary)
     node = NamedNode((_MERGE if occupied else _RESTORE) + dump)
     note = Quad(node, RDF.type, RAG.Restore, Graphs.SYSTEM)
     store.commit(Changes(add=[note]))
-    store.sync()  # a bulk load is on the disk before what was committed earlier
+    store.sync()  # otherwise the bulk load could reach the disk before this commit
     own = [] if occupied else _self_description(engine)
     if summary.classic:
         quads = decode(quads)
@@ -140,26 +139,26 @@ def _refuse_other_versions(engine: Engine, file: Path, summary: DumpSummary) -> 
     documents = {document for document, _ in here}
     other = sorted({document for document, _ in summary.versions - here if document in documents})
     if other:
-        listed = ", ".join(other[:5]) + (" …" if len(other) > 5 else "")
+        listed = ", ".join(other[:5] if len(other) <= 5 else [*other[:5], "…"])
         raise UsageError(
-            f"{file} and the store hold other versions of the same documents: {listed}",
-            hint="forget them in one of the two, or ingest the files again after importing elsewhere",
+            f"{file} and the store have different versions of the same documents: {listed}",
+            hint="forget these documents in the store, or import the dump into another store",
         )
 
 
 def _self_description(engine: Engine) -> list[Quad]:
-    """What the store says of itself: version, migrations, settings."""
+    """The version, migrations and settings of the store."""
     rows = engine.store.select("exchange/self-description")
     told = [Quad(row["s"], row["p"], row["o"], Graphs.SYSTEM) for row in rows]  # type: ignore[arg-type]
     return [quad for quad in told if quad.subject == STORE_NODE or text_of(quad.subject).startswith(_OWN)]
 
 
 def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Iterator[Quad]:
-    """The quads to take over; those of the system are noted in `told`."""
+    """The quads to restore; those of the system graph are added to `told`."""
     for quad in quads:
         graph = quad.graph_name
         if graph == Graphs.SYSTEM:
-            if quad.subject == ENDPOINT_NODE or quad.object == RAG.Restore:  # of the store that was dumped
+            if quad.subject == ENDPOINT_NODE or quad.object == RAG.Restore:  # of the former store
                 continue
             about_store = quad.subject == STORE_NODE
             if (about_store and quad.predicate in _COMMITS) or (about_store and not with_system):
@@ -171,7 +170,7 @@ def _kept(quads: Iterable[Quad], told: set[Quad], *, with_system: bool) -> Itera
 
 
 def _settle(engine: Engine) -> None:
-    """Elect one label for each thing that has two, now that two stores are one."""
+    """Choose one label for each thing with two labels, after a merge."""
     from graphrag_rdf.ingest.entity_decisions import settle
     from graphrag_rdf.ingest.names import unsettled
 

@@ -1,4 +1,4 @@
-"""Builders of the relations that a model found between chunks: the call, what it found, and its evidence.
+"""Builders for relations that a model found between chunks: the call, the relations, and their evidence.
 
 Everything goes to `urn:graph:source`, but for the relation itself, which is stated plainly in
 `urn:graph:derived`. See docs/architecture.md, "The RDF model".
@@ -23,12 +23,12 @@ STAGE = "relations"
 
 @dataclass(frozen=True, slots=True)
 class PairFacts:
-    """What is said of the call of a model that looked for relations between two chunks.
+    """Data about a model call for relations between two chunks.
 
     Attributes:
         first, second: in the order of their document.
-        key: all that the result depends on but the pair; the pair is done when there is a call with this key.
-        in_tokens, out_tokens: None when unknown.
+        key: everything that the result depends on except the pair; a call with this key marks the pair as
+        done. in_tokens, out_tokens: None when unknown.
     """
 
     first: NamedNode
@@ -48,7 +48,7 @@ class PairFacts:
 
 
 def call(p: PairFacts) -> Iterator[Quad]:
-    """The call that looked for relations between two chunks."""
+    """A model call for relations between two chunks."""
     activity = p.activity
     yield source(activity, RDF.type, PROV.Activity)
     yield source(activity, PROV.used, p.first)
@@ -69,8 +69,8 @@ class Quote:
     """A quote for a relation between chunks.
 
     Attributes:
-        text: the words; those of the chunk when located.
-        chunk: where it stands; None when it was not found, which marks it as unverified.
+        text: its text; that of the chunk if it was located.
+        chunk: None if it was not located, which marks it as unverified.
         offset: code points into the chunk's text.
         sentence: in which it begins.
     """
@@ -120,7 +120,7 @@ def relation(
 
 
 def rejected(p: PairFacts, index: int, reason: str, item: str) -> Iterator[Quad]:
-    """A relation that a call gave and that was not taken, and why."""
+    """A rejected relation, with the reason."""
     node = iris.rejected(p.activity, index)
     yield source(node, RDF.type, RAG.RejectedCandidate)
     yield source(node, PROV.wasGeneratedBy, p.activity)
@@ -131,7 +131,7 @@ def rejected(p: PairFacts, index: int, reason: str, item: str) -> Iterator[Quad]
 
 
 def failure(first: NamedNode, second: NamedNode, reason: str, when: datetime) -> Iterator[Quad]:
-    """What went wrong with a pair of chunks; the next run tries again and takes this away."""
+    """A failure of a pair of chunks; the next run tries again and removes it."""
     node = iris.pair_failure(first, second)
     yield source(node, RDF.type, RAG.Failure)
     yield source(node, RAG.failureOf, first)

@@ -16,18 +16,18 @@ from pyoxigraph import Literal, NamedNode, QuerySolutions, Triple
 _LINE_ENDS = {"text/csv": b"\r\n", "text/tab-separated-values": b"\n"}
 _SPECIAL = frozenset('",\r\n')
 _ROWS = 256
-"""Rows that are written at once."""
+"""Number of rows in one write."""
 
 
 class Output(Protocol):
-    """Where bytes go."""
+    """A stream of bytes."""
 
     def write(self, data: bytes, /) -> object:
-        """Some."""
+        """Write some bytes."""
 
 
 def line_end(media_type: str) -> bytes:
-    """What is put behind a truth value, so that it is a line where rows are lines; empty in other formats.
+    """The line end after a truth value, in formats with a row on each line; empty in other formats.
 
     The specification has no form of a truth value; engines differ, and ours writes the word alone.
     """
@@ -35,7 +35,7 @@ def line_end(media_type: str) -> bytes:
 
 
 def write_csv(found: QuerySolutions, output: Output) -> None:
-    """Write solutions, in the thread that asked for them."""
+    """Write solutions, in the thread that ran the query."""
     lines = [",".join(variable.value for variable in found.variables)]
     for solution in found:
         lines.append(",".join([_field(term) for term in solution]))

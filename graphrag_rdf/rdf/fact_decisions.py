@@ -1,4 +1,4 @@
-"""Decisions of people about facts: that one does not hold, or that another holds in its place.
+"""Manual corrections: decisions of people to remove or replace facts.
 
 A decision is a node of the system graph, an `rag:FactRetraction`; one that is also an `rag:FactCorrection`
 names the fact that holds instead. What documents were found to say stays contained as it was: while a
@@ -29,12 +29,12 @@ class FactDecision:
     """A decision about a fact.
 
     Attributes:
-        fact: what does not hold.
-        instead: of a correction, what holds in its place.
-        by: who decided.
-        label: who decided what, for people.
-        with_sentences: whether questions leave out the sentences, too, that the fact was quoted from.
-        undone: None while it stands.
+        fact: the removed fact.
+        instead: the new fact of a correction.
+        by: the person.
+        label: person and decision, in words.
+        with_sentences: whether answers leave out the sentences of the fact too.
+        undone: None while it is in effect.
     """
 
     iri: NamedNode
@@ -54,14 +54,14 @@ class FactDecision:
 
     @property
     def subgraph(self) -> NamedNode:
-        """Of a correction: what contains the fact that holds instead."""
+        """The subgraph with the new fact of a correction."""
         return iris.subgraph(self.iri, _KEY)
 
     def as_json(self, called: Callable[[Term], str] = text_of) -> dict[str, object]:
         """The keys of `facts list --format json`; terms of facts as N-Triples, times in ISO 8601.
 
         Args:
-            called: what people call a term.
+            called: the label of a term.
         """
         return {
             "iri": self.iri.value,
@@ -120,11 +120,11 @@ class FactDecision:
 
 
 def spelled(statement: Statement, called: Callable[[Term], str]) -> dict[str, str]:
-    """A fact by its terms as N-Triples, and what people call them: `s`, `p`, `o`, `s_label`, …"""
+    """A fact as terms in N-Triples with their labels: `s`, `p`, `o`, `s_label`, …"""
     terms = list(zip("spo", statement, strict=True))
     return {name: str(term) for name, term in terms} | {f"{n}_label": called(term) for n, term in terms}
 
 
 def text_of_statement(statement: Statement) -> str:
-    """A fact by its terms, for people."""
+    """A fact as text."""
     return f"({', '.join(text_of(term) for term in statement)})"

@@ -61,7 +61,7 @@ def page(document_iri: NamedNode, number: int) -> NamedNode:
 
 
 def table(document_iri: NamedNode, reading: str) -> NamedNode:
-    """Tables of a document of which the rows are read alike."""
+    """The tables of a document whose rows are read in the same way."""
     return NamedNode(f"urn:table:{name_uuid(document_iri.value, 'table', reading)}")
 
 
@@ -81,7 +81,7 @@ def sentence_of(chunk_iri: str, index: int) -> str:
 
 
 def forgotten(name: NamedNode) -> NamedNode:
-    """What takes the place of an IRI that held words of a forgotten document: its SHA-256."""
+    """The replacement of an IRI with words of a forgotten document: its SHA-256."""
     return NamedNode(f"urn:graphrag-rdf:forgotten:{digest(name.value)}")
 
 
@@ -89,17 +89,17 @@ def forgotten(name: NamedNode) -> NamedNode:
 
 
 def subgraph(chunk_iri: NamedNode, extractor_key: str, context: str = "") -> NamedNode:
-    """What one extractor (name, version, model, prompt hash, ontology hash) found in a chunk.
+    """The facts that one extractor (name, version, model, prompt hash, ontology hash) found in a chunk.
 
     Args:
-        context: hash of what it saw of the document before the chunk.
+        context: hash of the text before the chunk that the extractor read.
     """
     key = (extractor_key, context) if context else (extractor_key,)
     return NamedNode(f"{PROVENANCE_BASE}subgraph/{name_uuid(chunk_iri.value, *key)}")
 
 
 def activity(subgraph_iri: NamedNode) -> NamedNode:
-    """The extraction that made a subgraph."""
+    """The extraction that created a subgraph."""
     return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(subgraph_iri.value, 'activity')}")
 
 
@@ -114,7 +114,7 @@ def prompt(prompt_hash: str) -> NamedNode:
 
 
 def prompt_tuning(prompt_hash: str) -> NamedNode:
-    """The tuning that made a prompt."""
+    """The tuning that created a prompt."""
     return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(prompt_hash, 'tuning')}")
 
 
@@ -124,17 +124,17 @@ def evidence(subgraph_iri: NamedNode, s: Term, p: NamedNode, o: Term, offset: in
 
 
 def failure(about: NamedNode, stage: str) -> NamedNode:
-    """What went wrong with a chunk or document at a stage."""
+    """A failure of a chunk or document at a stage."""
     return NamedNode(f"urn:failure:{name_uuid(about.value, stage)}")
 
 
 def rejected(subgraph_iri: NamedNode, index: int) -> NamedNode:
-    """A candidate that an extraction gave and that was not taken."""
+    """A rejected candidate of an extraction."""
     return NamedNode(f"urn:rejected:{name_uuid(subgraph_iri.value, index)}")
 
 
 def statement(s: Term, p: NamedNode, o: Term) -> NamedNode:
-    """The node that stands for a triple term on stores without them (dialect `classic`)."""
+    """The node of a triple term in the dialect `classic`."""
     return NamedNode(f"{STATEMENT}{name_uuid(str(s), str(p), str(o))}")
 
 
@@ -144,22 +144,22 @@ def stored_object(content_hash: str) -> NamedNode:
 
 
 def anonymous(document_iri: NamedNode, number: int) -> NamedNode:
-    """The node that an imported file leaves without a name, by its number (0-based) in the file."""
+    """A blank node of an imported file, by its number (0-based) in the file."""
     return NamedNode(f"{ANONYMOUS}{name_uuid(document_iri.value, number)}")
 
 
 def pair_activity(first: NamedNode, second: NamedNode, key: str) -> NamedNode:
-    """The call that looked for relations between two chunks, in the order of their document."""
+    """The model call for relations between two chunks, in the order of their document."""
     return NamedNode(f"{PROVENANCE_BASE}activity/{name_uuid(first.value, second.value, key)}")
 
 
 def pair_failure(first: NamedNode, second: NamedNode) -> NamedNode:
-    """What went wrong with a pair of chunks, in the order of their document."""
+    """A failure of a pair of chunks, in the order of their document."""
     return NamedNode(f"urn:failure:{name_uuid(first.value, second.value, 'relations')}")
 
 
 def chunk_relation(activity_iri: NamedNode, type_iri: NamedNode, from_iri: NamedNode) -> NamedNode:
-    """A relation of a pair of chunks, by the call that found it, its type and where it goes out from."""
+    """A relation of a pair of chunks, by the call that found it, its type and its first chunk."""
     return NamedNode(f"urn:relation:{name_uuid(activity_iri.value, type_iri.value, from_iri.value)}")
 
 
@@ -194,22 +194,22 @@ def type_(slug: str, namespace: str = DEFAULT_NAMESPACE) -> NamedNode:
 
 
 def merge(origin: str, canonical: NamedNode) -> NamedNode:
-    """The decision that entities are one, by where it comes from and the entity that stands for all."""
+    """The decision that entities are the same, by its origin and the canonical entity."""
     return NamedNode(f"urn:graphrag-rdf:merge:{name_uuid(origin, canonical.value)}")
 
 
 def decision(kind: str, origin: str, *parts: str | int) -> NamedNode:
-    """A decision about entities (merge, split), by where it comes from and what it says."""
+    """A decision about entities (merge, split), by its origin and content."""
     return NamedNode(f"urn:graphrag-rdf:{kind}:{name_uuid(origin, *parts)}")
 
 
 def feedback(target: NamedNode, by: str) -> NamedNode:
-    """What somebody (by name, or empty) thinks of a node of a trace."""
+    """The feedback of a person (by name, or empty) on a node of a trace."""
     return NamedNode(f"urn:graphrag-rdf:feedback:{name_uuid(target.value, by)}")
 
 
 def person(name: str) -> NamedNode:
-    """Somebody who decided or judged, by name."""
+    """A person, by name."""
     return NamedNode(f"urn:graphrag-rdf:person:{name_uuid(name)}")
 
 
@@ -217,12 +217,12 @@ def person(name: str) -> NamedNode:
 
 
 def setting(key: str) -> NamedNode:
-    """A setting in force, by its dotted key."""
+    """A current setting, by its dotted key."""
     return NamedNode(f"urn:graphrag-rdf:setting:{quote(key, safe='')}")
 
 
 def settings_version(number: int, content: str) -> NamedNode:
-    """A version of the settings, by its number and what it holds."""
+    """A version of the settings, by its number and content."""
     return NamedNode(f"urn:graphrag-rdf:settings:{name_uuid(number, content)}")
 
 

@@ -1,7 +1,7 @@
-"""Which of several labels a thing is shown under.
+"""Choice between several labels of a thing.
 
-Documents give a thing one label. A file that was imported may give it several, in several languages, and they
-stay as they are; so what is shown is chosen where labels are looked up.
+Documents give a thing one label. An imported file may give it several, in several languages. All of them
+stay, and one is chosen when labels are read.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ R = TypeVar("R", bound=Mapping[str, Term])
 def one_label(
     rows: Iterable[R], language: str | None = None, *, thing: str = "thing", label: str = "label"
 ) -> list[R]:
-    """Of several rows about a thing the one with the best label, in the order of their things.
+    """For each thing, the row with the best label, in the order of the things.
 
-    A label in the language of who reads comes first, then one without a language, then an English one, then
-    any other; equals by code point.
+    The best label is in the reader's language, then without a language, then English, then any other; equal
+    ones are ordered by code point.
 
     Args:
-        language: BCP 47, of who reads.
+        language: BCP 47, of the reader.
         thing, label: names of the columns.
     """
     best: dict[Term, R] = {}

@@ -1,4 +1,4 @@
-"""Builders for prompts and how they were tuned, in `urn:graph:source`.
+"""Builders for prompts and their tuning, in `urn:graph:source`.
 
 A chunk that was looked at is not `prov:used`: such activities go with the chunk, and a tuning stays. Its own
 properties are subproperties of PROV-O's.
@@ -21,16 +21,16 @@ from graphrag_rdf.rdf.terms import datetime_, integer
 
 @dataclass(frozen=True, slots=True)
 class TuningFacts:
-    """What is said of a tuning and of the prompt that it made.
+    """Data about a tuning and its prompt.
 
     Attributes:
-        prompt, former: SHA-256 of the prompt that it made, and of the one in force before.
-        text: the blob that holds the prompt, with a mark in place of a passage.
-        sampled, held_out: chunks that it was made from, and checked with.
-        examples: chunks that its worked examples were taken from.
-        parameters: what was asked for.
-        facts, verified: found in the held-out chunks by the prompt before and by the new one; None unchecked.
-        in_tokens, out_tokens: None when unknown.
+        prompt, former: SHA-256 of the new prompt and of the former one.
+        text: the blob with the prompt, with a placeholder for the chunk.
+        sampled, held_out: chunks for the tuning, and for the comparison.
+        examples: chunks of its examples.
+        parameters: of the request.
+        facts, verified: in the held-out chunks, by the former and the new prompt; None without comparison.
+        in_tokens, out_tokens: None if unknown.
     """
 
     prompt: str
@@ -55,7 +55,7 @@ def prompt(prompt_hash: str, tuned_by: str | None = None) -> Iterator[Quad]:
     """A prompt with its data.
 
     Args:
-        tuned_by: the tuning whose data they are, edited since or not.
+        tuned_by: the tuning that created the data, even if they were edited later.
     """
     node = iris.prompt(prompt_hash)
     yield source(node, RDF.type, RAG.Prompt)
@@ -66,7 +66,7 @@ def prompt(prompt_hash: str, tuned_by: str | None = None) -> Iterator[Quad]:
 
 
 def tuning(t: TuningFacts) -> Iterator[Quad]:
-    """A tuning, and the prompt that it made."""
+    """A tuning and its prompt."""
     node, activity = iris.prompt(t.prompt), iris.prompt_tuning(t.prompt)
     yield from prompt(t.prompt, activity.value)
     yield source(node, PROV.wasGeneratedBy, activity)

@@ -32,7 +32,7 @@ def source(s: NamedNode, p: NamedNode, o: Term) -> Quad:
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What is said of a document and its current version."""
+    """Data about a document and its current version."""
 
     iri: NamedNode
     identity: str
@@ -103,10 +103,10 @@ def table(
     """A table of a document, and how its rows are read.
 
     Args:
-        reading: all that the facts of a row depend on.
+        reading: everything that the facts of a row depend on.
         names: of its columns, as a record of CSV.
-        separator: what stands between two cells.
-        key: 0-based numbers of the columns that name what a row is about.
+        separator: text between two cells.
+        key: 0-based numbers of the columns with the subject of a row.
     """
     node = iris.table(document_iri, reading)
     yield source(node, RDF.type, RAG.Table)
@@ -121,13 +121,13 @@ def table(
 def chunk_place(
     chunk: NamedNode, index: int, offset: int, parents: Iterable[NamedNode], headings: Sequence[str] = ()
 ) -> Iterator[Quad]:
-    """Where a chunk stands now: all that an insertion above it changes.
+    """The position of a chunk: everything that an insertion above it changes.
 
     Args:
         chunk: its IRI.
         index: 0-based position in the document; `tg:chunkIndex` is 1-based as TrustGraph has it.
         offset: code points into the document's text.
-        parents: the pages that it touches, or the document.
+        parents: its pages, or the document.
         headings: of its section, highest first.
     """
     if headings:
@@ -140,7 +140,7 @@ def chunk_place(
 
 
 def chunk(chunk_iri: NamedNode, document_iri: NamedNode, text: str) -> Iterator[Quad]:
-    """What a chunk is, wherever it stands."""
+    """The data of a chunk that do not depend on its position."""
     yield source(chunk_iri, RDF.type, TG.Chunk)
     yield source(chunk_iri, RDF.type, PROV.Entity)
     yield source(chunk_iri, DCTERMS.isPartOf, document_iri)
@@ -162,17 +162,17 @@ def sentence(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionFacts:
-    """What is said of one extraction from one chunk.
+    """Data about an extraction from a chunk.
 
     Attributes:
         extractor: the key that says name, version, model and prompt; a chunk is done when a subgraph
             with this key exists.
-        asks: SHA-256 of the prompt with its data, whatever chunk it is filled in with.
+        asks: SHA-256 of the prompt with its data, without the chunk.
         prompt_hash: SHA-256 of the prompt as it was sent.
-        in_tokens, out_tokens: None when unknown, never zero for that.
-        cached_in_tokens: of `in_tokens` those that the provider had in its cache.
-        context: SHA-256 of what the extraction saw of the document before the chunk; "" for nothing.
-        parts: in how many parts the text was asked about, more than 1 where an answer was cut off.
+        in_tokens, out_tokens: None if unknown, never zero for that.
+        cached_in_tokens: number of `in_tokens` from the provider's cache.
+        context: SHA-256 of the text before the chunk that the extraction read; "" for none.
+        parts: number of parts that the text was sent in, more than 1 after a truncated answer.
     """
 
     chunk: NamedNode
@@ -199,7 +199,7 @@ def agent(component: str, version: str) -> Iterator[Quad]:
 
 
 def extraction(e: ExtractionFacts) -> Iterator[Quad]:
-    """The subgraph that an extraction made, and the activity that made it."""
+    """The subgraph of an extraction, and its activity."""
     subgraph = iris.subgraph(e.chunk, e.extractor, e.context)
     activity = iris.activity(subgraph)
     yield source(subgraph, RDF.type, TG.Subgraph)
@@ -230,7 +230,7 @@ def extraction(e: ExtractionFacts) -> Iterator[Quad]:
 
 
 def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extractor: str) -> Iterator[Quad]:
-    """The subgraph of a chunk's mention layer: names in sentences, found without any model."""
+    """The subgraph of a chunk's mention layer: names in sentences, found without a model."""
     yield source(subgraph, RDF.type, TG.Subgraph)
     yield source(subgraph, PROV.wasDerivedFrom, chunk)
     yield source(subgraph, PROV.wasAttributedTo, iris.agent(component))
@@ -240,7 +240,7 @@ def mention_subgraph(subgraph: NamedNode, chunk: NamedNode, component: str, extr
 def metadata_subgraph(
     subgraph: NamedNode, document_iri: NamedNode, component: str, when: datetime
 ) -> Iterator[Quad]:
-    """The subgraph of what the metadata of a document say, and the activity that read them."""
+    """The subgraph of facts from the metadata of a document, and its activity."""
     activity = iris.activity(subgraph)
     yield source(subgraph, RDF.type, TG.Subgraph)
     yield source(subgraph, RDF.type, PROV.Entity)
@@ -253,13 +253,13 @@ def metadata_subgraph(
 
 
 def contained(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: NamedNode | Literal) -> Iterator[Quad]:
-    """A fact, asserted plainly and contained in a subgraph."""
+    """A fact, asserted and contained in a subgraph."""
     yield fact(s, p, o)
     yield contains(subgraph, s, p, o)
 
 
 def contains(subgraph: NamedNode, s: NamedNode, p: NamedNode, o: NamedNode | Literal) -> Quad:
-    """Containment without assertion: for names, of which the graph of facts asserts one as label."""
+    """Containment without assertion, for names: the graph of facts asserts only one as label."""
     return source(subgraph, TG.contains, Triple(s, p, o))
 
 
@@ -279,14 +279,14 @@ def evidence(
     Args:
         subgraph: the extraction that found it.
         triple: the fact.
-        quote: the words; those of the chunk when located.
+        quote: its text; that of the chunk if it was located.
         offset: code points into the chunk's text; None when the quote is not in it, which marks the
             evidence as unverified.
         confidence: 0 to 1, if the extractor gave one.
         sentence: the sentence in which the quote begins.
-        qualifiers: properties and values of what the text says beside the fact: since when, how much. With
+        qualifiers: properties and values of the fact in the text, such as its time and amount. With
             other qualifiers it is other evidence.
-        by_content: the quote says the fact in other words than the extractor gave, or it gave none.
+        by_content: the quote was located by its content, not by the words that the extractor gave.
     """
     s, p, o = triple
     place: int | str = offset if offset is not None else iris.digest(quote)
@@ -312,7 +312,7 @@ def evidence(
 
 
 def rejected(subgraph: NamedNode, index: int, reason: str, item: str) -> Iterator[Quad]:
-    """A candidate that was not taken, and why."""
+    """A rejected candidate, with the reason."""
     node = iris.rejected(subgraph, index)
     yield source(node, RDF.type, RAG.RejectedCandidate)
     yield source(node, PROV.wasDerivedFrom, subgraph)
@@ -323,7 +323,7 @@ def rejected(subgraph: NamedNode, index: int, reason: str, item: str) -> Iterato
 def failure(
     about: NamedNode, stage: str, reason: str, when: datetime, path: str | None = None
 ) -> Iterator[Quad]:
-    """What went wrong with a chunk or document; the next run tries again and takes this away."""
+    """A failure of a chunk or document; the next run tries again and removes it."""
     node = iris.failure(about, stage)
     yield source(node, RDF.type, RAG.Failure)
     yield source(node, RAG.failureOf, about)

@@ -38,14 +38,14 @@ def string(text: str) -> Literal:
     return Literal(text)
 
 
-@lru_cache(maxsize=8192)  # offsets, lengths and numbers of things are made over and over
+@lru_cache(maxsize=8192)  # the same offsets, lengths and numbers are created very often
 def integer(number: int) -> Literal:
     """An xsd:integer."""
     return Literal(str(number), datatype=_INTEGER)
 
 
 def double(number: float) -> Literal:
-    """An xsd:double in the store's own spelling, so that what is written is what is read."""
+    """An xsd:double in the store's canonical form, so that it is read back unchanged."""
     return Literal(float(number))
 
 
@@ -116,7 +116,7 @@ def from_sparql_json(data: Mapping[str, Any]) -> Term:
     and the parts of a triple as `s`, `p`, `o`.
 
     Raises:
-        ValueError: when it is no term.
+        ValueError: when it is not a term.
     """
     kind, value = data.get("type"), data.get("value")
     if kind == "triple" and isinstance(value, Mapping):
@@ -124,13 +124,13 @@ def from_sparql_json(data: Mapping[str, Any]) -> Term:
         parts = [from_sparql_json(value.get(name) or value.get(name[0]) or {}) for name in names]
         return Triple(*parts)  # type: ignore[arg-type]
     if not isinstance(value, str):
-        raise ValueError(f"no term: {data!r:.200}")  # noqa: TRY004 - of what is read, not of the caller
+        raise ValueError(f"not an RDF term: {data!r:.200}")  # noqa: TRY004 - of what is read, not of the caller
     if kind == "uri":
         return NamedNode(value)
     if kind == "bnode":
         return BlankNode(value.removeprefix("_:").removeprefix("nodeID://"))
     if kind not in ("literal", "typed-literal"):
-        raise ValueError(f"no term: {data!r:.200}")
+        raise ValueError(f"not an RDF term: {data!r:.200}")
     if language := data.get("xml:lang"):
         direction = data.get("its:dir")
         return Literal(value, language=language, direction=BaseDirection(direction) if direction else None)
@@ -138,7 +138,7 @@ def from_sparql_json(data: Mapping[str, Any]) -> Term:
 
 
 def text_of(term: Term) -> str:
-    """A term for people and JSON: an IRI or a literal's lexical form; a triple term in N-Triples."""
+    """A term as text: an IRI, the lexical form of a literal, or a triple term in N-Triples."""
     return f"<<( {term} )>>" if isinstance(term, Triple) else term.value
 
 
@@ -149,6 +149,6 @@ def node_of(term: object) -> NamedNode:
 
 
 def local_name(iri: str) -> str:
-    """The last segment of an IRI, readable: used only where something has no label."""
+    """The last segment of an IRI, for things without a label."""
     tail = iri.rstrip("/#").rsplit("#", 1)[-1].rsplit("/", 1)[-1]
     return unquote(tail) or iri

@@ -16,14 +16,14 @@ _REFERENCE = re.compile(rb"&([^#\s;&<>]{1,256});")
 
 
 def check_entities(xml: bytes | mmap, limit: int) -> None:
-    """Accept a document only if its entities are plain texts that stay small.
+    """Accept a document only if its entities are plain texts of limited total size.
 
     Args:
         xml: UTF-8.
-        limit: bytes that all references to them may become.
+        limit: bytes of all expanded references.
 
     Raises:
-        UsageError: for entities in entities, parameter entities, and for what would grow beyond the limit.
+        UsageError: for nested entities, parameter entities, or when the limit is exceeded.
     """
     if xml.find(b"<!ENTITY") < 0:
         return
@@ -32,8 +32,8 @@ def check_entities(xml: bytes | mmap, limit: int) -> None:
         parameter, name, double, single = declared.groups()
         value = double or single or b""
         if parameter or _REFERENCE.search(value) or b"%" in value:
-            raise UsageError("the XML declares entities that are made of others")
+            raise UsageError("the XML declares nested entities")
         values.setdefault(name, value)
     grown = sum(len(values.get(found[1], b"")) for found in _REFERENCE.finditer(xml))
     if grown > limit:
-        raise UsageError(f"the XML's entities would become more than {limit:,} bytes")
+        raise UsageError(f"the entities of the XML expand to more than {limit:,} bytes")

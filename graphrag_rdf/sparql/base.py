@@ -1,4 +1,4 @@
-"""A base for the relative IRIs of a query or update, given from outside (RFC 3986 §5.1.2)."""
+"""An external base IRI for a query or update (RFC 3986 §5.1.2)."""
 
 from __future__ import annotations
 

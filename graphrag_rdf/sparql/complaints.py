@@ -1,5 +1,6 @@
-"""What a parser complains of, for people: where, the line with a mark under the place, and why as far as it
-says so in words. The rest of what it lists are keywords and classes of characters that could have gone on.
+"""Readable syntax errors: the place, the line with a mark under it, and the cause if the parser names one.
+
+The parser also lists all keywords and characters that it would have accepted; those are left out.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ _ANYTHING = "[_]"
 _PROLOGUE = re.compile(
     r"(?:\s|#[^\n]*(?:\n|$)|(?:BASE|PREFIX\s+[^\s:]*:)\s*<[^>]*>|VERSION\s+\S+)*", re.IGNORECASE
 )
-# what the parser lists where no form of query begins, if at places that say little
+# in the list of the parser when the text begins with none of the query forms
 _NO_QUERY = re.compile(r"\b(?:ASK|CONSTRUCT|DESCRIBE|PREFIX, SELECT)\b")
 _FORM = re.compile(r"(?:SELECT|ASK|CONSTRUCT|DESCRIBE)\b", re.IGNORECASE)
 _UPDATE = re.compile(r"(?:INSERT|DELETE|WITH|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY)\b", re.IGNORECASE)
 _UPDATE_SAID = "this is an update, not a query"
-_QUERY_SAID = "a query begins with SELECT, ASK, CONSTRUCT or DESCRIBE"
+_QUERY_SAID = "a query must begin with SELECT, ASK, CONSTRUCT or DESCRIBE"
 _SHOWN = 100  # characters of a line
 
 
 def complaint(text: str, error: Exception) -> str:
-    """What is wrong with a query or update.
+    """The error message for a malformed query or update.
 
     Args:
-        text: as the parser saw it; prefixes that the program put before its first line are not shown.
-        error: the parser's.
+        text: the parsed text; prefixes that the program added to its first line are not shown.
+        error: of the parser.
 
     Returns:
-        a sentence, and where the place is known two lines: the text there, and a mark under it.
+        a sentence and, if the place is known, two lines: the text there, and a mark under it.
     """
     found = _AT.fullmatch(str(error))
     if found is None:
@@ -50,13 +51,13 @@ def complaint(text: str, error: Exception) -> str:
     more = found[3] != _ANYTHING and text.count("{") > text.count("}")
     ended = at_end and (more or not line.strip())
     if _ANYTHING in found[3] and column > 1 and not ended:
-        column -= 1  # it looked at a character to find that it does not fit
-    why = "; ".join(said) or ("it ends too early" if ended else "this is not expected here")
+        column -= 1  # the parser is one character after the wrong one
+    why = "; ".join(said) or ("unexpected end" if ended else "unexpected text")
     return _told(text, number, column, why)
 
 
 def _told(text: str, number: int, column: int, why: str) -> str:
-    """Where and why, with the line."""
+    """The message: place, cause, and the line."""
     lines = text.split("\n")
     line = lines[number - 1].rstrip("\r") if number <= len(lines) else ""
     hidden = _prologue(line) if number == 1 else 0
@@ -65,7 +66,7 @@ def _told(text: str, number: int, column: int, why: str) -> str:
 
 
 def _begins(text: str) -> int:
-    """Where a text goes on after prefixes and comments."""
+    """The offset after prefixes and comments."""
     prologue = _PROLOGUE.match(text)
     return prologue.end() if prologue else 0
 
@@ -76,12 +77,12 @@ def _place(text: str, at: int) -> tuple[int, int]:
 
 
 def _said(listed: str) -> list[str]:
-    """What the parser says in words; single keywords are left out, as it lists not all that would fit."""
+    """The causes that the parser gives in words, without the incomplete list of keywords."""
     return [item.strip() for item in _CLASS.sub("", listed).split(",") if " " in item.strip()]
 
 
 def _prologue(line: str) -> int:
-    """How much of a line declares prefixes as the program does."""
+    """The length of the prefixes that the program added to a line."""
     found = _OURS.match(line)
     if found is None or any(PREFIXES.get(name) != iri for name, iri in _DECLARED.findall(found[0])):
         return 0
@@ -89,7 +90,7 @@ def _prologue(line: str) -> int:
 
 
 def _marked(line: str, place: int) -> str:
-    """A line, or the part of it around a place, with a mark under that place."""
+    """A line, or the part around a place, with a mark under the place."""
     place = max(0, min(place, len(line)))
     start = max(0, min(place - _SHOWN // 2, len(line) - _SHOWN))
     part = "".join(c if c.isprintable() else " " for c in line[start : start + _SHOWN])

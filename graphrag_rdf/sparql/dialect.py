@@ -1,4 +1,4 @@
-"""The three spellings of a triple term.
+"""The three dialects: syntaxes of triple terms.
 
 | dialect | a fact in a container | for |
 |---|---|---|
@@ -6,9 +6,9 @@
 | `rdf-star` | `?c tg:contains << ?s ?p ?o >>` | RDF-star community-group engines |
 | `classic` | `?c tg:contains ?t . ?t rdf:subject ?s ; …` | engines without triple terms |
 
-A reifier is spelled `rdf:reifies` in the first two and carries subject, predicate and object itself in
-the third (RDF 1.1 reification). Templates reach these spellings only through the macros of
-`sparql.render`; quads reach them through `encode`.
+A reifier has `rdf:reifies` in the first two, and the properties subject, predicate and object in the third
+(RDF 1.1 reification). Templates use the dialects only through the macros of `sparql.render`, quads through
+`encode`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def triple_term_pattern(
         subject: a variable or serialised term.
         link: the predicate, as a prefixed name; `rdf:reifies` makes `subject` a reifier.
         triple: variables or serialised terms.
-        fresh: a variable that nothing else uses, for the statement node of `classic`.
+        fresh: an unused variable, for the statement node of `classic`.
     """
     s, p, o = triple
     if dialect != "classic":
@@ -52,7 +52,7 @@ def triple_term_pattern(
 
 
 def spelled(term: Term, dialect: Dialect) -> str:
-    """A term in the N-Triples of a dialect; `classic` has none for triple terms (see `encode`).
+    """A term in the N-Triples of a dialect; `classic` has no syntax for triple terms (see `encode`).
 
     Raises:
         TypeError: for a triple term in `classic`.
@@ -60,18 +60,18 @@ def spelled(term: Term, dialect: Dialect) -> str:
     if not isinstance(term, Triple):
         return str(term)
     if dialect == "classic":
-        raise TypeError("a triple term has no classic spelling")
+        raise TypeError("the dialect classic has no syntax for triple terms")
     left, right = _BRACKETS[dialect]
     return f"{left}{spelled(term.subject, dialect)} {term.predicate} {spelled(term.object, dialect)}{right}"
 
 
 def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
-    """Quads in the form that a dialect stores; only `classic` changes any.
+    """Quads as a dialect stores them; only `classic` changes any.
 
-    Triple terms of `rdf-star` differ from those of `rdf12` in spelling only, so their quads are equal.
+    Triple terms of `rdf-star` differ from those of `rdf12` in syntax only, so their quads are equal.
 
     Raises:
-        TypeError: for what has no classic form: a triple term inside a triple term, a reifier of two.
+        TypeError: for nested triple terms, or a reifier of two, in `classic`.
     """
     if dialect != "classic":
         yield from quads
@@ -84,7 +84,7 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
             continue
         s, p, o = term.subject, term.predicate, term.object
         if isinstance(o, Triple):
-            raise TypeError("nested triple terms have no classic form")
+            raise TypeError("the dialect classic has no nested triple terms")
         graph = quad.graph_name
         node = quad.subject
         if quad.predicate != RDF.reifies:
@@ -93,7 +93,7 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
         known = described.setdefault((node, graph), term)
         if known is not term:
             if known != term:
-                raise TypeError(f"{node} reifies two statements, which have no classic form")
+                raise TypeError(f"{node} reifies two statements, which the dialect classic cannot express")
             continue
         yield Quad(node, RDF.subject, s, graph)
         yield Quad(node, RDF.predicate, p, graph)
@@ -101,9 +101,9 @@ def encode(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
 
 
 def encode_removal(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
-    """The quads that a removal takes out: `encode`, less what describes a statement.
+    """The quads to remove: `encode`, without the quads that describe a statement.
 
-    Containers share the node of a statement, so it stays when one of them lets go of it.
+    Containers share the node of a statement, so it stays when one of them is removed.
     """
     for quad in encode(quads, dialect):
         if not (quad.predicate in _PARTS and _is_statement(quad.subject)):
@@ -113,8 +113,8 @@ def encode_removal(quads: Iterable[Quad], dialect: Dialect) -> Iterator[Quad]:
 def decode(quads: Iterable[Quad]) -> Iterator[Quad]:
     """The reverse of `encode` for `classic`: statement nodes become triple terms again.
 
-    The whole of a graph must be in `quads`, since a statement is three quads; one that lacks a part is
-    left as it is.
+    `quads` must contain whole graphs, because a statement is three quads. Incomplete statements stay
+    unchanged.
     """
     kept: list[Quad] = []
     described: dict[tuple[Subject, Graph], dict[NamedNode, Quad]] = {}

@@ -1,4 +1,4 @@
-"""Templates as RDF that other tools find: `sh:SPARQLExecutable` (https://www.w3.org/TR/shacl-af/#SPARQLExecutable).
+"""Templates as RDF for other tools: `sh:SPARQLExecutable` (https://www.w3.org/TR/shacl-af/#SPARQLExecutable).
 
 The text is the query for the sample values of the header, so that it runs as it stands; each parameter says
 which value that is (`sh:defaultValue`). `schema:target` names the endpoint, as collections of examples do.
@@ -34,7 +34,7 @@ _DATATYPES = {
 
 
 def query_iri(base: str, name: str) -> NamedNode:
-    """The IRI of a template below an address that ends in `/` or `:`."""
+    """The IRI of a template, from a base that ends in `/` or `:`."""
     return NamedNode(base + name)
 
 
@@ -44,8 +44,8 @@ def executables(
     """Templates, each with its parameters, and the prefixes that they share.
 
     Args:
-        base: what the IRIs of templates begin with.
-        target: the endpoint that answers them.
+        base: beginning of the IRIs of templates.
+        target: the endpoint that runs them.
     """
     prefixes = NamedNode(f"{base}prefixes")
     nodes = {prefix: BlankNode() for prefix in PREFIXES}

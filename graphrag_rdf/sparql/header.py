@@ -1,4 +1,4 @@
-"""The header of a query template: data about the query, written as comments in YAML above it.
+"""The header of a query template: metadata as YAML, in the comments above the query.
 
     # name: retrieval/expand
     # kind: select
@@ -8,7 +8,7 @@
     #   limit: {type: int, sample: 30}
     # returns: [s, p, o]
 
-It feeds `queries list`, the reference page and the tests, in the manner of aiosql.
+`queries list`, the reference page and the tests use it. The format resembles that of aiosql.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Kind = Literal["select", "ask", "construct", "update"]
 
 
 class Parameter(BaseModel):
-    """One typed parameter: `type` is a name of `sparql.parameters.TYPES`, `[]` after it makes a list.
+    """A typed parameter: `type` is a name in `sparql.parameters.TYPES`, with `[]` for a list.
 
-    The sample of an optional one is its default.
+    The sample of an optional parameter is its default.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,7 +38,7 @@ class Parameter(BaseModel):
 
 
 class Header(BaseModel):
-    """What a template says of itself."""
+    """The metadata of a template."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -65,5 +65,5 @@ def split(text: str, origin: str) -> tuple[Header, str]:
     try:
         header = Header.model_validate(yaml.safe_load(source) or {})
     except (yaml.YAMLError, ValidationError) as error:
-        raise TemplateError(f"{origin}: the header is not valid: {short_cause(error)}") from error
+        raise TemplateError(f"{origin}: invalid header: {short_cause(error)}") from error
     return header, "\n".join(lines[end:]).strip() + "\n"

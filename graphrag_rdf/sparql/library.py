@@ -1,6 +1,6 @@
-"""The library of query templates: every `.rq` and `.ru` under the query folders, each loaded once.
+"""The library of query templates: every `.rq` and `.ru` in the query folders, loaded once.
 
-A user's own folder overrides ours, file by file.
+Files in a user's own folder override the built-in ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SUFFIXES: dict[str, tuple[Kind, ...]] = {".rq": ("select", "ask", "construct"),
 
 @dataclass(frozen=True, slots=True)
 class QueryTemplate:
-    """A template: its header, its body, and the file it came from."""
+    """A template: header, body, and file."""
 
     header: Header
     body: str
@@ -33,7 +33,7 @@ class QueryTemplate:
 
     @property
     def purpose(self) -> str:
-        """The folder that it is in."""
+        """Its folder."""
         return self.name.partition("/")[0]
 
     @property
@@ -49,13 +49,13 @@ class QueryTemplate:
         """The query for the given parameter values.
 
         Raises:
-            TemplateError: when a value is missing, unknown or unfit.
+            TemplateError: when a value is missing, unknown or of another type.
         """
         return renderer.render(self.name, self.body, parameters.convert(self.name, self.params, values))
 
 
 class TemplateLibrary(Mapping[str, QueryTemplate]):
-    """All templates by name. A file is read when its template is first asked for.
+    """All templates by name. A file is read on first use.
 
     Args:
         folders: query folders; later ones override earlier ones.
@@ -73,7 +73,7 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
         """A template.
 
         Raises:
-            TemplateError: when there is none, or its header is malformed or does not agree with its place.
+            TemplateError: when there is none, or its header is malformed or does not match the file.
         """
         if (template := self._templates.get(name)) is not None:
             return template
@@ -81,7 +81,7 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
             path = self._paths[name]
         except KeyError:
             raise TemplateError(
-                f"there is no query named {name}", hint="graphrag-rdf queries list shows the names"
+                f"unknown query {name}", hint="graphrag-rdf queries list shows the names"
             ) from None
         template = self._templates[name] = _load(path, name)
         return template
@@ -99,12 +99,12 @@ class TemplateLibrary(Mapping[str, QueryTemplate]):
 def _load(path: Path, expected_name: str) -> QueryTemplate:
     header, body = split(path.read_text(encoding="utf-8"), str(path))
     if header.name != expected_name:
-        raise TemplateError(f"{path}: the header names {header.name}, the file is {expected_name}")
+        raise TemplateError(f"{path}: the header has the name {header.name}, but the file is {expected_name}")
     if header.kind not in _SUFFIXES[path.suffix]:
-        raise TemplateError(f"{path}: kind {header.kind} does not go with {path.suffix}")
+        raise TemplateError(f"{path}: a {path.suffix} file cannot have the kind {header.kind}")
     for key, parameter in header.params.items():
         try:
             parameters.converter(parameter.type)
         except KeyError as error:
-            raise TemplateError(f"{path}: parameter {key} has the unknown type {parameter.type}") from error
+            raise TemplateError(f"{path}: parameter {key} has an unknown type, {parameter.type}") from error
     return QueryTemplate(header, body, path)

@@ -1,8 +1,8 @@
-"""Parameters of templates: from Python values to serialised RDF terms.
+"""Parameters of templates: Python values are converted to serialised RDF terms.
 
-This is the only door through which a value enters a query. Each value is converted by the type that
-the template declares, and what the template then holds is a `Slot`: an opaque object that can do
-nothing but print itself as an RDF term. There is no way from a slot back to the raw text.
+Values enter a query only through here. Each value is converted to the type that the template declares. The
+template receives a `Slot`, an opaque object that only prints an RDF term. A slot does not reveal the raw
+text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from graphrag_rdf.sparql.header import Parameter
 
 
 class Slot:
-    """A serialised RDF term; every way of printing it gives the serialisation."""
+    """A serialised RDF term; it always prints as its serialisation."""
 
     __slots__ = ("_text",)
 
@@ -42,7 +42,7 @@ def _iri(value: object) -> Slot:
         return Slot(str(value))
     if isinstance(value, str):
         return Slot(str(NamedNode(value)))
-    raise TypeError("an IRI is needed")
+    raise TypeError("expected an IRI")
 
 
 def _string(value: object) -> Slot:
@@ -51,21 +51,21 @@ def _string(value: object) -> Slot:
         return Slot(str(value))
     if isinstance(value, str):
         return Slot(str(Literal(value)))
-    raise TypeError("a text is needed")
+    raise TypeError("expected a text")
 
 
 def _term(value: object) -> Slot:
     if _has_blank_node(value):
-        raise TypeError("a blank node cannot be named in a query")
+        raise TypeError("a query cannot name a blank node")
     if isinstance(value, Triple):
-        return Slot(f"<<( {value} )>>")  # a triple prints itself without brackets
+        return Slot(f"<<( {value} )>>")  # str() of a triple has no brackets
     if isinstance(value, NamedNode | Literal):
         return Slot(str(value))
-    raise TypeError("an RDF term is needed")
+    raise TypeError("expected an RDF term")
 
 
 def _has_blank_node(value: object) -> bool:
-    """In a query a blank node is a variable, also inside a triple term."""
+    """Whether a term is or contains a blank node, which a query reads as a variable."""
     if isinstance(value, Triple):
         return _has_blank_node(value.subject) or _has_blank_node(value.object)
     return isinstance(value, BlankNode)
@@ -73,18 +73,18 @@ def _has_blank_node(value: object) -> bool:
 
 def _refuse_markup(value: object) -> None:
     if isinstance(value, Markup):
-        raise TypeError("ready-made text is never accepted")
+        raise TypeError("Markup is not accepted")
 
 
 def _int(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError("a whole number is needed")
+        raise TypeError("expected a whole number")
     return int(value)
 
 
 def _double(value: object) -> Slot:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TypeError("a number is needed")
+        raise TypeError("expected a number")
     number = float(value)
     if not isfinite(number):
         return Slot(str(Literal(number)))
@@ -94,13 +94,13 @@ def _double(value: object) -> Slot:
 
 def _bool(value: object) -> bool:
     if not isinstance(value, bool):
-        raise TypeError("true or false is needed")
+        raise TypeError("expected true or false")
     return value
 
 
 def _datetime(value: object) -> Slot:
     if not isinstance(value, datetime):
-        raise TypeError("a date and time is needed")
+        raise TypeError("expected a date and time")
     return Slot(str(datetime_(value)))
 
 
@@ -123,10 +123,10 @@ def _one(type_name: str) -> Callable[[object], object]:
 
         def convert_row(value: object) -> tuple[object, ...]:
             if not isinstance(value, tuple | list):
-                raise TypeError(f"a row of {len(columns)} values is needed")
+                raise TypeError(f"expected a row of {len(columns)} values")
             cells = tuple(value)
             if len(cells) != len(columns):
-                raise TypeError(f"{len(columns)} values are needed, {len(cells)} were given")
+                raise TypeError(f"expected {len(columns)} values, not {len(cells)}")
             return tuple(column(cell) for column, cell in zip(columns, cells, strict=True))
 
         return convert_row
@@ -134,7 +134,7 @@ def _one(type_name: str) -> Callable[[object], object]:
 
 
 def converter(type_name: str) -> Callable[[object], object]:
-    """The conversion for a declared type: `iri`, `iri[]`, `(iri, iri, term)[]` …
+    """The conversion to a declared type: `iri`, `iri[]`, `(iri, iri, term)[]` …
 
     Raises:
         KeyError: for an unknown type name.
@@ -145,17 +145,17 @@ def converter(type_name: str) -> Callable[[object], object]:
 
     def convert_list(value: object) -> list[object]:
         if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-            raise TypeError("a list is needed")
+            raise TypeError("expected a list")
         return [item(member) for member in value]
 
     return convert_list
 
 
 def convert(name: str, declared: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, object]:
-    """The context of a template from the values given for its declared parameters.
+    """The context of a template, from values of its declared parameters.
 
     Raises:
-        TemplateError: when a parameter is missing, unknown, or unfit for its type.
+        TemplateError: when a parameter is missing, unknown, or of another type.
     """
     if unknown := sorted(given.keys() - declared.keys()):
         raise TemplateError(f"query {name}: unknown parameter {', '.join(unknown)}")
@@ -177,7 +177,7 @@ _N3_IRI = re.compile(r"<([^<>\"{}|^`\\\x00-\x20]*)>\Z")
 
 
 def parse(type_name: str, value: Any) -> Any:
-    """A parameter from text or YAML (command line, header samples): terms in N-Triples, or bare IRIs.
+    """A parameter from text or YAML (command line, header samples): terms in N-Triples, or IRIs alone.
 
     Raises:
         ValueError: when a text is not of the type.
@@ -205,10 +205,10 @@ def parse(type_name: str, value: Any) -> Any:
 
 
 def parse_term(text: str) -> NamedNode | Literal | Triple:
-    """A term from N-Triples syntax; anything else is a plain literal.
+    """A term from N-Triples; other text is a plain literal.
 
     Raises:
-        ValueError: when text that begins like an IRI, literal or triple term is malformed.
+        ValueError: for a malformed literal or triple term.
     """
     if match := _N3_IRI.match(text):
         return NamedNode(match[1])
@@ -220,5 +220,5 @@ def parse_term(text: str) -> NamedNode | Literal | Triple:
         found = quad.object
         if isinstance(found, NamedNode | Literal | Triple):
             return found
-        raise ValueError(f"not a term that can be named: {text}")
+        raise ValueError(f"a blank node cannot be a parameter: {text}")
     return Literal(text)

@@ -1,12 +1,12 @@
 """Rendering of templates: Jinja2 in which only RDF terms can be printed.
 
 Autoescape is on, every filter is removed, the environment is sandboxed, and `finalize` accepts nothing
-but slots (serialised terms), whole numbers, booleans and what the macros below made of them. A plain
-text that reaches an output is an error, not a query.
+but slots (serialised terms), whole numbers, booleans and the output of the macros below. A plain text in
+an output is an error.
 
 Macros that templates use:
 
-| macro | gives |
+| macro | output |
 |---|---|
 | `values("?e", entities)`, `values("?s ?p ?o", edges)` | a VALUES block |
 | `{% call facts() %}…{% endcall %}` | the pattern in the graph of facts |
@@ -15,8 +15,8 @@ Macros that templates use:
 | `edge_term(x, s, p, o)` | `x tg:edge` the fact |
 | `retracts(d, s, p, o)` | decision `d` retracts the fact |
 | `asserts_instead(d, s, p, o)` | correction `d` asserts the fact instead |
-| `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to so many solutions for each entity |
-| `{% call each(…, distinct=True) %}…{% endcall %}` | so many different ones |
+| `{% call each("?e", entities, "?e ?s", limit) %}…{% endcall %}` | up to `limit` solutions for each entity |
+| `{% call each(…, distinct=True) %}…{% endcall %}` | up to `limit` distinct ones |
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _MACRO_PREFIXES = (
     *(("asserts_instead(", prefix) for prefix in ("rag", "rdf")),
     ("reifies(", "rdf"),
 )
-"""What the text of a macro has that is not the template's own."""
+"""Prefixes that the output of a macro uses."""
 _BLANK_LINES = re.compile(r"\n[ \t]*(?=\n)")
 
 
@@ -62,11 +62,11 @@ def _finalize(value: object) -> Markup:
         return value
     if isinstance(value, Slot):
         return Markup(str(value))
-    raise TemplateError(f"a {type(value).__name__} cannot be printed into a query: only RDF terms can")
+    raise TemplateError(f"only RDF terms can be printed into a query, not a {type(value).__name__}")
 
 
 def _cell(value: object) -> str:
-    """As `_finalize`, without a Markup for each of the hundreds of terms that a VALUES block may have."""
+    """As `_finalize`, without a Markup for each term of a VALUES block, which may have hundreds."""
     return str(value) if isinstance(value, Slot) else str(_finalize(value))
 
 
@@ -76,12 +76,12 @@ def _slot(value: object) -> str:
         return str(value)
     if isinstance(value, str) and not isinstance(value, Markup) and _WRITTEN.match(value):
         return value
-    raise TemplateError(f"{value!r} is neither a variable, a prefixed name nor an RDF term")
+    raise TemplateError(f"{value!r} is not a variable, prefixed name or RDF term")
 
 
 def _values(variables: str, rows: Iterable[object]) -> Markup:
     if not _VARIABLES.match(variables):
-        raise TemplateError(f"{variables!r} are not variables")
+        raise TemplateError(f"not a list of variables: {variables!r}")
     if " " not in variables:
         return Markup(f"VALUES {variables} {{ {' '.join(map(_cell, rows))} }}")
     lines = (f"({' '.join(map(_cell, row))})" for row in rows)  # type: ignore[call-overload]
@@ -92,13 +92,14 @@ class Renderer:
     """Renders template bodies for one dialect.
 
     Attributes:
-        trace_graph: where traces are; templates write it as `<urn:graph:retrieval>`. Set it before use.
+        trace_graph: the graph of traces, `<urn:graph:retrieval>` in templates. Set it before use.
 
     Args:
-        dialect: the spelling of triple terms.
-        facts_graph: the named graph of facts; None where facts are in the default graph.
-        lateral: whether the engine knows LATERAL (SEP-0006), which says at once what else takes a UNION of
-            an inner SELECT for each thing; planning a hundred of those takes longer than running them.
+        dialect: the syntax of triple terms.
+        facts_graph: the named graph of facts; None for the default graph.
+        lateral: whether the engine supports LATERAL (SEP-0006). Otherwise `each` is a UNION of an inner
+        SELECT
+            for each node, and planning a hundred of them takes longer than running them.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class Renderer:
         distinct: bool = False,
     ) -> Markup:
         if not _VARIABLES.match(projected):
-            raise TemplateError(f"{projected!r} are not variables")
+            raise TemplateError(f"not a list of variables: {projected!r}")
 
         def select(bound: str) -> str:
             what = f"DISTINCT {projected}" if distinct else projected
@@ -165,10 +166,10 @@ class Renderer:
         return Markup("\nUNION\n".join(select(f"{_values(variable, [node])} ") for node in nodes))
 
     def render(self, name: str, body: str, context: dict[str, Any]) -> str:
-        """The query text, with the prefixes it uses.
+        """The query text, with the prefixes that it uses.
 
         Raises:
-            TemplateError: when the template fails, naming it.
+            TemplateError: when rendering fails, with the name of the template.
         """
         try:
             template = self._compiled.get(body)
@@ -184,7 +185,7 @@ class Renderer:
 
 @lru_cache(maxsize=1024)
 def prologue(body: str) -> str:
-    """PREFIX lines for the prefixes that a template's own text and the macros use."""
+    """PREFIX lines for the prefixes in a template's text and in the output of its macros."""
     used = set(_PREFIX_USE.findall(_IRI.sub("", body))) & PREFIXES.keys()
     used |= {prefix for macro, prefix in _MACRO_PREFIXES if macro in body}
     return "".join(f"PREFIX {prefix}: <{PREFIXES[prefix]}>\n" for prefix in PREFIXES if prefix in used)

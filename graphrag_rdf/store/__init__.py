@@ -1,1 +1,1 @@
-"""The store: a protocol, the embedded Oxigraph behind it, the blob store, migrations."""
+"""The store: its protocol, embedded Oxigraph, remote SPARQL endpoints, the blob store, migrations."""

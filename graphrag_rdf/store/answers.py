@@ -1,8 +1,7 @@
-"""What endpoints answer, as terms of ours.
+"""Parsing of the results that endpoints send.
 
-Lenient where engines differ from the specification and the meaning is plain: members that it does not know,
-`typed-literal`, and ASK as a row with one value. Literals are taken in canonical form, as an embedded store
-gives them, however an engine spells them.
+Deviations with a clear meaning are accepted: unknown members, `typed-literal`, and ASK as a row with one
+value. Literals are converted to canonical form, as in an embedded store.
 """
 
 from __future__ import annotations
@@ -36,17 +35,17 @@ _FORMATS = {
     "application/x-turtle": RdfFormat.TURTLE,
 }
 _TRUTH = "__ASK_RETVAL"
-"""The variable by which Virtuoso answers an ASK."""
+"""The variable of Virtuoso's answer to an ASK."""
 _PIECE = 1 << 16
 _STAR = re.compile(r'"(?:[^"\\]|\\.)*"|<<|>>|<[^<>\s]*>', re.DOTALL)
 _BRACKETS = {"<<": "<<( ", ">>": " )>>"}
 
 
 def read_results(reply: Reply) -> Answer:
-    """The answer to a SELECT or ASK, from SPARQL 1.1 or 1.2 Query Results JSON.
+    """The result of a SELECT or ASK, from SPARQL 1.1 or 1.2 Query Results JSON.
 
     Raises:
-        EndpointError: when it is none, or was cut off.
+        EndpointError: when it is in another format, or incomplete.
     """
     try:
         found: dict[str, Any] = json.loads(reply.body)
@@ -63,11 +62,11 @@ def read_results(reply: Reply) -> Answer:
 
 
 def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
-    """The answer to a SELECT or ASK as it comes; its literals are as the endpoint writes them.
+    """The result of a SELECT or ASK as a stream, with literals as the endpoint writes them.
 
     Raises:
-        SyntaxError, ValueError: when it is no SPARQL results in JSON.
-        OSError, http.client.HTTPException: when it breaks off.
+        SyntaxError, ValueError: when it is not SPARQL results in JSON.
+        OSError, http.client.HTTPException: when the connection breaks.
     """
     found = parse_query_results(answer, QueryResultsFormat.JSON)  # type: ignore[arg-type]
     if isinstance(found, QueryBoolean) or [variable.value for variable in found.variables] != [_TRUTH]:
@@ -78,7 +77,7 @@ def stream_results(answer: Stream) -> QuerySolutions | QueryBoolean:
 
 
 def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Row:
-    """A row; IRIs come again and again, so each is made once."""
+    """A row. IRIs repeat often, so each is created once."""
     row: dict[str, Term] = {}
     for name, value in binding.items():
         if value["type"] != "uri":
@@ -93,10 +92,10 @@ def _row(binding: dict[str, Any], memory: dict[str, Term]) -> Row:
 
 
 def read_graph(reply: Reply, dialect: Dialect) -> Iterator[Triple]:
-    """The triples of a CONSTRUCT or DESCRIBE, one after the other.
+    """The triples of a CONSTRUCT or DESCRIBE, as a stream.
 
     Raises:
-        EndpointError: when they are in no format that was asked for, or were cut off.
+        EndpointError: when they are in an unexpected format, or incomplete.
     """
     form = _FORMATS.get(reply.media_type)
     if form is None:
@@ -121,11 +120,11 @@ def _triples(reply: Reply, form: RdfFormat, dialect: Dialect) -> Iterator[Triple
 
 
 def graph_lines(answer: Stream | IO[bytes], dialect: Dialect) -> Iterator[Triple]:
-    """The triples of N-Triples as they come.
+    """The triples of N-Triples, as a stream.
 
     Raises:
-        SyntaxError: when it is none.
-        OSError, http.client.HTTPException: when it breaks off.
+        SyntaxError: when it is not N-Triples.
+        OSError, http.client.HTTPException: when the connection breaks.
     """
     if dialect != "rdf-star":
         for quad in parse(answer, format=RdfFormat.N_TRIPLES):  # type: ignore[arg-type]
@@ -146,11 +145,12 @@ def _star_lines(lines: list[bytes]) -> Iterator[Triple]:
 
 
 def _unreadable(reply: Reply, wanted: str, error: Exception | None) -> EndpointError:
-    why = f" ({error})" if error is not None else ""
+    kind = reply.media_type or "unknown type"
+    message = f"{reply.url} sent {kind} instead of {wanted}"
     return EndpointError(
-        f"{reply.url} gave an answer of type {reply.media_type or 'unknown'} that is not {wanted}{why}",
+        message if error is None else f"{message}: {error}",
         "refused",
-        hint="see whether the address is that of a SPARQL endpoint; an answer may also have been cut off by "
-        "its time limit",
+        hint="check that the address is that of a SPARQL endpoint; its time limit may also have cut off the "
+        "result",
         address=reply.url,
     )

@@ -1,7 +1,7 @@
-"""The blob store: what is too large for a literal, kept by its SHA-256.
+"""The blob store: data that is too large for a literal, stored by its SHA-256.
 
-Original bytes, page texts, prompts, raw completions, rendered queries. RDF points at an object by
-`urn:sha256:…`. Equal content is stored once; writing is atomic (temporary file, then rename).
+It holds original bytes, page texts, prompts, raw completions and rendered queries. RDF refers to a blob by
+`urn:sha256:…`. Equal content is stored once. Writing is atomic (temporary file, then rename).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class BlobStore:
     """Content-addressed storage.
 
     Args:
-        path: the folder; None keeps everything in memory.
+        path: the folder; None for memory.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -42,17 +42,17 @@ class BlobStore:
         """Store bytes (a text as UTF-8) and return their IRI.
 
         Args:
-            hold: keep it from `sweep` until `release`: nothing in the store names it yet.
+            hold: protect it from `sweep` until `release`, because nothing in the store names it yet.
 
         Raises:
-            StoreError: when the disk refuses.
+            StoreError: when it cannot be written.
         """
         content = data.encode() if isinstance(data, str) else data
         key = iris.digest(content)
         if hold:
             with self._lock:
                 self._held[key] += 1
-        if self.get(iris.stored_object(key)) is not None:  # a damaged object is written anew
+        if self.get(iris.stored_object(key)) is not None:  # a damaged blob is written again
             return iris.stored_object(key)
         packed = zlib.compress(content, 1)
         if self._path is None:
@@ -62,12 +62,12 @@ class BlobStore:
             _write_whole(self._file(key), self._temporary(), packed)
         except OSError as error:
             raise StoreError(
-                f"{self._path} cannot be written: {error}", hint="check free space and permissions"
+                f"cannot write {self._path}: {error}", hint="check free space and permissions"
             ) from error
         return iris.stored_object(key)
 
     def get(self, iri: NamedNode | str) -> bytes | None:
-        """The bytes of an object; None if it is unknown, was erased, or is damaged."""
+        """The bytes of a blob; None if it is unknown, erased, or damaged."""
         key = _key(iri)
         if key is None:
             return None
@@ -79,12 +79,12 @@ class BlobStore:
         return content if iris.digest(content) == key else None
 
     def text(self, iri: NamedNode | str) -> str | None:
-        """An object as UTF-8 text."""
+        """A blob as UTF-8 text."""
         data = self.get(iri)
         return None if data is None else data.decode(errors="replace")
 
     def delete(self, iri: NamedNode | str) -> bool:
-        """Erase an object; whether it was there."""
+        """Erase a blob; whether it existed."""
         key = _key(iri)
         if key is None:
             return False
@@ -97,7 +97,7 @@ class BlobStore:
         return True
 
     def release(self, held: Iterable[NamedNode]) -> None:
-        """Let go of what `put` held, as often as it did: the store names it by now, or never will."""
+        """Release blobs that `put` held, once for each `put`: the store names them by now, or never will."""
         with self._lock:
             for iri in held:
                 key = _key(iri)
@@ -110,11 +110,11 @@ class BlobStore:
     def sweep(
         self, candidates: Iterable[NamedNode], named: Callable[[list[NamedNode]], Collection[object]]
     ) -> int:
-        """Erase those of some objects that nothing names, save for what is held; how many were erased.
+        """Erase blobs that nothing names and nothing holds; return their number.
 
         Args:
-            named: which of the objects the store names. It is asked, and the rest erased, while nobody can
-                take hold of an object: one that is put meanwhile is written anew afterwards.
+            named: returns the blobs that the store names. It is called under a lock: a blob that is put
+                meanwhile is written again afterwards.
         """
         with self._lock:
             free = [iri for iri in candidates if _key(iri) not in self._held]
@@ -122,7 +122,7 @@ class BlobStore:
             return sum(self.delete(iri) for iri in free if iri not in wanted)
 
     def objects(self) -> Iterator[NamedNode]:
-        """The IRIs of all objects."""
+        """The IRIs of all blobs."""
         if self._path is None:
             keys: Iterable[str] = list(self._memory)
         else:
@@ -131,7 +131,7 @@ class BlobStore:
             yield iris.stored_object(key)
 
     def _temporary(self) -> str:
-        """A name that no other blob store or thread takes, without asking the folder."""
+        """A name that no other process or thread uses."""
         return f".new-{self._own}-{next(self._numbers)}"
 
     def _file(self, key: str) -> Path:
@@ -140,7 +140,7 @@ class BlobStore:
 
 
 def _write_whole(target: Path, temporary: str, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all; makes its folder if that is missing."""
+    """Write a file atomically; create a missing folder."""
     beside = target.with_name(temporary)
     try:
         try:

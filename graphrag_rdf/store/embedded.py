@@ -1,8 +1,8 @@
 """The embedded store: Oxigraph in this process, in a folder or in memory.
 
-What the engine asks of us (docs/architecture.md, "What the engine punishes"): one writer at a time, since two
-read-modify-write updates at once lose writes silently; and every result is read to its end in the
-thread and function that asked for it, since a result touched by another thread ends the process.
+Two rules of the engine (docs/architecture.md, "What the engine punishes"): only one writer at a time, because
+concurrent read-modify-write updates lose writes silently; and every result is read to its end in the thread
+and function that ran the query, because a result touched by another thread ends the process.
 """
 
 from __future__ import annotations
@@ -42,32 +42,32 @@ _LOCKED = re.compile(r"lock hold by|While lock file")  # a corrupt "block" is no
 _DAMAGED = re.compile(r"Corruption|IO error: ")
 _PASSING = ("No space left", "ermission denied", "Read-only file system", "File too large")
 _PATIENCE = 60.0
-"""Seconds that writing the database anew waits for readers of the old one, before its files go."""
+"""Seconds to wait for readers of the old database, after it was rewritten."""
 
 _LOGS = "*.log"
 _LOG_BYTES = 32 << 20
-"""Of the engine's logs from which on it is told to flush: they hold what was written since the last time.
-About twice as much is in memory for them, writes take longer the more it is, and all of it is read again
-after a kill. The engine would wait until one of its eleven indexes alone has 128 MB."""
+"""Size of the engine's logs at which the program flushes them. They hold all writes since the last flush.
+The engine keeps about twice as much in memory, slows down as it grows, and reads all of it again after a
+kill. By itself it would wait until one of its eleven indexes has 128 MB."""
 
 _ADDRESS_SPACE = 640 << 20
 """Bytes of address space, most of it stacks of the engine's threads; 560 MB are enough to open a store."""
 
 _LOOK = 16
-"""Commits from one look at the logs to the next."""
+"""Number of commits between checks of the logs."""
 
 
 class EmbeddedStore(TemplateStore):
     """Oxigraph in this process.
 
     Attributes:
-        generation: how often the database was written anew.
+        generation: number of times that the database was rewritten.
 
     Args:
         templates: the query library.
-        path: the folder of the database, made if missing; None for memory (see `generations`).
+        path: the folder of the database, created if missing; None for memory (see `generations`).
         dialect: `rdf12`; `classic` stores statements as RDF 1.1 reification (used to prove templates).
-        read_only: write nothing at all into the folder, and take no lock; nobody may write meanwhile.
+        read_only: write nothing into the folder, and take no lock; no other process may write meanwhile.
 
     Raises:
         StoreLockedError: when another process holds the folder.
@@ -88,7 +88,7 @@ class EmbeddedStore(TemplateStore):
         self._read_only = read_only
         self.generation = 0
         self._lock = None if path is None or read_only else _lock(path)
-        self._news = threading.Condition()  # of readers that leave
+        self._news = threading.Condition()  # notified when readers leave
         self._write_lock = threading.RLock()
         self._database: Generation | None = None
         try:
@@ -105,7 +105,7 @@ class EmbeddedStore(TemplateStore):
 
     @contextmanager
     def reading(self) -> Iterator[ox.Store]:
-        """The engine, for the length of a block: its files stay, also when the database is written anew.
+        """The engine, for the length of a block. Its files stay, even if the database is rewritten.
 
         Raises:
             StoreError: when the store is closed.
@@ -132,12 +132,12 @@ class EmbeddedStore(TemplateStore):
 
     @property
     def _engine(self) -> ox.Store:
-        """The engine, for who holds the lock of writers."""
+        """The engine; only with the write lock."""
         return self._opened()[1]
 
     @property
     def folder(self) -> Path | None:
-        """Where the files of the database are now; None in memory."""
+        """The current folder of the database; None in memory."""
         return self._opened()[0].folder
 
     def query(self, sparql: str) -> Answer:
@@ -160,7 +160,7 @@ class EmbeddedStore(TemplateStore):
                 ]
                 return Answer(variables=names, rows=rows)
             finally:
-                del found  # not left to an error's traceback, which another thread may let go of
+                del found  # an error's traceback would keep it, and another thread may free that
 
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`."""
@@ -168,12 +168,12 @@ class EmbeddedStore(TemplateStore):
             write_found(engine.query(sparql), output, media_type)
 
     def has_graph(self, graph: NamedNode) -> bool:
-        """Whether there is a named graph, be it empty."""
+        """Whether there is a named graph, even an empty one."""
         with self.reading() as engine:
             return engine.contains_named_graph(graph)
 
     def graphs(self) -> Iterator[NamedNode | BlankNode]:
-        """The names of named graphs, be they empty."""
+        """The names of all named graphs, even empty ones."""
         with self.reading() as engine:
             yield from engine.named_graphs()
 
@@ -182,7 +182,7 @@ class EmbeddedStore(TemplateStore):
             return len(engine)
 
     def count(self) -> int:
-        """See `Store.count`; here it costs nothing."""
+        """See `Store.count`; here the engine knows the number."""
         return len(self)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
@@ -196,8 +196,8 @@ class EmbeddedStore(TemplateStore):
         """See `Store.commit`.
 
         Raises:
-            StoreError: when the disk or the engine refuses; nothing of the changes is left.
-            TemplateError: when an update has unfit parameters.
+            StoreError: when the disk or the engine fails; then nothing is changed.
+            TemplateError: when an update has invalid parameters.
         """
         if not changes:
             return self._commit
@@ -219,27 +219,27 @@ class EmbeddedStore(TemplateStore):
         """See `Store.update`.
 
         Args:
-            base: against which relative IRIs are resolved.
-            content: whether it may change what the search indexes hold.
+            base: base IRI of relative IRIs.
+            content: whether it may change documents, facts or names.
 
         Raises:
-            UsageError: when the update is malformed or cannot be evaluated; nothing of it is left.
+            UsageError: when the update is malformed or cannot be evaluated; then nothing is changed.
         """
         with self._numbered(content=content), _query_errors(sparql):
             self._engine.update(sparql, base_iri=base)
         return self._commit
 
     def write_graph(self, graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool) -> int:
-        """Put triples into a graph, in one transaction; the new commit number.
+        """Put triples into a graph, in one transaction; return the new commit number.
 
         Args:
-            graph: made when it is missing; None for the default graph.
-            replace: what it held goes.
+            graph: created if missing; None for the default graph.
+            replace: remove its former triples.
         """
         return self.update(graph_update(graph, triples, replace=replace))
 
     def write_quads(self, quads: Iterable[Quad]) -> int:
-        """Put quads into their graphs, in one transaction; the new commit number.
+        """Put quads into their graphs, in one transaction; return the new commit number.
 
         Blank nodes keep their names, and may name graphs.
         """
@@ -248,7 +248,7 @@ class EmbeddedStore(TemplateStore):
         return self._commit
 
     def drop_graph(self, graph: NamedNode | None) -> int:
-        """Take a graph out, or empty the default graph; the new commit number."""
+        """Drop a graph, or empty the default graph; return the new commit number."""
         return self.update(drop_update(graph))
 
     def bulk_add(self, quads: Iterable[Quad]) -> int:
@@ -269,15 +269,15 @@ class EmbeddedStore(TemplateStore):
             self._engine.optimize()
 
     def purge(self) -> str | None:
-        """Write the database anew, so that nothing that was removed is left in its files.
+        """Rewrite the database, so that its files hold no removed data.
 
-        The engine keeps the text of every literal that it ever saw; `optimize` does not take it out.
-        Takes about as long as loading the store, and as much disk again. Readers go on meanwhile, writers
-        wait. A process that is killed leaves the old database or the new one (see `generations`).
+        The engine keeps the text of every literal that was ever stored, even after `optimize`. Rewriting
+        takes about as long as loading the store, and as much disk space again. Readers continue, writers
+        wait. After a kill, either the old database or the new one is used (see `generations`).
 
         Raises:
-            StoreError: when the disk refuses, or the new database is not the same; the old one is still there
-                then, and in use.
+            StoreError: when the disk fails, or the new database differs from the old one, which then stays in
+                use.
         """
         with self._write_lock, _write_errors(self.path):
             former = self._opened()[0]
@@ -288,23 +288,23 @@ class EmbeddedStore(TemplateStore):
                 former.replaced = True
         with self._news:
             if not self._news.wait_for(lambda: former.readers == 0, _PATIENCE):
-                return "a reader still uses the old database: its files are removed when that ends"
+                return "a reader still uses the old database; its files are removed when the reader ends"
             former.remove()
         return None
 
     def refresh(self) -> None:
-        """See `Store.refresh`: nobody else writes."""
+        """See `Store.refresh`: no other process can write."""
 
     def sync(self) -> None:
-        """See `Store.sync`: the engine has written it to its logs, which the system may hold back still."""
+        """See `Store.sync`: syncs the engine's logs, which may still be in the system's buffers."""
         if self.path is not None and not self._read_only:
             with self.reading(), _write_errors(self.path):
                 folder = self.folder
                 assert folder is not None  # noqa: S101 - it is not in memory
                 for log in folder.glob(_LOGS):
-                    _sync(log, os.O_RDWR)  # Windows syncs only what may be written
+                    _sync(log, os.O_RDWR)  # Windows syncs writable files only
                 if os.name == "posix":
-                    _sync(folder, os.O_RDONLY)  # that the logs are there at all
+                    _sync(folder, os.O_RDONLY)  # the directory entries of the logs
 
     def flush(self) -> None:
         """See `Store.flush`."""
@@ -343,7 +343,7 @@ class EmbeddedStore(TemplateStore):
         return self._content_commit
 
     def _read_number(self, predicate: NamedNode) -> int:
-        """The greatest number; smaller ones, which a process left when it was killed, are taken out."""
+        """The greatest number. Smaller ones, which a killed process left, are removed."""
         found = list(self._engine.quads_for_pattern(STORE_NODE, predicate, None, Graphs.SYSTEM))
         found.sort(key=lambda quad: int(quad.object.value))  # type: ignore[union-attr]
         if not self._read_only:
@@ -358,8 +358,8 @@ class EmbeddedStore(TemplateStore):
     def _numbered(self, *, content: bool = True) -> Iterator[None]:
         """Number a write that is not a `Changes`: a bulk load, or an update given as text.
 
-        The number is stored before the data: a process that is killed between the two leaves indexes that
-        look again for nothing, not indexes that miss something.
+        The number is stored before the data. If the process is killed in between, the indexes check for
+        changes in vain; the other order could make them miss some.
         """
         self._require_writable()
         with self._write_lock, _write_errors(self.path):
@@ -371,7 +371,7 @@ class EmbeddedStore(TemplateStore):
                 for mark in marks:
                     self._engine.remove(mark)
                 raise
-            self._engine.extend(marks)  # DROP ALL takes them too
+            self._engine.extend(marks)  # DROP ALL removes them
             self._advance(self._commit + 1, content=content)
 
     def _require_writable(self) -> None:
@@ -379,7 +379,7 @@ class EmbeddedStore(TemplateStore):
             place = self.path.parent if self.path else "in memory"
             raise StoreError(
                 f"the store {place} is open for reading only",
-                hint="if this user may not write to it, change the permissions of the folder, or copy it",
+                hint="open it for writing. If you lack the permission, change it, or copy the store",
             )
 
     @staticmethod
@@ -388,7 +388,7 @@ class EmbeddedStore(TemplateStore):
         return [_number_quad(predicate, number) for predicate in predicates]
 
     def _advance(self, number: int, *, content: bool) -> int:
-        # The new number is already stored with the data; a crash here leaves both, and the greater counts.
+        # The new number is already stored with the data. A crash leaves both; the greater one counts.
         if self._commit:
             self._engine.remove(_number_quad(RAG.commit, self._commit))
         if content:
@@ -403,7 +403,7 @@ class EmbeddedStore(TemplateStore):
     def _flush_if_much(self) -> None:
         if self.path is None:
             return
-        with suppress(OSError):  # what was written is in the logs; the next write tells what is wrong
+        with suppress(OSError):  # all writes are in the logs; the next write reports the error
             database, engine = self._opened()
             assert database.folder is not None  # noqa: S101 - it is not in memory
             if sum(log.stat().st_size for log in database.folder.glob(_LOGS)) > _LOG_BYTES:
@@ -413,7 +413,7 @@ class EmbeddedStore(TemplateStore):
 def _sync(path: Path, flags: int) -> None:
     try:
         descriptor = os.open(path, flags)
-    except FileNotFoundError:  # the engine is done with it, and has what it said elsewhere
+    except FileNotFoundError:  # the engine has flushed and removed this log
         return
     try:
         os.fsync(descriptor)
@@ -422,7 +422,7 @@ def _sync(path: Path, flags: int) -> None:
 
 
 def _lock(path: Path) -> FolderLock:
-    """Held as long as the store is open: the engine's own lock is in the folder, which is replaced."""
+    """The lock of an open store. The engine's own lock is in the folder that a rewrite replaces."""
     lock = path.with_name(f"{path.name}.lock")
     try:
         return FolderLock(lock)
@@ -445,7 +445,7 @@ def _open(path: Path | None, *, read_only: bool) -> Generation:
         if _LOCKED.search(str(error)):
             raise StoreLockedError(f"the store {path.parent} is in use") from error
         raise StoreError(
-            f"the store {path.parent} cannot be opened: {_cause(error)}", hint=_way_out(error)
+            f"cannot open the store {path.parent}: {_cause(error)}", hint=_way_out(error)
         ) from error
 
 
@@ -457,18 +457,18 @@ def _cause(error: Exception) -> str:
 
 
 def _require_memory(path: Path) -> None:
-    """Refuse to open a store where the engine's threads find no room: it would end the whole process."""
+    """Raise StoreError with too little memory for the engine's threads, which would end the process."""
     limit = process_limit("RLIMIT_AS")
     if limit is not None and limit < _ADDRESS_SPACE:
         raise StoreError(
-            f"the store {path.parent} cannot be opened: this process may use only {limit >> 20} MB of memory "
-            f"(ulimit -v), and a store needs {_ADDRESS_SPACE >> 20}",
+            f"cannot open the store {path.parent}: it needs {_ADDRESS_SPACE >> 20} MB of memory, and this "
+            f"process may use only {limit >> 20} MB (ulimit -v)",
             hint="raise the limit: ulimit -v unlimited",
         )
 
 
 def process_limit(name: str) -> int | None:
-    """A limit of this process; None for no limit, or where the system does not tell."""
+    """A limit of this process; None for no limit, or if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows
@@ -478,11 +478,11 @@ def process_limit(name: str) -> int | None:
 
 
 def _way_out(error: Exception) -> str:
-    """What helps when a store does not open: the engine tells the cause in words only."""
+    """The hint for a store that does not open; the engine gives the cause as text only."""
     if is_out_of_files(str(error)):
         return RAISE_FILES
     if any(cause in str(error) for cause in _PASSING):
-        return "check free space and permissions; what was committed before is intact"
+        return "check free space and permissions. Everything committed before is intact"
     return "restore it from a backup, or ingest again into a new folder"
 
 
@@ -499,7 +499,7 @@ def _query_errors(sparql: str) -> Iterator[None]:
     except (ValueError, RuntimeError) as error:
         if _DAMAGED.search(str(error)):
             raise
-        raise UsageError(f"the SPARQL cannot be evaluated: {error}") from error.with_traceback(None)
+        raise UsageError(f"cannot evaluate the SPARQL: {error}") from error.with_traceback(None)
 
 
 @contextmanager
@@ -510,8 +510,8 @@ def _read_errors(path: Path | None) -> Iterator[None]:
         if not _DAMAGED.search(str(error)):
             raise
         raise StoreError(
-            f"the store {path.parent if path else 'in memory'} cannot be read: {error}",
-            hint="graphrag-rdf check --full names what is damaged; restore it from a backup",
+            f"cannot read the store {path.parent if path else 'in memory'}: {error}",
+            hint="find the damage with: graphrag-rdf check --full; then restore the store from a backup",
         ) from error.with_traceback(None)
 
 
@@ -523,10 +523,10 @@ def _write_errors(path: Path | None) -> Iterator[None]:
     except OSError as error:
         way = RAISE_FILES if is_out_of_files(str(error)) else "check free space and permissions"
         raise StoreError(
-            f"{place} cannot be written: {_cause(error)}",
-            hint=f"{way}; what was committed before is intact",
+            f"cannot write {place}: {_cause(error)}",
+            hint=f"{way}. Everything committed before is intact",
         ) from error
     except (SyntaxError, ValueError, RuntimeError) as error:
         raise StoreError(
-            f"{place} refused a change: {short_cause(error)}", hint="nothing of it was written"
+            f"{place} rejected a change: {short_cause(error)}", hint="nothing was written"
         ) from error

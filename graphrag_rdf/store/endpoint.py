@@ -1,4 +1,4 @@
-"""A SPARQL endpoint over HTTP: where it is, how long one waits for it, and what its refusals mean."""
+"""A SPARQL endpoint over HTTP: its addresses, retries and errors."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ GRAPH = "application/n-triples, text/turtle;q=0.5"
 _ANYTHING = "*/*"
 
 _PASSING = frozenset({429, 502, 503, 504})
-"""Statuses that may pass."""
+"""Statuses of temporary errors."""
 _NOT_RUN = frozenset({429, 503})
-"""Those of them by which an endpoint says that it has not begun."""
+"""Those of them that mean that the request was not executed."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.25, 30.0
-SEE_ITS_LOG = "the endpoint's own log tells more; what was committed before is intact"
+SEE_ITS_LOG = "see the log of the endpoint. Everything committed before is intact"
 _RDF4J = re.compile(r"/repositories/[^/]+\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteSettings:
-    """How an endpoint is spoken to.
+    """Credentials, time limits and sizes of requests to an endpoint.
 
     Attributes:
         user, password: of HTTP Basic authentication.
         token: of HTTP Bearer authentication.
         timeout: seconds for one request.
-        retries: of a request that failed for a reason that may pass.
-        batch_quads, batch_bytes: what one update request holds at most.
+        retries: after temporary errors.
+        batch_quads, batch_bytes: limits of one update request.
     """
 
     user: str | None = None
@@ -61,7 +61,7 @@ class RemoteSettings:
 
     @property
     def has_credentials(self) -> bool:
-        """Whether the endpoint is told who asks."""
+        """Whether requests have credentials."""
         return self.token is not None or self.user is not None
 
     def __repr__(self) -> str:
@@ -70,7 +70,7 @@ class RemoteSettings:
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where queries and updates go."""
+    """The addresses for queries and for updates."""
 
     query: str
     update: str
@@ -80,11 +80,11 @@ class Addresses:
         """The addresses of an endpoint.
 
         Args:
-            url: of a server (`/query` and `/update` are added), of what takes queries, or of both.
-            query, update: given explicitly; they win.
+            url: of a server (`/query` and `/update` are added), for queries, or for both.
+            query, update: explicit addresses, which override it.
 
         Raises:
-            UsageError: when one is no address, or holds a password.
+            UsageError: when one is no HTTP address, or contains a password.
         """
         for each in filter(None, (url, query, update)):
             _check(each)
@@ -100,16 +100,18 @@ def _check(url: str) -> None:
     except ValueError:
         host = None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError("the store's address is no http:// or https:// URL", hint="--store http://HOST:PORT")
+        raise UsageError(
+            "the address of the store must be an http:// or https:// URL", hint="--store http://HOST:PORT"
+        )
     if parts.username is not None or parts.password is not None:
         raise UsageError(
-            f"the address of {host} holds a user or password, which would be shown",
-            hint="set GRAPHRAG_RDF_REMOTE__USER and GRAPHRAG_RDF_REMOTE__PASSWORD instead",
+            f"the address of {host} contains a user or password, which messages would show",
+            hint="remove them, and set GRAPHRAG_RDF_REMOTE__USER and GRAPHRAG_RDF_REMOTE__PASSWORD",
         )
 
 
 def _guess(url: str) -> Addresses:
-    """What servers do: Oxigraph and ours have /query and /update, RDF4J and GraphDB …/statements."""
+    """Usual addresses: /query and /update of Oxigraph and ours, …/statements of RDF4J and GraphDB."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
 
@@ -126,11 +128,11 @@ def _guess(url: str) -> Addresses:
 
 
 class Endpoint:
-    """Sends requests, again where that may help, and tells what went wrong.
+    """Sends requests with retries, and translates errors.
 
-    What is idempotent may be sent twice when the connection broke before its answer came. An update that is
-    not is sent again only where it cannot have been run. An endpoint that was out of reach for all tries is
-    asked only once from then on, until it answers: who waits for it is told at once.
+    An idempotent request is sent again after a lost connection. Another update is sent again only if it
+    cannot have been executed. Once an endpoint was unreachable for all tries, each request is tried only once
+    until the endpoint answers, so that errors are reported at once.
     """
 
     def __init__(self, addresses: Addresses, settings: RemoteSettings | None = None) -> None:
@@ -141,11 +143,11 @@ class Endpoint:
             _warn_of_listeners(addresses)
 
     def query(self, sparql: str, accept: str = RESULTS) -> Reply:
-        """The answer to a query.
+        """The response to a query.
 
         Raises:
             UsageError: when the endpoint finds the query malformed.
-            EndpointError: when there is no answer, or the endpoint says that it is a part only.
+            EndpointError: when there is no response, or the endpoint reports that it is incomplete.
         """
         url = self.addresses.query
         reply = self._send(url, sparql, accept=accept, update=False, headers={})
@@ -158,11 +160,11 @@ class Endpoint:
         """Send an update.
 
         Args:
-            idempotent: run twice it does what it does once, as INSERT DATA and DELETE DATA do.
+            idempotent: running it twice has the same effect as once, as for INSERT DATA and DELETE DATA.
 
         Raises:
             UsageError: when the endpoint finds it malformed.
-            EndpointError: when it is refused, or there is no answer.
+            EndpointError: when it is refused, or there is no response.
         """
         return self._send(
             self.addresses.update,
@@ -182,12 +184,12 @@ class Endpoint:
         timeout: float,
         parameters: Iterable[tuple[str, str]] = (),
     ) -> Stream:
-        """The answer to a query, to be read as it comes. It is asked for once: somebody is waiting.
+        """The response to a query, as a stream. There are no retries, because a client is waiting.
 
         Args:
-            connected: told of the connection.
-            timeout: seconds for each part of the answer, instead of the setting.
-            parameters: of the protocol, beside the query.
+            connected: called with the connection.
+            timeout: seconds for each part of the response, instead of the setting.
+            parameters: of the protocol, in addition to the query.
 
         Raises:
             UsageError, EndpointError: as of `query`.
@@ -277,12 +279,12 @@ class Endpoint:
         seconds = min(_FIRST_PAUSE * 2**attempt, _LONGEST_PAUSE) * random.uniform(0.75, 1.25)  # noqa: S311
         if asked is not None and asked.isascii() and asked.isdigit():
             seconds = min(float(asked), _LONGEST_PAUSE)
-        log.info("%s; again in %.1f s", without_credentials(why), seconds)
+        log.info("%s; next try in %.1f s", without_credentials(why), seconds)
         time.sleep(seconds)
 
 
 def _is_refused_connection(error: Exception) -> bool:
-    """Whether nobody can have received anything."""
+    """Whether the connection was refused, so that the endpoint received nothing."""
     return isinstance(getattr(error, "reason", None), ConnectionRefusedError)
 
 
@@ -294,68 +296,69 @@ def _timed_out(url: str, seconds: float) -> EndpointError:
     return EndpointError(
         f"{url} did not answer within {seconds:g} seconds",
         "timeout",
-        hint="set remote.timeout higher; what was committed before is intact",
+        hint="raise the setting remote.timeout. Everything committed before is intact",
         address=url,
     )
 
 
 def _unknown(url: str, error: Exception) -> EndpointError:
     return EndpointError(
-        f"{url} did not say whether it ran the update: {_cause(error)}",
+        f"the connection to {url} was lost during the update: {_cause(error)}",
         "refused",
-        hint="look whether it was run before you send it again",
+        hint="check whether the update was executed before you send it again",
         address=url,
     )
 
 
 def _require_whole(reply: Reply | Stream) -> None:
-    """Refuse what is marked as a part of an answer: Virtuoso gives one with status 200."""
+    """Raise EndpointError for an incomplete result, which Virtuoso sends with status 200."""
     url, limit = reply.url, reply.headers.get("x-sparql-maxrows")
     if limit is not None:
         raise EndpointError(
-            f"{url} gives no more than {limit} rows, and the answer was cut off there",
+            f"{url} limits results to {limit} rows, and this one has more",
             "refused",
-            hint="have it give more (in virtuoso.ini: ResultSetMaxRows), or ask for fewer with LIMIT",
+            hint="raise its limit (in virtuoso.ini: ResultSetMaxRows), or add a LIMIT to the query",
             address=url,
         )
     if reply.status == 206 or reply.headers.get("x-sql-state", "").startswith("S1T"):
         raise EndpointError(
-            f"{url} gave a part of the answer only: its time was up",
+            f"{url} sent an incomplete result: the query reached its time limit",
             "timeout",
-            hint="give its queries more time (in virtuoso.ini: MaxQueryExecutionTime), or ask for less",
+            hint="raise its limit (in virtuoso.ini: MaxQueryExecutionTime), or simplify the query",
             address=url,
         )
 
 
 def _warn_of_listeners(addresses: Addresses) -> None:
-    """Say so when whoever is on the way can read who asks."""
+    """Warn if credentials are sent over the network without encryption."""
     parts = map(urlsplit, (addresses.query, addresses.update))
     for host in dict.fromkeys(part.hostname or "" for part in parts if part.scheme == "http"):
         if not is_loopback(host):
-            log.warning("user, password or token are sent to %s without encryption; use https", host)
+            log.warning("credentials are sent to %s without encryption. Use https", host)
 
 
 def _unreachable(url: str, error: Exception) -> EndpointError:
     return EndpointError(
-        f"{url} cannot be reached: {_cause(error)}",
+        f"cannot reach {url}: {_cause(error)}",
         "unreachable",
-        hint="see whether the endpoint runs; what was committed is intact, and the same command goes on",
+        hint="check that the endpoint runs, and run the same command again to continue. Everything committed "
+        "before is intact",
         address=url,
     )
 
 
 def _cause(error: Exception) -> object:
     cause = getattr(error, "reason", None) or error
-    return getattr(cause, "strerror", None) or cause  # the words without the number
+    return getattr(cause, "strerror", None) or cause  # the text without the number
 
 
 def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:
-    """What a status says, in words."""
+    """The error for an HTTP status."""
     url, status = reply.url, reply.status
     said = f": {reply.excerpt}" if reply.excerpt and _readable(reply) else ""
     what = "update" if update else "query"
     if status == 400:
-        return MalformedError(f"{url} finds the {what} malformed{said}", url)
+        return MalformedError(f"{url} reports a malformed {what}{said}", url)
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
         message, hint = f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
@@ -365,37 +368,37 @@ def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> Endpoin
 
 
 def _in_words(reply: Reply, said: str, settings: RemoteSettings, *, update: bool) -> tuple[str, str]:
-    """(what was refused, the way out)."""
+    """(message, hint)."""
     url, status, what = reply.url, reply.status, "update" if update else "query"
     if status == 401 and settings.has_credentials:
         return (
-            f"{url} does not take the user or token that it was given (401)",
-            "see what GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD, are set to",
+            f"{url} rejected the credentials (401)",
+            "check GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
         )
     if status == 401:
         return (
-            f"{url} wants to know who asks (401)",
+            f"{url} requires credentials (401)",
             "set GRAPHRAG_RDF_REMOTE__TOKEN, or GRAPHRAG_RDF_REMOTE__USER and …__PASSWORD",
         )
     if status in (403, 405) and update:
         return (
-            f"{url} takes no updates from this client ({status}){said}",
-            "the endpoint is read-only, wants another token, or takes updates at another address: "
-            "remote.update_url",
+            f"{url} accepts no updates from this client ({status}){said}",
+            "check the credentials, and set remote.update_url if updates have another address. The endpoint "
+            "may also be read-only",
         )
     if status == 403:
-        return f"{url} refuses this client (403){said}", "give a token or user that may read"
+        return f"{url} refuses this client (403){said}", "use credentials that may read"
     if status in (404, 405):
-        return f"{url} takes no SPARQL ({status})", "set remote.query_url and remote.update_url"
+        return f"{url} is not a SPARQL endpoint ({status})", "set remote.query_url and remote.update_url"
     if status == 413:
         return (
-            f"{url} takes no {what} of this size (413)",
-            "set remote.batch lower, or its limit higher",
+            f"{url} accepts no {what} of this size (413)",
+            "lower the setting remote.batch, or raise the limit of the endpoint",
         )
     if status < 400:
         return (
-            f"{url} points elsewhere, to {reply.headers.get('location', 'nowhere')} ({status})",
-            "name that address, if you trust it",
+            f"{url} redirects to {reply.headers.get('location', 'nowhere')} ({status})",
+            "use that address, if you trust it",
         )
     return f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
 

@@ -1,7 +1,7 @@
-"""The folder of a store on disk, and who holds it.
+"""The folder of a store on disk, and the process that has it open.
 
 graphrag-store/
-  oxigraph/     the triple store          librarian/   objects by SHA-256
+  oxigraph/     the triple store          librarian/   blobs by SHA-256
   index/        text and vector indexes   cache/       answers of models
   snapshots/    frozen copies while a server runs
   holder.json   the process that has it open
@@ -28,18 +28,18 @@ from graphrag_rdf.store.generations import folder_of, is_database
 from graphrag_rdf.store.migrations import migrate, require_known_version
 
 DEFAULT_COLLECTION = "default"
-_COMMAND = 80  # characters of a command that are noted
+_COMMAND = 80  # length of a command in holder.json
 _COLLECTION_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}\Z")
 
 
 def is_address(store: str) -> bool:
-    """Whether the setting `store` is the address of an endpoint, not a folder."""
+    """Whether the setting `store` is the address of an endpoint rather than a folder."""
     return "://" in store
 
 
 @dataclass(frozen=True, slots=True)
 class StoreFolder:
-    """Where the parts of a store are."""
+    """The folders of a store."""
 
     root: Path
 
@@ -65,12 +65,12 @@ class StoreFolder:
 
     @property
     def snapshots(self) -> Path:
-        """Frozen copies that the server's readers work on, as long as it runs."""
+        """Copies for the reader processes of a running server."""
         return self.root / "snapshots"
 
     @property
     def holder(self) -> Path:
-        """The note of the process that holds the store."""
+        """The file that names the process that has the store open."""
         return self.root / "holder.json"
 
     @property
@@ -81,7 +81,7 @@ class StoreFolder:
 
     @property
     def is_writable(self) -> bool:
-        """Whether this user may write to the store, which exists."""
+        """Whether this user may write to an existing store."""
         database = folder_of(self.database)
         places = (self.root, database, database / "LOCK")
         return all(os.access(place, os.W_OK) for place in places if place.exists())
@@ -91,14 +91,14 @@ class StoreFolder:
         """The folder of a collection.
 
         Raises:
-            UsageError: when the name cannot be a folder's name.
+            UsageError: for an invalid name.
         """
         if collection == DEFAULT_COLLECTION:
             return cls(store)
         if not _COLLECTION_NAME.match(collection):
             raise UsageError(
-                f"{collection!r} cannot name a collection",
-                hint="use letters, digits, - and _, at most 64 of them",
+                f"invalid name of a collection: {collection!r}",
+                hint="use at most 64 letters, digits, - and _, beginning with a letter or digit",
             )
         return cls(store / "collections" / collection)
 
@@ -109,36 +109,38 @@ class StoreFolder:
 
         Args:
             templates: the query library.
-            create: make the folder when it is missing.
-            read_only: write nothing at all, not even a lock.
+            create: create a missing folder.
+            read_only: write nothing, not even a lock.
 
         Raises:
-            StoreError: when it is missing and not to be made, damaged, or from a newer program.
-            StoreLockedError: when another process holds it; the message names that process.
+            StoreError: when it is missing and not to be created, damaged, or from a newer version.
+            StoreLockedError: when another process has it open; the message names that process.
         """
         if self.root.exists() and not self.root.is_dir():
-            raise StoreError(f"{self.root} is a file, not a store", hint="name another folder with --store")
+            raise StoreError(
+                f"{self.root} is a file, not a folder", hint="name the folder of a store with --store"
+            )
         if not create and not self.exists:
             raise StoreMissingError(
                 f"there is no store at {self.root}",
-                hint="run: graphrag-rdf ingest DOCUMENTS (or name another folder with --store)",
+                hint="create one with: graphrag-rdf ingest DOCUMENTS; or name another folder with --store",
             )
-        # Closing a lock file gives up this process's own lock on it, so it is never tried by its holder.
+        # Closing a lock file releases this process's own lock, so the holder never tries it.
         if read_only and (
             self._noted().get("pid") == os.getpid() or _is_locked(folder_of(self.database) / "LOCK")
         ):
             raise self.locked()
         if not read_only and self.exists and not self.is_writable:
             raise StoreError(
-                f"the store {self.root} cannot be written by this user",
-                hint="questions and serve --read-only work; to change the store, change the "
-                "permissions of the folder, or copy it",
+                f"you have no permission to write to the store {self.root}",
+                hint="to change it, change the permissions of the folder, or copy it. Questions and "
+                "serve --read-only work without",
             )
         try:
             store = EmbeddedStore(templates, self.database, read_only=read_only)
         except StoreLockedError as error:
             raise self.locked() from error
-        if not read_only:  # copies that a killed process left may hold forgotten text
+        if not read_only:  # copies left by a killed process may hold forgotten text
             shutil.rmtree(self.snapshots, ignore_errors=True)
         try:
             if read_only:
@@ -153,21 +155,21 @@ class StoreFolder:
         return store, BlobStore(self.blobs)
 
     def release(self) -> None:
-        """Take away the note of the holder."""
+        """Delete the note about this process."""
         self.holder.unlink(missing_ok=True)
 
     def note_holder(self) -> None:
-        """Leave a note of this process, for others that want the store."""
+        """Write a note about this process, for processes that find the store in use."""
         command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
         command = command if len(command) <= _COMMAND else f"{command[:_COMMAND]}…"
         note = {"pid": os.getpid(), "command": command, "since": now().isoformat()}
         try:
             self.holder.write_text(json.dumps(note), encoding="utf-8")
         except OSError as error:
-            raise StoreError(f"{self.root} cannot be written: {error}") from error
+            raise StoreError(f"cannot write {self.root}: {error}") from error
 
     def _noted(self) -> dict[str, object]:
-        """The note of the process that has, or last had, the store open; empty without one."""
+        """The note about the process that has, or last had, the store open; empty without one."""
         try:
             note = json.loads(self.holder.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -175,7 +177,7 @@ class StoreFolder:
         return note if isinstance(note, dict) else {}
 
     def locked(self) -> StoreLockedError:
-        """The error that names who holds the store."""
+        """The error that names the process with the store open."""
         note = self._noted()
         known = {"pid", "command", "since"} <= note.keys()
         who = (
@@ -185,16 +187,13 @@ class StoreFolder:
         )
         url = note.get("url")
         server = url if isinstance(url, str) else None
-        served = (
-            f"it is served at {server}: commands that have --server reach it there, and a browser; "
-            "for others end the server"
-        )
+        served = f"a server has it open at {server}: use it with --server, or a browser, or stop the server"
         hint = served if server else "wait until it ends, or stop it"
         return StoreLockedError(f"the store {self.root} is in use by {who}", hint, server)
 
 
 def is_store(folder: Path) -> bool:
-    """Whether a folder is a store, or holds what is kept beside one at an endpoint (see `beside`)."""
+    """Whether a folder is a store, or holds the local files of a remote one (see `local_files`)."""
     place = StoreFolder(folder)
     return place.exists or ((folder / "origin.json").exists() and place.index.is_dir())
 
@@ -206,13 +205,13 @@ def collections(store: Path) -> list[str]:
 
 
 def _is_locked(lock: Path) -> bool:
-    """Whether another process holds a lock file (POSIX; elsewhere unknown, taken as free)."""
+    """Whether another process holds a lock file (POSIX only; False elsewhere)."""
     if os.name != "posix":
         return False
     import fcntl
 
     try:
-        with lock.open("rb") as file:  # also where it may only be read
+        with lock.open("rb") as file:  # works with read permission only
             fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True

@@ -1,9 +1,9 @@
-"""Replacing a database as a whole while others read it.
+"""Replaces a whole database while others read it.
 
-The database is in the folder `oxigraph`. Writing it anew makes a copy in `oxigraph.1` (then `.2` …). When the
-copy is whole and verified, the file `oxigraph.current` names it. That one rename is the whole replacement: a
-killed process leaves the old database or the new one. The old folder goes when its last reader has left. The
-next process that opens or closes the store alone gives the copy the name `oxigraph` again.
+The database is in the folder `oxigraph`. Rewriting it creates a copy in `oxigraph.1` (then `.2` …). When the
+copy is complete and verified, the file `oxigraph.current` is renamed to point to it. This rename is atomic:
+after a kill, either the old database or the new one is used. The old folder is deleted after its last reader
+has left. The next process that opens or closes the store alone renames the copy to `oxigraph`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _HASHES = (1 << 64) - 1
 
 @dataclass(slots=True)
 class Generation:
-    """A database that is open.
+    """An open database.
 
     Attributes:
-        engine: None once it is closed.
+        engine: None after closing.
         folder: its files; None in memory.
-        readers: blocks that use the engine now.
-        replaced: it goes when the last of them ends.
+        readers: number of blocks that use the engine.
+        replaced: delete it after the last reader.
     """
 
     engine: ox.Store | None
@@ -42,14 +42,14 @@ class Generation:
     replaced: bool = False
 
     def remove(self) -> None:
-        """Close it and remove its files; nobody may use it any more."""
+        """Close it and delete its files; no reader may use it any more."""
         self.engine = None
         if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)  # what is left goes with `settle`
+            shutil.rmtree(self.folder, ignore_errors=True)  # `settle` deletes the rest
 
 
 def folder_of(path: Path) -> Path:
-    """The folder in which the database `path` is now; `path` itself when there is none yet."""
+    """The current folder of the database `path`; `path` itself if there is none yet."""
     try:
         named = _pointer(path).read_text(encoding="ascii")
     except (OSError, ValueError):
@@ -65,14 +65,14 @@ def is_database(folder: Path) -> bool:
 
 
 def settle(path: Path) -> Path:
-    """Give the database the name `path` again and remove everything else; the folder that it is in.
+    """Rename the database to `path` and delete everything else; return its folder.
 
-    Only for who holds the store alone, with the database closed.
+    Only for the only process that has the store open, with the database closed.
     """
     _settle_older(path)
     found = folder_of(path)
     if is_database(found):
-        with suppress(OSError):  # then it stays where it is
+        with suppress(OSError):  # it stays in its folder
             if found != path:
                 shutil.rmtree(path, ignore_errors=True)
                 found.rename(path)
@@ -86,7 +86,7 @@ def settle(path: Path) -> Path:
 
 
 def _settle_older(path: Path) -> None:
-    """Finish what a version of this program left that renamed two folders."""
+    """Finish the renaming of two folders by an older version of this program."""
     fresh, former = (path.with_name(f"{path.name}{suffix}") for suffix in (".new", ".old"))
     if not path.exists() and former.exists():
         (fresh if fresh.exists() else former).rename(path)
@@ -95,14 +95,15 @@ def _settle_older(path: Path) -> None:
 
 
 def write_anew(former: Generation, path: Path | None) -> Generation:
-    """A verified copy of a database, which `path` names from now on; nobody may write meanwhile.
+    """Make a verified copy of a database the current one; no writes may happen meanwhile.
 
     Args:
         path: None for a database in memory.
 
     Raises:
-        OSError, StoreError, RuntimeError, ValueError: when the copy cannot be made, or is not the same; it is
-            removed then, and the old database is still the one that `path` names.
+        OSError, StoreError, RuntimeError, ValueError: when the copy fails, or differs; then it is deleted,
+        and
+            the old database stays the current one.
     """
     if path is None:
         assert former.engine is not None  # noqa: S101 - it is open
@@ -114,7 +115,7 @@ def write_anew(former: Generation, path: Path | None) -> Generation:
         _name(path, folder, former.folder)
     except BaseException as error:
         engine = None
-        traceback.clear_frames(error.__traceback__)  # they hold the copy open
+        traceback.clear_frames(error.__traceback__)  # their variables keep the copy open
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return Generation(engine, folder)
@@ -128,7 +129,7 @@ def _copied(former: Generation, folder: Path) -> ox.Store:
     del engine
     engine = ox.Store(str(folder))
     if _tally(engine) != (*written, set(former.engine.named_graphs())):
-        raise StoreError("the copy of the database does not hold what the database holds")
+        raise StoreError("the copy of the database differs from the database")
     return engine
 
 
@@ -148,7 +149,7 @@ def _fill(engine: ox.Store, source: ox.Store) -> tuple[ox.Store, tuple[int, int]
 
 
 def _tally(engine: ox.Store) -> tuple[int, int, set[object]]:
-    """How many quads there are, what their hashes add up to in any order, and the named graphs."""
+    """The number of quads, the sum of their hashes, and the named graphs."""
     count = total = 0
     for quad in engine:
         count += 1
@@ -157,7 +158,7 @@ def _tally(engine: ox.Store) -> tuple[int, int, set[object]]:
 
 
 def _name(path: Path, folder: Path, former: Path | None) -> None:
-    """Have `path` name a folder from now on, and after a loss of power."""
+    """Make a folder the current one, also after a power loss."""
     try:
         _point(path, folder)
     except OSError:

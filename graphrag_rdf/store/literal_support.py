@@ -1,8 +1,8 @@
-"""Whether an endpoint keeps literals as they are, asked before they are written.
+"""Tests whether an endpoint stores literals unchanged, before they are written.
 
-Virtuoso takes no durations and no integers of more than 64 bits, and does not find times that it took: that
-is an error, before anything of the change is written. Of early years and long decimals it drops digits: that
-is a warning.
+Virtuoso rejects durations and integers of more than 64 bits, and does not find times again. These are errors,
+raised before anything of the change is written. It drops digits of early years and long decimals, which is
+a warning.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from graphrag_rdf.errors import EndpointError, MalformedError, without_credentia
 from graphrag_rdf.rdf.namespaces import RDF, XSD
 from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Row
+from graphrag_rdf.store.batches import in_batches
 
 log = logging.getLogger(__name__)
 
@@ -28,10 +29,10 @@ _PLAIN = Literal("plain")
 
 
 class LiteralSupport:
-    """Remembers which literals an endpoint was seen to give back.
+    """Remembers which literals an endpoint returned unchanged.
 
     Args:
-        give_back: asks the endpoint for rows with these literals as `value`.
+        give_back: queries the endpoint for rows with these literals as `value`.
         where: the endpoint's address, for messages.
     """
 
@@ -42,44 +43,44 @@ class LiteralSupport:
         self._refused: set[Literal] = set()
 
     def require(self, quads: Iterable[Quad]) -> None:
-        """See that the literals of quads are kept; warn of those that are changed.
+        """Check that the endpoint can store the literals of quads; warn about changed ones.
 
         Raises:
-            EndpointError: when some cannot be kept, naming them.
+            EndpointError: with the literals that it cannot store.
         """
         if refused := self.refused(quad.object for quad in quads):
             raise EndpointError(
-                f"{self._where} cannot keep {', '.join(sorted(map(str, refused)))}",
+                f"{self._where} cannot store {', '.join(sorted(map(str, refused)))}",
                 "refused",
-                hint="leave it out, make it a plain text, or use another engine; nothing of it was written",
+                hint="leave them out, make them plain texts, or use another engine. Nothing was written",
                 address=self._where,
             )
 
     def refused(self, terms: Iterable[Term]) -> set[Literal]:
-        """The literals among terms that cannot be kept; warn of those that are changed.
+        """The literals among terms that the endpoint cannot store; warn about changed ones.
 
         Raises:
-            EndpointError: when the endpoint does not answer, or refuses other literals too.
+            EndpointError: when the endpoint does not respond, or rejects plain literals too.
         """
         odd = {literal for term in terms if (literal := _odd(term)) is not None}
         asked = sorted(odd - self._seen - self._refused, key=str)
-        for start in range(0, len(asked), _BATCH):
-            self._ask(asked[start : start + _BATCH])
+        for batch in in_batches(asked, _BATCH):
+            self._ask(batch)
         return odd & self._refused
 
     def _ask(self, batch: list[Literal]) -> None:
         kept = self._kept(batch)
-        if kept is None and len(batch) > 1:  # one of them is to blame
+        if kept is None and len(batch) > 1:  # one of them causes the error
             for literal in batch:
                 self._ask([literal])
             return
         if kept is None:
-            self._give_back([_PLAIN])  # an endpoint that refuses this too says nothing of the literal
+            self._give_back([_PLAIN])  # an endpoint that rejects this too has another problem
             self._refused.update(batch)
             return
         for literal in batch:
             if literal not in kept:
-                log.warning("%s does not keep all of %s", without_credentials(self._where), literal)
+                log.warning("%s does not store %s exactly", without_credentials(self._where), literal)
         self._seen.update(batch)
 
     def _kept(self, literals: list[Literal]) -> set[Term] | None:
@@ -94,7 +95,7 @@ class LiteralSupport:
 
 
 def _odd(term: Term) -> Literal | None:
-    """A literal that not every engine keeps."""
+    """A literal that some engines do not store; None for others."""
     while isinstance(term, Triple):
         term = term.object
     if not isinstance(term, Literal) or term.datatype in _KEPT:

@@ -1,8 +1,8 @@
-"""What is kept on this computer beside a remote store: indexes, caches, long texts.
+"""The local files of a remote store: indexes, caches, long texts.
 
-The folder is laid out as that of an embedded store (see `folder`), without a database. One process at a time
-works in it. It belongs to one store: when another is found at the same address (it was emptied and filled
-anew), the indexes are thrown away and will be built from what is there.
+The folder has the layout of an embedded store (see `folder`), without a database. Only one process at a time
+uses it. It belongs to one store: if the address has another store now (it was emptied and filled again), the
+indexes are deleted and will be rebuilt.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ORIGIN = "origin.json"
 
 
 def local_folder(root: Path, endpoint: Endpoint) -> StoreFolder:
-    """The folder of an endpoint, readable and its own."""
+    """The folder for an endpoint, with a readable and unique name."""
     query = endpoint.addresses.query
     parts = urlsplit(query)
     readable = _NOT_IN_A_NAME.sub("-", f"{parts.netloc}{parts.path}").strip("-.")[:80]
@@ -39,17 +39,17 @@ def local_folder(root: Path, endpoint: Endpoint) -> StoreFolder:
 def open_remote(
     place: StoreFolder, endpoint: Endpoint, templates: TemplateLibrary, *, create: bool, read_only: bool
 ) -> tuple[RemoteStore, BlobStore]:
-    """Open the store behind an endpoint, brought to this program's version, and the blob store beside it.
+    """Open the store behind an endpoint, migrated to this program's version, and its local blob store.
 
     Args:
         place: see `local_folder`.
-        create: make the store where there is none.
-        read_only: write nothing at all, here or there, and take no lock.
+        create: create a missing store.
+        read_only: write nothing, here or there, and take no lock.
 
     Raises:
-        StoreError: when the endpoint cannot be used, there is no store and none is to be made, or it is
-            from a newer program.
-        StoreLockedError: when another process works in the folder.
+        StoreError: when the endpoint cannot be used, or the store is missing and not to be created, or from a
+            newer version.
+        StoreLockedError: when another process uses the folder.
     """
     if read_only:
         store = RemoteStore(templates, endpoint, create=False, read_only=True)
@@ -71,7 +71,7 @@ def open_remote(
 
 
 def _belongs(place: StoreFolder, store: RemoteStore) -> None:
-    """See that the folder is that of this store; else throw its indexes away."""
+    """Delete the indexes in the folder if they belong to another store."""
     rows = store.select("remote/made")
     origin = {"made": min((text_of(row["time"]) for row in rows), default=None)}
     file = place.root / _ORIGIN
@@ -79,9 +79,9 @@ def _belongs(place: StoreFolder, store: RemoteStore) -> None:
         if json.loads(file.read_text(encoding="utf-8")) == origin:
             return
     except (OSError, ValueError):
-        pass  # a folder that says nothing is nobody's
+        pass  # without the file, it belongs to no store
     try:
         shutil.rmtree(place.index, ignore_errors=True)
         file.write_text(json.dumps(origin), encoding="utf-8")
     except OSError as error:
-        raise StoreError(f"{place.root} cannot be written: {error}") from error
+        raise StoreError(f"cannot write {place.root}: {error}") from error

@@ -1,4 +1,4 @@
-"""A lock on a folder, held by an open file: the system lets go of it when the process ends, in any way."""
+"""A lock on a folder, held by an open file: the system releases it when the process ends."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from graphrag_rdf.errors import StoreError, StoreLockedError
 
 
 class FolderLock:
-    """Held from its making until `release`.
+    """A lock that is held until `release`.
 
     Args:
-        path: the lock file; it is made if missing, and stays.
+        path: the lock file, created if missing. It stays.
 
     Raises:
         StoreLockedError: when another process, or another part of this one, holds it.
-        StoreError: when the file cannot be made.
+        StoreError: when the file cannot be created.
     """
 
     def __init__(self, path: Path) -> None:
@@ -25,7 +25,7 @@ class FolderLock:
             self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StoreError(
-                f"{path} cannot be written: {error}", hint="check free space and permissions"
+                f"cannot write {path}: {error}", hint="check free space and permissions"
             ) from error
         try:
             _lock(self._handle)
@@ -34,7 +34,7 @@ class FolderLock:
             raise StoreLockedError(f"{path.parent} is in use") from error
 
     def release(self) -> None:
-        """Let go. Doing so twice does nothing."""
+        """Release the lock. A second call does nothing."""
         if self._handle >= 0:
             os.close(self._handle)
             self._handle = -1

@@ -1,15 +1,15 @@
-"""What an endpoint can do, found out by asking it: service descriptions are not to be relied on.
+"""Detects the features of an endpoint by test queries, because service descriptions are unreliable.
 
-| question | how it is asked |
+| feature | test |
 |---|---|
-| which spelling of triple terms | one is written in each spelling, the newest first, until one is found |
-| is there a default graph of its own | what is in a named graph must not show there; what is put there must |
-| does it know LATERAL | it is used |
-| does it print all digits of a double | it is given one |
-| does it number commits itself | its answers carry the header of our server |
+| syntax of triple terms | one is written in each syntax, the newest first, until one is found again |
+| separate default graph | it must not show triples of named graphs, and must keep its own |
+| LATERAL | a query that uses it |
+| all digits of a double | a query that returns one |
+| own commit numbers | responses have the header of our server |
 
-What decides how data are written is kept in `urn:graph:system` and stays true for the store; a store that
-was made elsewhere and has no such note is looked at without writing.
+The features that decide how data are written are stored in `urn:graph:system`. A store without them, which
+was created elsewhere, is tested without writing.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from graphrag_rdf.store.answers import read_results
 from graphrag_rdf.store.endpoint import Endpoint
 
 COMMIT_HEADER = "graphrag-commit"
-"""Header by which our own server tells the number of the commit (see server.service), in lower case."""
+"""Header with the commit number of our own server (see server.service), in lower case."""
 
 _PROBE = NamedNode("urn:graphrag-rdf:probe")
 _WORD = "probe"
@@ -38,15 +38,15 @@ _OURS = frozenset(graph for graph in vars(Graphs).values() if isinstance(graph, 
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an endpoint can do.
+    """The features of an endpoint.
 
     Attributes:
-        dialect: the spelling of triple terms.
+        dialect: the syntax of triple terms.
         facts_graph: the named graph of facts; None for the default graph.
-        lateral: whether it knows LATERAL.
+        lateral: whether it supports LATERAL.
         numbered: whether it numbers commits itself, as our own server does.
         digits: whether it prints all digits of a double.
-        others: named graphs that were there before the store was made, and are no part of it.
+        others: named graphs that are older than the store and not part of it.
     """
 
     dialect: Dialect
@@ -57,7 +57,7 @@ class Capabilities:
     others: frozenset[NamedNode] = frozenset()
 
     def quads(self) -> list[Quad]:
-        """The note of them in the store."""
+        """The triples that record them in the store."""
         facts: list[tuple[NamedNode, Term]] = [
             (RDF.type, RAG.Endpoint),
             (RAG.dialect, string(self.dialect)),
@@ -70,13 +70,13 @@ class Capabilities:
 
 
 class Probe:
-    """Finds out what an endpoint can do.
+    """Detects the features of an endpoint.
 
     Attributes:
-        is_store: there is a store of ours.
+        is_store: whether it holds a store of this program.
 
     Raises:
-        StoreError: when the endpoint cannot be reached or speaks no SPARQL.
+        StoreError: when the endpoint cannot be reached, or is not a SPARQL endpoint.
     """
 
     def __init__(self, endpoint: Endpoint, templates: TemplateLibrary) -> None:
@@ -88,10 +88,10 @@ class Probe:
         self._numbered = COMMIT_HEADER in reply.headers
 
     def known(self) -> Capabilities:
-        """The capabilities of the endpoint of an existing store; nothing is written.
+        """The features of the endpoint of an existing store; writes nothing.
 
         Raises:
-            StoreError: when the store was written in a dialect that the endpoint does not speak (any more).
+            StoreError: when the endpoint does not support the dialect of the store (any more).
         """
         rows = read_results(self._endpoint.query(self._render("remote/endpoint"))).rows or []
         if rows:
@@ -103,27 +103,26 @@ class Probe:
             facts = Graphs.FACTS if named else None
         if not self._parses(dialect):
             raise StoreError(
-                f"{self._endpoint.addresses.query} does not speak the dialect {dialect} that its store was "
-                "written in",
-                hint="export the store where it was made, and import it into an empty one here",
+                f"{self._endpoint.addresses.query} does not support {dialect}, the dialect of its store",
+                hint="export the store where it was created, and import it into an empty one here",
             )
         assert facts is None or isinstance(facts, NamedNode)  # noqa: S101
         return self._with(dialect, facts, self._graphs("remote/noted-graphs"))
 
     def by_writing(self) -> Capabilities:
-        """The capabilities of an endpoint without a store. What is written is taken out again.
+        """The features of an endpoint without a store. Test data are removed again.
 
         Raises:
-            StoreError: when it takes no updates, or keeps nothing.
+            StoreError: when it accepts no updates, or does not store them.
         """
         others = self._graphs("remote/other-graphs")
         try:
             dialect = next((name for name in DIALECTS if self._keeps(name)), None)
             if dialect is None:
                 raise StoreError(
-                    f"{self._endpoint.addresses.update} takes updates but "
-                    f"{self._endpoint.addresses.query} does not show them",
-                    hint="see whether remote.query_url and remote.update_url are of the same dataset",
+                    f"{self._endpoint.addresses.query} does not return what was written to "
+                    f"{self._endpoint.addresses.update}",
+                    hint="check that remote.query_url and remote.update_url belong to the same dataset",
                 )
             own = not self._ask("remote/probe-union", node=_PROBE) and self._has_default_graph()
         finally:
@@ -136,7 +135,7 @@ class Probe:
 
     def _graphs(self, template: str) -> frozenset[NamedNode]:
         rows = read_results(self._endpoint.query(self._render(template))).rows or []
-        ours = {_PROBE, *_OURS}  # a run that was cut off may have left them
+        ours = {_PROBE, *_OURS}  # left by an interrupted run
         found = (row["graph"] for row in rows)
         return frozenset(graph for graph in found if isinstance(graph, NamedNode) and graph not in ours)
 
@@ -189,4 +188,4 @@ def _dialect(name: str) -> Dialect:
     for dialect in DIALECTS:
         if dialect == name:
             return dialect
-    raise StoreError(f"the store was written in the dialect {name!r}", hint="upgrade graphrag-rdf")
+    raise StoreError(f"unknown dialect of the store: {name!r}", hint="upgrade graphrag-rdf")

@@ -1,4 +1,4 @@
-"""Answers of an endpoint, whole: what is missing in one is asked for again, or told."""
+"""Reads complete results from an endpoint; incomplete ones are queried again or reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphrag_rdf.store.endpoint import GRAPH, Endpoint
 log = logging.getLogger(__name__)
 
 _READS = 3
-"""How often a query is asked whose results are read in two formats, until both say the same."""
+"""Number of tries for a query whose results are read in two formats, until both agree."""
 
 
 class Reader:
@@ -26,9 +26,9 @@ class Reader:
 
     Args:
         endpoint: where it is.
-        dialect: the spelling of triple terms.
+        dialect: the syntax of triple terms.
         digits: whether it prints all digits of a double (see `doubles`).
-        rows: a query that has at least so many rows, if the store has.
+        rows: returns a query for a number of rows of any content.
     """
 
     def __init__(
@@ -41,11 +41,11 @@ class Reader:
         self._rows_given = 0
 
     def results(self, sparql: str) -> Answer:
-        """The answer to a SELECT or ASK.
+        """The result of a SELECT or ASK.
 
         Raises:
-            UsageError: when the endpoint finds it malformed.
-            EndpointError: when there is no answer, or not all of it.
+            UsageError: when the endpoint reports a malformed query.
+            EndpointError: when there is no complete response.
         """
         for _ in range(_READS):
             answer = read_results(self._endpoint.query(sparql))
@@ -64,18 +64,18 @@ class Reader:
                 return replace(answer, rows=rows)
         url = self._endpoint.addresses.query
         raise EndpointError(
-            f"{url} gives other results each time",
+            f"{url} returns different results each time",
             "conflict",
-            hint="wait until other programs have written what they write",
+            hint="wait until other programs have finished writing",
             address=url,
         )
 
     def triples(self, sparql: str) -> Iterator[Triple]:
-        """The triples of a CONSTRUCT or DESCRIBE as they are read; see that they are all there.
+        """The triples of a CONSTRUCT or DESCRIBE, as a stream.
 
         Raises:
-            UsageError: when the endpoint finds it malformed.
-            EndpointError: when there is no answer, or one that is seen to be cut off.
+            UsageError: when the endpoint reports a malformed query.
+            EndpointError: when there is no response, or a visibly incomplete one.
         """
         found = read_graph(self._endpoint.query(sparql, GRAPH), self._dialect)
         if self._digits:
@@ -90,11 +90,11 @@ class Reader:
     def graph(self, sparql: str) -> list[Triple]:
         """All triples of a CONSTRUCT or DESCRIBE.
 
-        Virtuoso tells where it cuts rows off, but not where it cuts a graph off. So it must have given as
-        many rows, or be seen to.
+        Virtuoso reports when it limits rows, but not when it limits a graph. So it must return as many rows
+        as triples.
 
         Raises:
-            UsageError, EndpointError: as `triples`, and when it does not.
+            UsageError, EndpointError: as `triples`, or when it does not.
         """
         found = list(self.triples(sparql))
         if len(found) > self._rows_given:
@@ -110,7 +110,7 @@ def _with_digits(triple: Triple, exact: ExactRows) -> Triple:
 
 
 def _tell(error: MalformedError | EndpointError) -> None:
-    """Say that an answer keeps the digits that it has: Virtuoso 7 fails to give some answers in Turtle."""
+    """Warn that a result has few digits: Virtuoso 7 cannot return some results as Turtle."""
     if isinstance(error, EndpointError) and error.kind != "refused":
         raise error
-    log.warning("numbers have six digits in the answer to a query (%s)", error.message[:200])
+    log.warning("numbers in a result have only six digits: %s", error.message[:200])

@@ -1,12 +1,12 @@
 """A store behind any SPARQL 1.1 endpoint, through SPARQLWrapper.
 
-One `Changes` is one request, and so as atomic as the engine makes a request, unless it is too large for
-one. Then it is sent in parts, in an order in which a part can be told from the whole: what takes the old
-out comes first; what says that a chunk is done, and the commit number, come with the last part. Whoever
-finds such a chunk without its extractor's key does it again.
+One `Changes` is one request, and so as atomic as a request of the engine, unless it is too large. Then it is
+sent in parts, in an order that shows an incomplete change: removals come first, and the triple that marks a
+chunk as done, and the commit number, come with the last part. The next ingest processes chunks without that
+triple again.
 
-Other programs may write to the same endpoint. There is no lock for that in SPARQL: a commit number that
-is not the one this store left tells of them (see `commit` and `refresh`).
+Other programs may write to the same endpoint, and SPARQL has no locks. The store detects them by a commit
+number that it did not write (see `commit` and `refresh`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from graphrag_rdf.store.wrapper import asks_for_graph
 from graphrag_rdf.store.writing import write_answer
 
 _UNCHANGED = {"GraphRAG-Content": "unchanged"}
-"""Tells our own server that an update changes nothing that search indexes hold (see server.routes.update)."""
+"""Header for our own server: the update changes nothing in the search indexes (see server.routes.update)."""
 
 
 class RemoteStore(TemplateStore):
@@ -43,15 +43,15 @@ class RemoteStore(TemplateStore):
     Args:
         templates: the query library.
         endpoint: where it is.
-        create: make a store where there is none.
-        read_only: write nothing at all.
+        create: create a missing store.
+        read_only: write nothing.
         on_close: called when the store is closed.
 
     Attributes:
-        capabilities: what the endpoint can do.
+        capabilities: features of the endpoint.
 
     Raises:
-        StoreError: when the endpoint cannot be used, or there is no store and none is to be made.
+        StoreError: when the endpoint cannot be used, or the store is missing and not to be created.
     """
 
     def __init__(
@@ -93,8 +93,8 @@ class RemoteStore(TemplateStore):
         """See `Store.query`.
 
         Raises:
-            UsageError: when the endpoint finds it malformed.
-            StoreError: when there is no answer, or none that can be read.
+            UsageError: when the endpoint reports a malformed query.
+            StoreError: when there is no readable response.
         """
         if asks_for_graph(sparql):
             return Answer(triples=self._reader.graph(sparql))
@@ -107,20 +107,20 @@ class RemoteStore(TemplateStore):
     def write_results(self, sparql: str, output: IO[bytes], media_type: str) -> None:
         """See `Store.write_results`.
 
-        It is read and written anew: so it is whole, has all digits, and comes in every format, whatever the
-        endpoint writes.
+        The result is parsed and written again. So it is complete, has all digits, and is available in every
+        format, whatever the endpoint sends.
 
         Raises:
-            UsageError: when the endpoint finds it malformed, or there is no such format for the answer.
-            StoreError: as of `query`.
+            UsageError: when the endpoint reports a malformed query, or the result has no such format.
+            StoreError: as for `query`.
         """
         write_answer(self.query(sparql), output, media_type)
 
     def quads(self, graph: NamedNode | None = None) -> Iterator[Quad]:
-        """See `Store.quads`. Each graph is one answer, on the disk while it is read.
+        """See `Store.quads`. Each graph is one response, buffered on disk.
 
         Raises:
-            EndpointError: when the endpoint gives fewer than it counts.
+            EndpointError: when the endpoint sends fewer quads than it counts.
         """
         if graph is None or not isinstance(graph, NamedNode):
             if self.renderer.facts_graph is None:
@@ -138,14 +138,14 @@ class RemoteStore(TemplateStore):
     def triples_of(
         self, graph: NamedNode | None, read: Callable[[str], Iterator[Triple]]
     ) -> Iterator[Triple]:
-        """The triples of a graph as they come.
+        """The triples of a graph, as a stream.
 
         Args:
             graph: None for the default graph.
-            read: gives the triples of a CONSTRUCT.
+            read: returns the triples of a CONSTRUCT.
 
         Raises:
-            EndpointError: when they are fewer than the endpoint counts.
+            EndpointError: when there are fewer than the endpoint counts.
         """
         promised, given = self._size(graph), 0
         name = "remote/default" if graph is None else "remote/graph"
@@ -155,14 +155,14 @@ class RemoteStore(TemplateStore):
         if given < promised:
             url = self.endpoint.addresses.query
             raise EndpointError(
-                f"{url} gave {given} of the {promised} triples of {graph or 'the default graph'}",
+                f"{url} sent {given} of the {promised} triples of {graph or 'the default graph'}",
                 "refused",
-                hint="have it give more rows (in virtuoso.ini: ResultSetMaxRows); or another program deletes",
+                hint="raise its limit (in virtuoso.ini: ResultSetMaxRows), or stop programs that delete",
                 address=url,
             )
 
     def _sizes(self) -> dict[NamedNode, int]:
-        """Named graph of ours → quads; that of the system by its name, as our server does not list it."""
+        """Named graph of the store → number of quads. Our own server does not list the system graph."""
         found = {}
         for row in self.select("remote/graphs"):
             if isinstance(row["graph"], NamedNode) and row["graph"] not in self.capabilities.others:
@@ -172,7 +172,7 @@ class RemoteStore(TemplateStore):
         return found
 
     def _size(self, graph: NamedNode | None) -> int:
-        """How many quads a graph holds; None for the default graph."""
+        """The number of quads of a graph; None for the default graph."""
         if graph is None:
             return _number(self.select("remote/default-size")[0]["quads"])
         return _number(self.select("remote/size", graph=graph)[0]["quads"])
@@ -190,9 +190,9 @@ class RemoteStore(TemplateStore):
         """See `Store.commit`.
 
         Raises:
-            StoreError: when the endpoint refuses or is gone, would change a literal, or when another program
-                changed the content meanwhile: nothing is written then, and what this program knows of the
-                store is out of date.
+            StoreError: when the endpoint refuses or is unreachable, would change a literal, or when another
+            program
+                changed the content meanwhile. Then nothing is written.
         """
         if not changes:
             return self.commit_number()
@@ -205,7 +205,7 @@ class RemoteStore(TemplateStore):
             return self._advance(number, content=changes.content)
 
     def _requests(self, changes: Changes, number: int) -> Iterator[str]:
-        """The updates that write the changes: one, or where that is too large, several."""
+        """The updates that write the changes: one, or several if that is too large."""
         renderer, settings = self.renderer, self.endpoint.settings
         parts = [self.render(name, **values) for name, values in changes.updates]
         gone = encode_removal(canonical(changes.remove), renderer.dialect)
@@ -223,7 +223,7 @@ class RemoteStore(TemplateStore):
             yield sequence(parts)
         for batch in self._batches(remove):
             yield self._data("DELETE", batch)
-        add.sort(key=lambda quad: quad.predicate == RAG.extractor)  # says that a chunk is done: last
+        add.sort(key=lambda quad: quad.predicate == RAG.extractor)  # marks a chunk as done: last
         batches = list(self._batches(add))
         for batch in batches[:-1]:
             yield self._data("INSERT", batch)
@@ -233,26 +233,26 @@ class RemoteStore(TemplateStore):
     def update(self, sparql: str, base: str | None = None, *, content: bool = True) -> int:
         """See `Store.update`.
 
-        The number is written before and after: an endpoint that dies between leaves indexes that look
-        again for nothing, not indexes that miss something; and DROP ALL takes the number too. An update
-        whose answer does not come is not sent again: what people write may do more when it is run twice.
+        The number is written before and after. If the endpoint dies in between, the indexes check for changes
+        in vain; the other order could make them miss some. DROP ALL removes the number too. Client updates
+        are never retried, because running one twice may have another effect.
 
         Args:
-            base: against which relative IRIs are resolved.
-            content: whether it may change what the search indexes hold.
+            base: base IRI of relative IRIs.
+            content: whether it may change documents, facts or names.
 
         Raises:
-            UsageError: when the endpoint finds it malformed; nothing of it is left.
+            UsageError: when the endpoint reports a malformed update; then nothing is changed.
         """
         with self._lock, self._numbered(content=content):
             self._write(with_base(sparql, base), content=content, own=False)
         return self.commit_number()
 
     def refused(self, literals: Iterable[Literal]) -> set[Literal]:
-        """See `Store.refused`; the endpoint is asked about those of which it is not known.
+        """See `Store.refused`; the endpoint is asked about unknown ones.
 
         Raises:
-            EndpointError: when there is no answer.
+            EndpointError: when there is no response.
         """
         kept_as = {literal: canonical_term(literal) for literal in literals}
         refused = self._keeping.refused(kept_as.values())
@@ -268,19 +268,19 @@ class RemoteStore(TemplateStore):
         return self.commit_number()
 
     def sync(self) -> None:
-        """See `Store.sync`: the endpoint's own business."""
+        """See `Store.sync`: the endpoint does it."""
 
     def flush(self) -> None:
-        """See `Store.flush`: the endpoint's own business."""
+        """See `Store.flush`: the endpoint does it."""
 
     def optimize(self) -> None:
-        """See `Store.optimize`: the endpoint's own business."""
+        """See `Store.optimize`: the endpoint does it."""
 
     def purge(self) -> str:
         """See `Store.purge`: not possible over SPARQL."""
         return (
-            "the text is out of the store, but the endpoint's own files and backups may still hold it until "
-            "whoever runs it compacts them"
+            "the text was removed from the store, but files and backups of the endpoint may still hold it "
+            "until its operator compacts them"
         )
 
     def close(self) -> None:
@@ -312,13 +312,13 @@ class RemoteStore(TemplateStore):
         return found
 
     def _look_out(self, *, content: bool) -> None:
-        """See what others have written; content that changed under a change of content ends it."""
+        """Read the commit numbers. Raise EndpointError if another program changed the content."""
         known, self._numbers = self._numbers, self._read_numbers()
         if content and known.get(RAG.contentCommit) != self._numbers.get(RAG.contentCommit):
             raise EndpointError(
                 f"another program changed the content of {self.endpoint.addresses.update} meanwhile",
                 "conflict",
-                hint="let one program at a time change it; run this again, it goes on where it stopped",
+                hint="let only one program at a time change it. Run the same command again to continue",
                 address=self.endpoint.addresses.update,
             )
 
@@ -334,10 +334,10 @@ class RemoteStore(TemplateStore):
         self._write(self._data("INSERT", marks), content=content)
         try:
             yield
-        except UsageError:  # nothing was done
+        except UsageError:  # nothing was written
             self._write(self._data("DELETE", marks), content=content)
             raise
-        except BaseException:  # some of it may have been done, so the number stands beside the old one
+        except BaseException:  # it may have been written in part, so both numbers stay
             for mark in marks:
                 self._numbers.setdefault(mark.predicate, set()).add(number)
             raise
@@ -351,7 +351,7 @@ class RemoteStore(TemplateStore):
         return [_mark(predicate, number) for predicate in predicates]
 
     def _stale(self, *, content: bool) -> list[Quad]:
-        """The numbers that a new one takes the place of."""
+        """The numbers that a new one replaces."""
         predicates = (RAG.commit, RAG.contentCommit) if content else (RAG.commit,)
         return [_mark(p, number) for p in predicates for number in sorted(self._numbers.get(p, ()))]
 
@@ -365,17 +365,17 @@ class RemoteStore(TemplateStore):
     # --- requests ----------------------------------------------------------------------------------
 
     def _write(self, update: str, *, content: bool, own: bool = True) -> None:
-        """Send an update; our own server's answer tells the number of the commit.
+        """Send an update; our own server returns the commit number.
 
         Args:
-            own: the program's, not people's.
+            own: an update of the program, not of a user.
         """
         headers = {} if content or not self.capabilities.numbered else _UNCHANGED
         try:
             reply = self.endpoint.update(update, headers, idempotent=own)
         except MalformedError as error:
             if own:
-                message = f"a change was refused: {error.message}"
+                message = f"the endpoint refused a change: {error.message}"
                 raise EndpointError(message, "refused", hint=SEE_ITS_LOG, address=error.address) from error
             raise
         if self.capabilities.numbered:
@@ -385,19 +385,19 @@ class RemoteStore(TemplateStore):
                 self._numbers[RAG.contentCommit] = {number}
 
     def _encoded(self, quads: Iterable[Quad]) -> Iterator[Quad]:
-        """Quads as the endpoint keeps them.
+        """Quads in the form that the endpoint stores.
 
         Raises:
-            StoreError: for triple terms that it cannot keep.
+            StoreError: for triple terms that it cannot store.
         """
         try:
             yield from encode(canonical(quads), self.renderer.dialect)
         except TypeError as error:
             url = self.endpoint.addresses.update
             raise EndpointError(
-                f"{url} keeps statements as in RDF 1.1: {error}",
+                f"{url} stores triple terms as RDF 1.1 statements: {error}",
                 "refused",
-                hint="leave them out, or use an engine that knows triple terms",
+                hint="leave them out, or use an engine with triple terms",
                 address=url,
             ) from error
 
@@ -408,10 +408,10 @@ class RemoteStore(TemplateStore):
         return len(line(quad, self.renderer.dialect).encode()) + len(str(quad.graph_name))
 
     def _batches(self, quads: Iterable[Quad]) -> Iterator[list[Quad]]:
-        """Quads by as many as one request holds.
+        """Batches of quads, each within the limits of a request.
 
         Raises:
-            StoreError: for a blank node, which would be another one in each request.
+            StoreError: for a blank node, which would differ between requests.
         """
         settings = self.endpoint.settings
         batch: list[Quad] = []
@@ -419,7 +419,7 @@ class RemoteStore(TemplateStore):
         for quad in quads:
             if isinstance(quad.subject, BlankNode) or isinstance(quad.object, BlankNode):
                 raise StoreError(
-                    "blank nodes cannot be sent to an endpoint in parts", hint="give them IRIs before"
+                    "blank nodes cannot be split over several requests", hint="replace them by IRIs"
                 )
             size += self._bytes(quad)
             if batch and (len(batch) >= settings.batch_quads or size > settings.batch_bytes):
@@ -433,7 +433,7 @@ class RemoteStore(TemplateStore):
 def _capabilities(
     templates: TemplateLibrary, endpoint: Endpoint, *, create: bool
 ) -> tuple[Capabilities, bool]:
-    """What the endpoint can do, and whether there is no store yet."""
+    """The features of the endpoint, and whether the store must be created."""
     probe = Probe(endpoint, templates)
     if probe.is_store:
         return probe.known(), False

@@ -1,7 +1,7 @@
-"""What clients of our server may do with a remote store beside asking: own updates, and graphs whole.
+"""Updates and whole graphs that clients of our server write to a remote store.
 
-A change is one request, as everywhere with a remote store; what one request cannot hold is refused, since in
-parts it would not be one change.
+A change is one request. A change that is too large for one request is refused, because in parts it would not
+be atomic.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class RemoteGraphs:
         store: open.
 
     Attributes:
-        dialect: the spelling of triple terms that the store is written in.
+        dialect: the syntax of triple terms in the store.
     """
 
     def __init__(self, store: RemoteStore) -> None:
@@ -42,13 +42,13 @@ class RemoteGraphs:
         return self._store.update(sparql, base, content=content)
 
     def settle(self) -> None:
-        """Write the note of what the endpoint can do again, if an update took it (DROP ALL)."""
+        """Write the features of the endpoint again, if an update (DROP ALL) removed them."""
         store = self._store
         if not store.capabilities.numbered and not store.select("remote/endpoint"):
             store.commit(Changes(add=store.capabilities.quads(), content=False))
 
     def trouble(self) -> EndpointError | None:
-        """What is wrong with the endpoint, as far as one short question tells; None when it answers."""
+        """The error of a short test query; None if the endpoint works."""
         try:
             reply = self._health.query(self._store.render("remote/is-store"))
             if read_results(reply).boolean:
@@ -61,65 +61,69 @@ class RemoteGraphs:
 
     @property
     def unions(self) -> bool:
-        """Whether the endpoint's default graph shows what is in named graphs."""
+        """Whether the endpoint's default graph is the union of all graphs."""
         return self._store.ask("remote/is-union")
 
     def has_graph(self, graph: NamedNode) -> bool:
-        """Whether there is a named graph that holds something; endpoints differ about empty ones."""
+        """Whether there is a named graph that is not empty; endpoints differ about empty ones."""
         return self._store.ask("server/is-graph", graph=graph)
 
     def names(self) -> list[NamedNode]:
-        """The named graphs, less the bookkeeping and those that were at the endpoint before the store."""
+        """The named graphs, without the system graph and those older than the store."""
         found = {row["graph"] for row in self._store.select("remote/other-graphs")}
         found -= {Graphs.SYSTEM, *self._store.capabilities.others}
         return sorted((graph for graph in found if isinstance(graph, NamedNode)), key=str)
 
     def write_graph(self, graph: NamedNode | None, triples: Iterable[Triple], *, replace: bool) -> int:
-        """Put triples into a graph; the new commit number.
+        """Put triples into a graph; return the new commit number.
 
         Args:
-            graph: None for the default graph, as the endpoint has it.
-            replace: what it held goes.
+            graph: None for the default graph of the endpoint.
+            replace: remove its former triples.
 
         Raises:
-            TooLargeError: for what one request cannot hold.
-            UsageError: for triple terms where the endpoint keeps none.
+            TooLargeError: when they do not fit into one request.
+            UsageError: for triple terms, if the endpoint does not support them.
         """
         kept = list(triples)
         self._check(kept)
         return self._send(graph_update(graph, kept, replace=replace, dialect=self.dialect))
 
     def write_quads(self, quads: Iterable[Quad]) -> int:
-        """Put quads into their graphs; the new commit number.
+        """Put quads into their graphs; return the new commit number.
 
         Raises:
-            TooLargeError, UsageError: as of `write_graph`; also for a graph that a blank node names.
+            TooLargeError, UsageError: as for `write_graph`; also for a graph named by a blank node.
         """
         kept = list(quads)
         self._check(kept)
         if any(isinstance(quad.graph_name, BlankNode) for quad in kept):
-            raise UsageError("an endpoint has no graphs without IRIs", hint="give them IRIs")
+            raise UsageError(
+                "endpoints do not support graphs named by blank nodes", hint="name the graphs by IRIs"
+            )
         return self._send(data("INSERT", kept, self.dialect))
 
     def drop_graph(self, graph: NamedNode | None) -> int:
-        """Take a graph out, or empty the default graph; the new commit number."""
+        """Drop a graph, or empty the default graph; return the new commit number."""
         return self.update(drop_update(graph))
 
     def _check(self, statements: Sequence[Triple | Quad]) -> None:
         if self.dialect == "classic" and any(isinstance(s.object, Triple) for s in statements):
-            raise UsageError("the endpoint keeps no triple terms", hint="graphrag-rdf import spells them out")
+            raise UsageError(
+                "the endpoint does not support triple terms",
+                hint="use graphrag-rdf import, which converts them",
+            )
 
     def _send(self, update: str) -> int:
         if len(update.encode()) > self._store.endpoint.settings.batch_bytes:
             raise TooLargeError(
-                "this is more than one request to the endpoint may hold (remote.batch_mb), and in parts it "
-                "would not be one change",
-                hint="send parts of your own, or use: graphrag-rdf import",
+                "the change does not fit into one request to the endpoint (setting remote.batch_mb)",
+                hint="send smaller changes, or use: graphrag-rdf import",
             )
         return self.update(update) if update else self._store.commit_number()
 
 
 def _impatient(endpoint: Endpoint) -> Endpoint:
-    """The same for a question whose answer is waited for no longer than a few seconds."""
+    """The same endpoint, without retries and with a time limit of a few seconds."""
     settings = replace(endpoint.settings, retries=0, timeout=min(_SHORT, endpoint.settings.timeout))
     return Endpoint(endpoint.addresses, settings)

@@ -1,9 +1,8 @@
-"""Settings kept in the store, as RDF in `urn:graph:system`.
+"""Settings in the store, as RDF in `urn:graph:system`.
 
-Those in force are nodes of the store (`store rag:setting s . s rag:settingKey … ; rag:settingValue …`):
-whoever changes these triples, by whatever way, changes the settings. Each state that came into force is kept
-beside them as a version, which nobody changes: its IRI tells its content, so that a change shows.
-What keys there are and what values they take is not known here (see `live_settings`).
+The current ones are nodes of the store (`store rag:setting s . s rag:settingKey … ; rag:settingValue …`).
+Changing these triples in any way changes the settings. Each former state is stored as a version. Its IRI
+depends on its content, so that later changes to it are detected. `live_settings` knows the keys and values.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from graphrag_rdf.rdf.terms import Term, datetime_, double, integer, node_of, no
 from graphrag_rdf.store.base import Changes, Row, Store
 
 Value: TypeAlias = bool | int | float | str | list[str] | None
-"""A value as JSON has it."""
+"""A value as in JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +31,9 @@ class Version:
 
     Attributes:
         number: from 1.
-        reason: what made it, in words.
+        reason: what created it, in words.
         values: dotted key → value.
-        altered: whether it holds something else than when it was written.
+        altered: whether its content was changed after it was written.
     """
 
     iri: NamedNode
@@ -46,33 +45,33 @@ class Version:
 
 
 def read_in_force(store: Store) -> dict[str, Value]:
-    """Dotted key → value, as the store says; whether they mean anything is not looked at.
+    """Dotted key → value in the store, not validated.
 
     Raises:
-        ConfigError: when a setting lacks its key or value, has several, or has one that is no literal.
+        ConfigError: when a setting lacks its key or value, has several, or has one that is not a literal.
     """
     found: dict[str, Value] = {}
     for row in store.select("settings/in-force"):
         if "key" not in row:
             raise ConfigError(
-                f"settings in the store: {text_of(row['setting'])} has no rag:settingKey",
-                hint="take it out of urn:graph:system, or give it one",
+                f"invalid setting in the store: {text_of(row['setting'])} has no rag:settingKey",
+                hint="delete it from urn:graph:system, or add a key",
             )
         key = text_of(row["key"])
         hint = f"graphrag-rdf config unset {key}"
         if "value" not in row:
-            raise ConfigError(f"settings in the store: {key} has no rag:settingValue", hint=hint)
+            raise ConfigError(f"invalid setting in the store: {key} has no rag:settingValue", hint=hint)
         value = _value(key, row["value"], hint)
         if key in found and found[key] != value:
             raise ConfigError(
-                f"settings in the store: {key} has two values, {found[key]!r} and {value!r}", hint=hint
+                f"invalid setting in the store: {key} has two values, {found[key]!r} and {value!r}", hint=hint
             )
         found[key] = value
     return found
 
 
 def unset(store: Store, key: str) -> bool:
-    """Take a setting out of force, whatever it says, without a version; whether it was there."""
+    """Delete a setting, whatever its value, without a version; whether it existed."""
     rows = store.select("settings/in-force")
     if not any("key" in row and text_of(row["key"]) == key for row in rows):
         return False
@@ -81,7 +80,7 @@ def unset(store: Store, key: str) -> bool:
 
 
 def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
-    """The newest version: its IRI, number and values; None before the first."""
+    """The newest version: its IRI, number and values; None without versions."""
     rows = store.select("settings/newest")
     if not rows:
         return None
@@ -91,7 +90,7 @@ def newest(store: Store) -> tuple[NamedNode, int, dict[str, Value]] | None:
 
 
 def read_versions(store: Store) -> list[Version]:
-    """All versions, the newest first."""
+    """All versions, newest first."""
     rows = store.select("settings/versions")
     contents = _contents(store, [node_of(row["version"]) for row in rows]) if rows else {}
     found = []
@@ -107,11 +106,11 @@ def read_versions(store: Store) -> list[Version]:
 
 
 def write_version(store: Store, values: Mapping[str, Value], reason: str) -> NamedNode:
-    """Put settings into force, as a new version; its IRI.
+    """Replace all settings, as a new version; return its IRI.
 
     Args:
-        values: all of them, dotted key → value; what is not among them is no longer set.
-        reason: what made it, in words.
+        values: dotted key → value of all settings; others are deleted.
+        reason: what created the version, in words.
     """
     before = newest(store)
     number = before[1] + 1 if before else 1
@@ -153,12 +152,16 @@ def _contents(store: Store, versions: Sequence[NamedNode]) -> dict[NamedNode, di
 
 def _value(key: str, term: Term, hint: str | None) -> Value:
     if not isinstance(term, Literal):
-        raise ConfigError(f"settings in the store: {key} = {text_of(term)}: not a literal", hint=hint)
+        raise ConfigError(
+            f"invalid setting in the store: {key} = {text_of(term)} is not a literal", hint=hint
+        )
     if term.datatype == RDF.JSON:
         try:
             value = json.loads(term.value)
         except ValueError as error:
-            raise ConfigError(f"settings in the store: {key} = {term.value}: not JSON", hint=hint) from error
+            raise ConfigError(
+                f"invalid setting in the store: {key} = {term.value} is not JSON", hint=hint
+            ) from error
         if isinstance(value, list):
             return [str(item) for item in value]
         return value if isinstance(value, bool | int | float | str | None) else term.value

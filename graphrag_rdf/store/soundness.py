@@ -1,8 +1,8 @@
-"""Whether the files of a database can be read: every quad through every index of the engine.
+"""Reads every quad of a database through every index of the engine.
 
-The engine keeps each quad in three indexes, and in three more by graph, each sorted in another order. A query
-reads the one that fits its pattern, so a damaged block of another goes unnoticed until a query needs it. The
-engine compares every block that it reads with a checksum.
+The engine stores each quad in three indexes, and in three more by graph, each in another order. A query reads
+the index that fits its pattern, so damage in another one goes unnoticed. The engine verifies a checksum of
+every block that it reads.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ def file_of(message: str) -> str | None:
 
 
 def engine_faults(engine: ox.Store) -> Iterator[str]:
-    """What differs between the indexes of the engine.
+    """Differences between the indexes of the engine.
 
     Raises:
-        OSError: when a block cannot be read; the message names its file, as a rule.
+        OSError: when a block cannot be read; the message usually names its file.
     """
     graphs: list[Graph] = [DefaultGraph(), *engine.named_graphs()]
     whole = _Sum()
     whole.add(engine)
     if (counted := len(engine)) != whole.count:
-        yield f"{counted:,} quads are counted, {whole.count:,} are there"
+        yield f"the database counts {counted:,} quads but has {whole.count:,}"
     for part in ("subject", "predicate", "object"):
         yield from _compared(f"by {part}", whole, _by(engine, part, None))
     found = {graph: _Sum() for graph in graphs}
@@ -50,7 +50,7 @@ def engine_faults(engine: ox.Store) -> Iterator[str]:
 
 
 class _Sum:
-    """How many quads there are, and what their hashes add up to."""
+    """The number of quads, and the sum of their hashes."""
 
     __slots__ = ("count", "total")
 
@@ -67,11 +67,11 @@ def _compared(place: str, expected: _Sum, quads: Iterable[Quad]) -> Iterator[str
     found = _Sum()
     found.add(quads)
     if (found.count, found.total) != (expected.count, expected.total):
-        yield f"{expected.count:,} quads, looked up {place} {found.count:,}, or others"
+        yield f"the index {place} has {found.count:,} quads, or others, instead of {expected.count:,}"
 
 
 def _by(engine: ox.Store, part: str, graph: Graph | None) -> Iterator[Quad]:
-    """All quads, looked up by each of their subjects, predicates or objects."""
+    """All quads, found by each of their subjects, predicates or objects."""
     seen: set[int] = set()  # hashes: the terms would take several times the memory
     for quad in engine.quads_for_pattern(None, None, None, graph):
         term = getattr(quad, part)
@@ -83,6 +83,6 @@ def _by(engine: ox.Store, part: str, graph: Graph | None) -> Iterator[Quad]:
             "predicate": (None, term, None),
             "object": (None, None, term),
         }
-        # Looked up by 255, the engine (0.5.13) also returns 256: it misses ends of ranges at a byte of 0xff.
+        # For 255, the engine (0.5.13) also returns 256: it misses the end of a range at the byte 0xff.
         found = engine.quads_for_pattern(*pattern[part], graph)
         yield from (quad for quad in found if getattr(quad, part) == term)

@@ -1,4 +1,4 @@
-"""Update requests: several updates as one, and quads as `INSERT DATA` and `DELETE DATA`."""
+"""Update requests: sequences of updates, and quads as `INSERT DATA` and `DELETE DATA`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ANY = NamedNode("urn:any")
 
 
 def sequence(updates: Iterable[str]) -> str:
-    """Several updates as one, their prefixes first: engines take none between two of them."""
+    """A sequence of updates, with all prefixes first: engines accept none in between."""
     prefixes: dict[str, None] = {}
     bodies: list[str] = []
     for update in updates:
-        lines = update.split("\n")  # nothing else ends a line: a literal may hold U+2028 as it is
+        lines = update.split("\n")  # not splitlines: a literal may contain U+2028
         declared = [line for line in lines if line.startswith("PREFIX ")]
         prefixes.update(dict.fromkeys(declared))
         if body := "\n".join(lines[len(declared) :]):
@@ -29,13 +29,13 @@ def sequence(updates: Iterable[str]) -> str:
 
 
 def data(verb: str, quads: Iterable[Quad], dialect: Dialect = "rdf12") -> str:
-    """`INSERT DATA` or `DELETE DATA` of quads; empty without any.
+    """`INSERT DATA` or `DELETE DATA` of quads; empty without quads.
 
-    What is deleted from several graphs is a sequence of updates: Virtuoso leaves literals with a language or
-    a datatype of their own where one names two graphs. Blank nodes are why what is inserted is not.
+    Deletions from several graphs are a sequence of updates, because Virtuoso keeps some literals if one
+    update names two graphs. Insertions are one update, so that blank nodes stay the same.
 
     Args:
-        quads: in the form that the dialect stores (see `dialect.encode`).
+        quads: encoded for the dialect (see `dialect.encode`).
     """
     by_graph: dict[Graph, list[str]] = {}
     for quad in quads:
@@ -54,8 +54,8 @@ def graph_update(
     """The update that puts triples into a graph.
 
     Args:
-        graph: made when it is missing; None for the default graph.
-        replace: what it held goes.
+        graph: created if missing; None for the default graph.
+        replace: remove its former triples.
     """
     place = DefaultGraph() if graph is None else graph
     parts = []
@@ -68,7 +68,7 @@ def graph_update(
 
 
 def drop_update(graph: NamedNode | None) -> str:
-    """The update that takes a graph out, or empties the default graph."""
+    """The update that drops a graph, or empties the default graph."""
     return "CLEAR DEFAULT" if graph is None else f"DROP SILENT GRAPH {graph}"
 
 
@@ -80,8 +80,8 @@ def line(quad: Quad, dialect: Dialect) -> str:
 
 
 def canonical(quads: Iterable[Quad]) -> Iterator[Quad]:
-    """Quads with their literals as the embedded store keeps them (`2.50` becomes `2.5`), whatever an engine
-    does: so stores of the same documents are the same everywhere.
+    """Quads with literals in the form of the embedded store (`2.50` becomes `2.5`), so that stores of the
+    same documents are the same on every engine.
     """
     for quad in quads:
         term = canonical_term(quad.object)
@@ -89,7 +89,7 @@ def canonical(quads: Iterable[Quad]) -> Iterator[Quad]:
 
 
 def canonical_term(term: Term) -> Term:
-    """A term with its literal as the embedded store keeps it."""
+    """A term with its literal in the form of the embedded store."""
     if isinstance(term, Literal):
         return term if term.datatype in _TEXTS else _canonical_literal(term)
     if isinstance(term, Triple):
@@ -107,7 +107,7 @@ def _canonical_literal(literal: Literal) -> Term:
 
 
 def placed(quads: Iterable[Quad], facts: NamedNode | None) -> Iterator[Quad]:
-    """Quads with the facts in the graph that a store has them in; None for the default graph."""
+    """Quads with the facts in the store's graph of facts; None for the default graph."""
     if facts is None:
         yield from quads
         return

@@ -1,9 +1,9 @@
-"""SPARQLWrapper, as we need it: one request by POST, answered with bytes.
+"""SPARQLWrapper with POST requests and responses as bytes.
 
-What it does not do by itself: a redirection is not followed, since it would turn an update into a GET, and
-take the credentials along to wherever it points. A refusal keeps its status, headers and text. What is on
-this computer is never asked for through a proxy. Answers that come over a network are compressed. An answer
-that is cut off is none, also where the connection just ends.
+Additions to SPARQLWrapper: redirects are not followed, because they would turn an update into a GET and send
+the credentials to another address. Errors keep their status, headers and text. Requests to this computer
+bypass proxies. Responses from the network are compressed. An incomplete response is an error, even if the
+connection just ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _IN_MEMORY = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """Who asks: user and password (basic), or a token (bearer), or nobody."""
+    """User and password (basic), a token (bearer), or none."""
 
     user: str | None = None
     password: str | None = None
@@ -55,12 +55,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What an endpoint said.
+    """A response of an endpoint.
 
     Attributes:
-        url: that was asked.
+        url: of the request.
         headers: by name in lower case.
-        file: the body; what is large is on the disk.
+        file: the body; a large one is on disk.
     """
 
     url: str
@@ -70,7 +70,7 @@ class Reply:
 
     @property
     def body(self) -> bytes:
-        """The body, wholly in memory."""
+        """The body, in memory."""
         self.file.seek(0)
         return self.file.read()
 
@@ -87,12 +87,12 @@ class Reply:
 
 
 class Stream:
-    """What an endpoint says, read as it comes.
+    """A response of an endpoint, as a stream.
 
     Attributes:
-        url: that was asked.
+        url: of the request.
         headers: by name in lower case.
-        tells_end: whether an answer that is cut off can be told from a whole one.
+        tells_end: whether an incomplete response can be detected.
     """
 
     def __init__(self, url: str, response: http.client.HTTPResponse) -> None:
@@ -118,7 +118,7 @@ class Stream:
         return data
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._response.close()
 
 
@@ -136,11 +136,11 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 Connected = Callable[[socket.socket], None]
-"""Told of a connection once it stands; another thread may shut it down to give up."""
+"""Called with an established connection; another thread may shut it down to cancel."""
 
 
 class _Telling(urllib.request.AbstractHTTPHandler):
-    """A handler of urllib that tells of its connections."""
+    """A handler of urllib that reports its connections."""
 
     def __init__(self, connected: Connected) -> None:
         super().__init__()
@@ -171,13 +171,13 @@ class _TellingHttps(_Telling, urllib.request.HTTPSHandler):
     pass
 
 
-@cache  # it reads certificates
+@cache  # creating it reads certificates
 def _opener(*, near: bool) -> urllib.request.OpenerDirector:
     return urllib.request.build_opener(_NoRedirect, *_proxies(near=near))
 
 
 def _proxies(*, near: bool) -> list[urllib.request.BaseHandler]:
-    """None for what is near; else urllib takes those that the environment names."""
+    """No proxies for this computer; otherwise urllib uses those of the environment."""
     return [urllib.request.ProxyHandler({})] if near else []
 
 
@@ -185,13 +185,13 @@ class Request(SPARQLWrapper):
     """One query or update.
 
     Args:
-        url: where to; parameters in it are kept.
+        url: its parameters are kept.
         text: the query or update.
-        update: which of the two it is.
+        update: whether it is an update.
         accept: media types, as in HTTP.
         timeout: seconds.
-        headers: more of them.
-        parameters: of the protocol, beside the query.
+        headers: additional headers.
+        parameters: of the protocol, in addition to the query.
     """
 
     def __init__(
@@ -214,7 +214,7 @@ class Request(SPARQLWrapper):
         self.setMethod(POST)
         self.setRequestMethod(POSTDIRECTLY if update else URLENCODED)  # Virtuoso 7 hangs on direct queries
         self.setOnlyConneg(onlyConneg=True)
-        self.queryString, self.queryType = text, INSERT if update else SELECT  # known: nothing to guess
+        self.queryString, self.queryType = text, INSERT if update else SELECT  # known, so not guessed
         self._seconds = timeout
         self._near = is_loopback(parts.hostname or "")
         self._opener = _opener(near=self._near)
@@ -230,10 +230,10 @@ class Request(SPARQLWrapper):
         return self._opener.open(self._createRequest(), timeout=self._seconds), self.returnFormat
 
     def send(self) -> Reply:
-        """Send it, and read the answer to its end, whatever its status.
+        """Send it, and read the whole response, whatever its status.
 
         Raises:
-            OSError, http.client.HTTPException: when there is no answer, or not all of it.
+            OSError, http.client.HTTPException: when there is no complete response.
         """
         response: Any
         if not self._near:
@@ -246,10 +246,10 @@ class Request(SPARQLWrapper):
             return _reply(self._url, response)
 
     def open(self, connected: Connected) -> Stream | Reply:
-        """Send it; the answer as it comes, or a refusal, whole.
+        """Send it; return a stream, or a whole error response.
 
         Raises:
-            OSError, http.client.HTTPException: when there is no answer.
+            OSError, http.client.HTTPException: when there is no response.
         """
         self._opener = urllib.request.build_opener(
             _NoRedirect, _TellingHttp(connected), _TellingHttps(connected), *_proxies(near=self._near)
@@ -263,16 +263,16 @@ class Request(SPARQLWrapper):
 
 
 def _reply(url: str, response: Any) -> Reply:
-    """An answer, read to its end and unpacked.
+    """A response, read to its end and decompressed.
 
     Raises:
-        OSError, http.client.HTTPException: when it is not all there, or damaged.
+        OSError, http.client.HTTPException: when it is incomplete or damaged.
     """
     headers = _headers(response)
     came: IO[bytes] = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - the reply's
     shutil.copyfileobj(response, came)
     promised = headers.get("content-length", "")
-    if promised.isdigit() and came.tell() < int(promised):  # pieces are read without complaint
+    if promised.isdigit() and came.tell() < int(promised):  # http.client does not check this
         raise http.client.IncompleteRead(b"", int(promised) - came.tell())
     came.seek(0)
     if headers.get("content-encoding", "").lower() not in ("gzip", "x-gzip"):
@@ -282,7 +282,7 @@ def _reply(url: str, response: Any) -> Reply:
         with came, gzip.GzipFile(fileobj=came, mode="rb") as packed:
             shutil.copyfileobj(packed, unpacked)
     except (EOFError, zlib.error) as error:
-        raise OSError(f"its compressed answer is damaged ({error})") from error
+        raise OSError(f"damaged compressed response: {error}") from error
     return Reply(url, response.status, headers, unpacked)
 
 
@@ -291,5 +291,5 @@ def asks_for_graph(sparql: str) -> bool:
     import warnings
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is no query at all is the endpoint's to refuse
+        warnings.simplefilter("ignore")  # the endpoint rejects invalid queries
         return SPARQLWrapper("", agent="")._parseQueryType(sparql) in (CONSTRUCT, DESCRIBE)

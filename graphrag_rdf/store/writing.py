@@ -1,4 +1,4 @@
-"""Answers to queries, written in the formats that the W3C has for them."""
+"""Writes results of queries in the W3C formats."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from graphrag_rdf.store.base import Answer
 def write_found(
     found: QuerySolutions | QueryBoolean | QueryTriples, output: IO[bytes], media_type: str
 ) -> None:
-    """Write what a query found, in the thread that asked.
+    """Write the result of a query, in the thread that ran it.
 
     Raises:
-        UsageError: when there is no such format for it.
+        UsageError: when the result cannot be written in this format.
     """
     if isinstance(found, QueryTriples):
         found.serialize(output, format=_graph_format(media_type))
@@ -37,7 +37,7 @@ def write_found(
 
 
 def write_answer(answer: Answer, output: IO[bytes], media_type: str) -> None:
-    """Write an answer that was read.
+    """Write a result that is in memory.
 
     Raises:
         UsageError: see `write_found`.
@@ -56,7 +56,7 @@ def _graph_format(media_type: str) -> RdfFormat:
 
 
 def _json(answer: Answer) -> bytes:
-    """Rows or a truth value in the form that is read by what writes the others."""
+    """Rows or a truth value as SPARQL results in JSON, from which the other formats are made."""
     if answer.boolean is not None:
         return json.dumps({"head": {}, "boolean": answer.boolean}).encode()
     rows = [{name: to_sparql_json(term) for name, term in row.items()} for row in answer.rows or ()]

@@ -11,6 +11,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.extract.prompts import is_clean
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.batches import select_in_batches
 
 Selection: TypeAlias = Literal["random", "top", "auto", "all"]
 """How passages are chosen: at random by a seed; the first; of a random `SUBSET` those that together name the
@@ -141,20 +142,18 @@ def _first(store: Store, without: Sequence[NamedNode], limit: int) -> list[Named
 
 def _passages(store: Store, chunks: Sequence[NamedNode]) -> tuple[Passage, ...]:
     known = {}
-    for start in range(0, len(chunks), _BATCH):
-        for row in store.select("tuning/passages", chunks=chunks[start : start + _BATCH]):
-            language = text_of(row["language"]) if "language" in row else None
-            chunk = node_of(row["chunk"])
-            known[chunk] = Passage(chunk, text_of(row["text"]), text_of(row["title"]), language)
+    for row in select_in_batches(store, "tuning/passages", "chunks", chunks, _BATCH):
+        language = text_of(row["language"]) if "language" in row else None
+        chunk = node_of(row["chunk"])
+        known[chunk] = Passage(chunk, text_of(row["text"]), text_of(row["title"]), language)
     return tuple(known[chunk] for chunk in chunks if chunk in known)
 
 
 def _sentences(store: Store, chunks: Sequence[NamedNode]) -> list[tuple[NamedNode, int, int, str | None]]:
     """(chunk, offset, length, entity that it mentions), in order; sentences that mention nothing too."""
     out = []
-    for start in range(0, len(chunks), _BATCH):
-        for row in store.select("tuning/sentences", chunks=chunks[start : start + _BATCH]):
-            offset, length = (int(str(to_python(row[name]))) for name in ("offset", "length"))
-            entity = text_of(row["entity"]) if "entity" in row else None
-            out.append((node_of(row["chunk"]), offset, length, entity))
+    for row in select_in_batches(store, "tuning/sentences", "chunks", chunks, _BATCH):
+        offset, length = (int(str(to_python(row[name]))) for name in ("offset", "length"))
+        entity = text_of(row["entity"]) if "entity" in row else None
+        out.append((node_of(row["chunk"]), offset, length, entity))
     return out

@@ -8,7 +8,7 @@ import pytest
 from pyoxigraph import Quad
 
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from tests.support.sample_stores import sample_engine
 
 

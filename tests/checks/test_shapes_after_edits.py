@@ -7,7 +7,7 @@ from pathlib import Path
 
 from graphrag_rdf.checks import run_shapes
 from graphrag_rdf.config import Settings
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from tests.support.stores import open_engine
 
 SAMPLES = Path(__file__).resolve().parents[2] / "examples" / "documents"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.diagnosis import EXTRAS
+from graphrag_rdf.checks.diagnosis import EXTRAS
 from tests.support.commands import Run
 from tests.support.scripted_server import Reply, ScriptedServer
 
@@ -85,7 +85,7 @@ def test_unusable_store_is_told(run: Run, folder: Path) -> None:
     (folder / "graphrag-store").write_text("not a folder")
     found = run("doctor", "--format", "json")
     assert found.code == 1
-    assert "not a store" in found.json["store"]["error"]
+    assert "not a folder" in found.json["store"]["error"]
 
 
 def test_weights_with_their_origin(run: Run, store: Path) -> None:

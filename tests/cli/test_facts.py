@@ -127,7 +127,7 @@ def test_several_facts_are_named(run: Run, store: Path, folder: Path) -> None:
 def test_wrong_usage(run: Run, store: Path) -> None:
     assert "--object" in run("facts", "correct", *BORN).err
     assert run("facts", "remove", "--undo", *BORN, "--reason", "x").code == 2
-    assert "nothing was decided" in run("facts", "remove", "--undo", *BORN).err
+    assert "no decision about" in run("facts", "remove", "--undo", *BORN).err
     assert run("facts", "correct", *BORN, "--subject", '"a text"').code == 2
     date = ["Drumlaw Head Lighthouse", "http://trustgraph.ai/r/x", '"1"']
     assert run("facts", "remove", *date).code == 2

@@ -141,4 +141,4 @@ def test_a_store_that_may_only_be_read_is_not_written(
     found = limited(folder, "", *command, prefix=read_only)
     assert found.code == 1
     assert is_clear(found), found.err
-    assert "cannot be written by this user" in found.err or "for reading only" in found.err, found.err
+    assert "no permission to write" in found.err or "for reading only" in found.err, found.err

@@ -178,7 +178,7 @@ def test_an_altered_version_shows_and_is_not_restored(run: Run, store: Path) -> 
         ("graph_rag.exploration.use", "hybrid", "hybrid_rag"),
         ("graph_rag.exploration.weight_causes", "0.5", "hybrid_rag has it"),
         ("graph_rag", "1", "STEP.PARAMETER"),
-        ("doc_rga.exploration.rounds", "1", "no such setting"),
+        ("doc_rga.exploration.rounds", "1", "unknown setting"),
     ],
 )
 def test_wrong_keys_and_values_are_refused(run: Run, store: Path, key: str, value: str, told: str) -> None:

@@ -13,8 +13,7 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import DCTERMS, PROV, RAG, TG, Graphs
-from graphrag_rdf.store.base import Changes
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import Changes, plain_quads
 from tests.support.scripted_server import Request, ScriptedServer, extract_answer
 from tests.support.stores import open_engine
 

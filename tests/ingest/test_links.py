@@ -12,7 +12,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import RAG, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from tests.ingest.conftest import MakeEngine
 from tests.ingest.conftest import settings as small
 from tests.support.stores import open_engine

@@ -14,7 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
 from graphrag_rdf.rdf.namespaces import RAG, SKOS, TG, Graphs
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.verify import verify_trace
 from tests.ingest.conftest import MakeEngine, by_model, chunk_in, everything
 from tests.support.scripted_server import Request, ScriptedServer, offered

@@ -18,7 +18,7 @@ from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks, run_shapes
-from graphrag_rdf.drift import config_drift
+from graphrag_rdf.checks.drift import config_drift
 from graphrag_rdf.errors import ConfigError, LlmError
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
@@ -413,7 +413,7 @@ def test_another_window_or_model_reads_only_what_it_must(
     assert (report.read.pairs.asked, report.read.pairs.kept) == (2, 3)
     wider.close()
     other = engine_with(engine_of, model, name="kept", relations__window=2, relations__truncate=200)
-    assert {drift["what"] for drift in config_drift(other)} == {"pairs of passages read"}
+    assert {drift["what"] for drift in config_drift(other)} == {"pairs of chunks read"}
     report = other.refresh_relations()
     assert report.read.pairs.asked == 5
     assert report.llm.cached == 5, "the passages are short, so the prompts are the same"

@@ -19,8 +19,8 @@ from pyoxigraph import (
 
 from graphrag_rdf import Engine
 from graphrag_rdf.checks import run_checks
+from graphrag_rdf.checks.drift import config_drift
 from graphrag_rdf.config import RelationSection, Settings
-from graphrag_rdf.drift import config_drift
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.entity_decisions import Merge, merge
 from graphrag_rdf.ingest.forget import forget_documents

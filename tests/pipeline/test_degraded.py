@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from pyoxigraph import Literal, NamedNode, Quad
 
+from graphrag_rdf.checks.diagnosis import diagnostics
 from graphrag_rdf.config import Settings, load_settings
-from graphrag_rdf.diagnosis import diagnostics
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.rdf.namespaces import RDFS, Graphs

@@ -14,7 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.replay import replay
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.export import TraceFormat, export_trace
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page

@@ -18,7 +18,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace import reuse
 from graphrag_rdf.trace.prune import delete_trace
 from graphrag_rdf.trace.verify import verify_trace

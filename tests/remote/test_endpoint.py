@@ -147,9 +147,9 @@ def test_nobody_there_is_told() -> None:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{found.getsockname()[1]}"
-        with pytest.raises(StoreError, match=f"{url}/query cannot be reached") as caught:
+        with pytest.raises(StoreError, match=f"cannot reach {url}/query") as caught:
             Endpoint(Addresses.of(url), RemoteSettings(retries=0)).query("ASK {}")
-    assert "whether the endpoint runs" in (caught.value.hint or "")
+    assert "that the endpoint runs" in (caught.value.hint or "")
 
 
 def test_an_answer_that_does_not_come_is_told_and_not_waited_for_again() -> None:
@@ -165,13 +165,13 @@ def test_an_answer_that_does_not_come_is_told_and_not_waited_for_again() -> None
 @pytest.mark.parametrize(
     ("status", "update", "kind", "said"),
     [
-        (400, False, MalformedError, "finds the query malformed: why it does"),
-        (401, False, EndpointError, "wants to know who asks"),
+        (400, False, MalformedError, "reports a malformed query: why it does"),
+        (401, False, EndpointError, "requires credentials"),
         (403, False, EndpointError, "refuses this client"),
-        (403, True, EndpointError, "takes no updates from this client"),
-        (405, True, EndpointError, "takes no updates from this client"),
-        (404, False, EndpointError, "takes no SPARQL"),
-        (413, True, EndpointError, "takes no update of this size"),
+        (403, True, EndpointError, "accepts no updates from this client"),
+        (405, True, EndpointError, "accepts no updates from this client"),
+        (404, False, EndpointError, "is not a SPARQL endpoint"),
+        (413, True, EndpointError, "accepts no update of this size"),
         (500, False, EndpointError, "failed to run the query"),
     ],
 )
@@ -185,7 +185,7 @@ def test_refusals_say_what_to_do(status: int, update: bool, kind: type[GraphRagE
 @pytest.mark.parametrize("settings", [{"user": "me", "password": "hunter2"}, {"token": "hunter2"}])
 def test_credentials_that_are_not_taken_are_told_from_none(settings: dict[str, str]) -> None:
     gateway, endpoint = talk(in_turn(Said(401, b"who?")), **settings)
-    with gateway, pytest.raises(EndpointError, match="does not take the user or token") as caught:
+    with gateway, pytest.raises(EndpointError, match="rejected the credentials") as caught:
         endpoint.query("ASK {}")
     assert "hunter2" not in f"{caught.value} {caught.value.hint}"
 
@@ -215,7 +215,7 @@ def test_a_page_in_html_is_not_shown() -> None:
 def test_a_redirection_is_not_followed_and_takes_no_token_along() -> None:
     with Gateway(judge=in_turn(YES)) as other:
         gateway, endpoint = talk(in_turn(Said(302, b"", {"Location": f"{other.url}/query"})), token="secret")
-        with gateway, pytest.raises(StoreError, match=f"points elsewhere, to {other.url}/query"):
+        with gateway, pytest.raises(StoreError, match=f"redirects to {other.url}/query"):
             endpoint.query("ASK {}")
     assert other.passed == []
 
@@ -231,7 +231,7 @@ def test_a_redirection_is_not_followed_and_takes_no_token_along() -> None:
 )
 def test_what_is_no_answer_or_half_of_one_is_told(body: bytes) -> None:
     gateway, endpoint = talk(in_turn(Said(200, body, JSON)))
-    with gateway, pytest.raises(EndpointError, match="is not SPARQL results") as caught:
+    with gateway, pytest.raises(EndpointError, match="instead of SPARQL results") as caught:
         read_results(endpoint.query("SELECT * {}"))
     assert f"{gateway.url}/query" in caught.value.message
     assert caught.value.address == f"{gateway.url}/query"
@@ -280,7 +280,7 @@ def test_who_was_gone_is_asked_once_until_it_answers() -> None:
     gateway, endpoint = talk(in_turn(Said(0)), retries=1)
     with gateway:
         for tries in (2, 3, 4):
-            with pytest.raises(EndpointError, match="cannot be reached"):
+            with pytest.raises(EndpointError, match="cannot reach"):
                 endpoint.query("ASK {}")
             assert len(gateway.passed) == tries
         gateway.judge = in_turn(YES, Said(0), YES)
@@ -292,9 +292,9 @@ def test_who_was_gone_is_asked_once_until_it_answers() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Said(200, YES.body, {**JSON, "X-SPARQL-MaxRows": "10000"}), "no more than 10000 rows"),
-        (Said(200, YES.body, {**JSON, "X-SQL-State": "S1TAT"}), "a part of the answer only"),
-        (Said(206, YES.body, JSON), "a part of the answer only"),
+        (Said(200, YES.body, {**JSON, "X-SPARQL-MaxRows": "10000"}), "limits results to 10000 rows"),
+        (Said(200, YES.body, {**JSON, "X-SQL-State": "S1TAT"}), "an incomplete result"),
+        (Said(206, YES.body, JSON), "an incomplete result"),
     ],
 )
 def test_a_part_of_an_answer_is_told(answer: Said, said: str) -> None:
@@ -312,7 +312,7 @@ def test_an_answer_that_ends_early_is_asked_for_again() -> None:
         assert read_results(endpoint.query("ASK {}")).boolean
     assert len(gateway.passed) == 2
     gateway, endpoint = talk(in_turn(cut))
-    with gateway, pytest.raises(EndpointError, match="cannot be reached: IncompleteRead"):
+    with gateway, pytest.raises(EndpointError, match=r"cannot reach .*: IncompleteRead"):
         endpoint.query("ASK {}")
 
 
@@ -323,7 +323,7 @@ def test_compressed_answers_are_unpacked() -> None:
         assert read_results(endpoint.query("ASK {}")).boolean
     assert gateway.passed[0].headers["accept-encoding"] == "identity"  # on one computer it only takes time
     gateway, endpoint = talk(in_turn(Said(200, gzip.compress(YES.body)[:-9], packed)))
-    with gateway, pytest.raises(EndpointError, match="compressed answer is damaged"):
+    with gateway, pytest.raises(EndpointError, match="damaged compressed response"):
         endpoint.query("ASK {}")
 
 

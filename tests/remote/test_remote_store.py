@@ -92,9 +92,9 @@ def test_what_has_no_form_without_triple_terms_is_told(server: Server) -> None:
     with Gateway(server.url, refusing("<<").judge) as between:
         store = opened(between.url)
         nested = Quad(A, TG.contains, Triple(A, B, FACT), Graphs.SOURCE)
-        with pytest.raises(StoreError, match="nested triple terms have no classic form"):
+        with pytest.raises(StoreError, match="the dialect classic has no nested triple terms"):
             store.commit(Changes(add=[nested]))
-        with pytest.raises(StoreError, match="nested triple terms have no classic form"):
+        with pytest.raises(StoreError, match="the dialect classic has no nested triple terms"):
             store.bulk_add([nested])
 
 
@@ -127,7 +127,7 @@ def test_an_endpoint_that_only_reads_can_be_read(server: Server, store: RemoteSt
     with Gateway(server.url, judge) as between:
         found = opened(between.url, create=False)
         assert found.select("system/store-version")
-        with pytest.raises(StoreError, match="takes no updates from this client"):
+        with pytest.raises(StoreError, match="accepts no updates from this client"):
             found.commit(Changes(add=[fact(1)]))
     assert found.commit_number() == store.commit_number()
 
@@ -340,7 +340,7 @@ def test_an_update_whose_answer_is_lost_is_run_once_and_numbered(server: Server)
         store = opened(between.url, retries=2)
         store.commit(Changes(add=[Quad(A, NamedNode("urn:n"), Literal(1))]))
         before = store.content_commit()
-        with pytest.raises(StoreError, match="did not say whether it ran the update") as caught:
+        with pytest.raises(StoreError, match="was lost during the update") as caught:
             store.update(count)
         assert "before you send it again" in (caught.value.hint or "")
         assert server.ask("ASK { <urn:a> <urn:n> 2 }")
@@ -368,7 +368,7 @@ def test_a_bulk_that_breaks_off_is_numbered(server: Server) -> None:
 def test_a_refused_change_is_no_fault_of_the_user(server: Server, store: RemoteStore) -> None:
     with Gateway(server.url, refusing("urn:refused").judge) as between:
         again = opened(between.url, create=False)
-        with pytest.raises(StoreError, match="a change was refused"):
+        with pytest.raises(StoreError, match="refused a change"):
             again.commit(Changes(add=[Quad(NamedNode("urn:refused"), B, A)]))
 
 

@@ -21,7 +21,7 @@ from graphrag_rdf.exchange.import_ import import_file
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import ENDPOINT_NODE, PROV, RAG, STORE_NODE, Graphs
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.verify import verify_trace

@@ -14,9 +14,8 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import Term
-from graphrag_rdf.store.base import Changes, Store
+from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.migrations import migrate
-from graphrag_rdf.store.plain import plain_quads
 from tests.support.sample_stores import QUESTION, SAMPLES, store_of, templates
 from tests.support.stores import open_engine
 

@@ -96,7 +96,7 @@ def test_a_literal_that_is_not_kept_is_refused_or_told(
     engine: Engine, store_kind: str, literal: Literal, caplog: pytest.LogCaptureFixture
 ) -> None:
     if (store_kind, literal.datatype) in REFUSED:
-        with pytest.raises(StoreError, match=re.escape(f"cannot keep {literal}")):
+        with pytest.raises(StoreError, match=re.escape(f"cannot store {literal}")):
             engine.store.commit(Changes(add=[about(0, literal), about(1, Literal("x"))]))
     else:
         engine.store.commit(Changes(add=[about(0, literal)]))

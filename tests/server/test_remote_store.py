@@ -400,7 +400,7 @@ def test_an_update_whose_answer_is_lost_is_run_once(
     gateway.judge = judge
     lost = client.post("/update", data={"update": more})
     assert lost.status_code == 502
-    assert "did not say whether it ran the update" in lost.json()["detail"]
+    assert "was lost during the update" in lost.json()["detail"]
     assert "retry-after" not in lost.headers
     gateway.judge = lambda request: None
     assert rows(query(client, "SELECT ?n { GRAPH <urn:counts> { ?s ?p ?n } }")) == [{"n": "2"}]
@@ -622,13 +622,13 @@ def test_an_endpoint_that_dies_and_comes_back(spare: Endpoint, mortal: Server) -
                 client.get("/health"),
             ):
                 assert said.status_code == 503, (said.request.url, said.text)
-                assert "cannot be reached: Connection refused" in said.json()["detail"], said.text
+                assert "Connection refused" in said.json()["detail"], said.text
                 assert mortal.url not in said.text
             page = client.get("/entities", headers={"Accept": "text/html"})
             assert page.status_code == 503
-            assert "cannot be reached" in page.text
+            assert "cannot reach" in page.text
             events = client.post("/ask", json={"question": QUESTION}, headers={"Accept": "text/event-stream"})
-            assert events.status_code == 503 or "cannot be reached" in events.text
+            assert events.status_code == 503 or "cannot reach" in events.text
         finally:
             mortal.start()
         assert client.get("/health").status_code == 200
@@ -649,7 +649,7 @@ def test_an_endpoint_that_dies_in_the_middle_of_an_answer(client: httpx.Client, 
     gateway.judge = judge
     found = client.post("/ask", json={"question": "Who designed Drumlaw Head Lighthouse?"})
     assert found.status_code == 503, found.text
-    assert "cannot be reached" in found.json()["detail"]
+    assert "cannot reach" in found.json()["detail"]
     gateway.judge = lambda request: None
     assert client.post("/ask", json={"question": QUESTION}).status_code == 200
 
@@ -750,7 +750,7 @@ def test_in_front_of_other_engines(tmp_path: Path, kind: str) -> None:
             assert client.get(place).status_code == 404
             term = client.put(place, content="<urn:s> <urn:p> <<( <urn:a> <urn:b> 1 )>> .", headers=turtle)
             assert term.status_code == (400 if classic else 201)
-            assert ("keeps no triple terms" in term.text) == classic
+            assert ("does not support triple terms" in term.text) == classic
             for path in ("/", "/traces", f"/traces/{run}", "/documents/company.txt", "/entities", "/dataset"):
                 assert client.get(path, headers={"Accept": "text/html"}).status_code == 200, path
             described = client.get("/sparql", headers={"Accept": "text/turtle"}).text

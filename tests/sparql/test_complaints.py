@@ -28,14 +28,14 @@ def pointed_at(message: str) -> str:
 @pytest.mark.parametrize(
     ("text", "told", "rest"),
     [
-        ("SELECT * WHERE { ?s ?p }", "line 1, column 24: this is not expected here", "}"),
-        ("SELECT * WHERE { ?s ?p", "line 1, column 23: it ends too early", ""),
+        ("SELECT * WHERE { ?s ?p }", "line 1, column 24: unexpected text", "}"),
+        ("SELECT * WHERE { ?s ?p", "line 1, column 23: unexpected end", ""),
         ("SELECT ?x { ?s foaf:name ?x }", "Prefix not found", " ?x }"),
         ("SELECT (COUNT(*) AS ?n) ?s { ?s ?p ?o }", "contains a variable that is unbound", "}"),
         ("SELECT * { ?s ?p ?o } LIMIT x", "line 1, column 29", "x"),
         ("SELECT * {\r\n\t?s ?p 'x' ]", "line 2, column 12", "]"),
         ("SELECT * { ?s ?p 'ß😀' ; }}", "line 1, column 26", "}"),
-        ("", "line 1, column 1: it ends too early", ""),
+        ("", "line 1, column 1: unexpected end", ""),
         (
             "DELETE WHERE { ?s ?p ?o }",
             "line 1, column 1: this is an update, not a query",
@@ -47,8 +47,8 @@ def pointed_at(message: str) -> str:
             "CLEAR ALL",
         ),
         ("DROP ALL", "line 1, column 1: this is an update, not a query", "DROP ALL"),
-        ("PREFIX a: <urn:x> FOO", "line 1, column 19: a query begins with", "FOO"),
-        ("SELEC * {}", "line 1, column 1: a query begins with SELECT, ASK,", "SELEC * {}"),
+        ("PREFIX a: <urn:x> FOO", "line 1, column 19: a query must begin with", "FOO"),
+        ("SELEC * {}", "line 1, column 1: a query must begin with SELECT, ASK,", "SELEC * {}"),
     ],
 )
 def test_the_place_and_why(text: str, told: str, rest: str) -> None:

@@ -319,7 +319,7 @@ def test_a_malformed_template_names_its_file(tmp_path: Path, content: str, says:
 
 
 def test_an_unknown_name_says_where_names_are() -> None:
-    with pytest.raises(TemplateError, match="no query named") as caught:
+    with pytest.raises(TemplateError, match="unknown query") as caught:
         LIBRARY["no/such"]
     assert caught.value.hint
 

@@ -81,9 +81,9 @@ def test_an_update_that_fails_half_way_leaves_nothing(tmp_path: Path, on_disk: b
     store = EmbeddedStore(broken(tmp_path), tmp_path / "s" / "oxigraph" if on_disk else None)
     store.commit(Changes(add=[quad("before")]))
     before, number = set(store.quads()), store.commit_number()
-    with pytest.raises(StoreError, match="refused a change") as caught:
+    with pytest.raises(StoreError, match="rejected a change") as caught:
         store.commit(Changes(updates=[("half", {})], remove=[quad("before")], add=[quad("after")]))
-    assert caught.value.hint == "nothing of it was written"
+    assert caught.value.hint == "nothing was written"
     assert set(store.quads()) == before
     assert (store.commit_number(), store.content_commit()) == (number, number)
     store.commit(Changes(add=[quad("after")]))
@@ -464,6 +464,6 @@ def test_a_damaged_database_is_an_error_with_a_way_out(
     store.commit(Changes(add=[quad("x")]))
     store.close()
     damage(database)
-    with pytest.raises(StoreError, match="cannot be opened") as caught:
+    with pytest.raises(StoreError, match="cannot open") as caught:
         EmbeddedStore(templates(), database)
     assert "backup" in (caught.value.hint or "")

@@ -98,7 +98,7 @@ def test_a_file_is_no_store(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a b", "-a", "a" * 65, "ä", "a\n"])
 def test_a_collection_is_named_like_a_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot name a collection"):
+    with pytest.raises(UsageError, match="invalid name of a collection"):
         StoreFolder.of_collection(tmp_path, name)
 
 

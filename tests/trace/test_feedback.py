@@ -16,7 +16,7 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import OA, RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.store.plain import plain_quads
+from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.feedback import add_mark, read_marks, take_back
 from graphrag_rdf.trace.page import render_page

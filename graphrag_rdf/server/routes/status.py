@@ -54,7 +54,7 @@ async def metrics(request: Request) -> Response:
 async def diagnostics(request: Request) -> Response:
     """What `doctor` tells: paths and settings, so for administrators only. Never a secret."""
     require(request, "admin")
-    from graphrag_rdf import diagnosis
+    from graphrag_rdf.checks import diagnosis
 
     service = service_of(request)
     found = await asyncio.to_thread(diagnosis.diagnostics, service.engine)

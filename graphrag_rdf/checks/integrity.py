@@ -1,8 +1,8 @@
-"""Integrity of the whole store: is everything that it promises still so?
+"""Integrity of the whole store.
 
-What can be said in SPARQL is a template under `queries/checks/` that returns the thing at fault and what is
-wrong with it. Other things are held against the store here: the blobs (do they exist, and have
-their hash), the text of documents (does it say at each chunk's offset what the chunk says), the search index.
+Most checks are templates under `queries/checks/`, which return the node with the error and a message. This
+module also checks the blobs (they exist and match their hash), the texts of documents (they match the chunks
+at their offsets) and the search index.
 """
 
 from __future__ import annotations
@@ -67,21 +67,21 @@ CHECKS: Mapping[str, Severity] = {
     "erasures-finished": "warning",
     "restores-finished": "warning",
 }
-"""Template under `queries/checks/` → how grave it is. A warning is what a killed process or an unfinished run
-leaves, and what the next run mends."""
+"""Template under `queries/checks/` → severity. Warnings are left by killed processes or unfinished runs, and
+the next run repairs them."""
 
 LIMIT = 1000
-"""Violations of one check that are told."""
+"""Maximum number of violations of one check."""
 _BATCH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Something that is not as the store promises.
+    """A violation of the integrity of the store.
 
     Attributes:
-        check: a name of `CHECKS`, or object-damaged, object-missing, chunk-text, index-commit, shape.
-        focus: the IRI of the thing at fault.
+        check: a name in `CHECKS`, or object-damaged, object-missing, chunk-text, index-commit, shape.
+        focus: the IRI of the node with the error.
     """
 
     check: str
@@ -97,23 +97,22 @@ class Violation:
 def run_checks(
     store: Store, blobs: BlobStore, text_index: TextIndex | None = None, *, limit: int = LIMIT
 ) -> list[Violation]:
-    """Check everything.
+    """Run all checks.
 
     Args:
         text_index: the index of words, if there is one.
-        limit: violations of one check that are told at most.
+        limit: maximum number of violations of one check.
 
     Returns:
-        what is wrong, in the order of `CHECKS`; empty when all is well.
+        the violations, in the order of `CHECKS`.
     """
-    return list(iter_checks(store, blobs, text_index, limit=limit))
+    return list(_violations(store, blobs, text_index, limit))
 
 
-def iter_checks(
-    store: Store, blobs: BlobStore, text_index: TextIndex | None = None, *, limit: int = LIMIT
+def _violations(
+    store: Store, blobs: BlobStore, text_index: TextIndex | None, limit: int
 ) -> Iterator[Violation]:
-    """As `run_checks`, one by one as they are found."""
-    # the engine works outside of the interpreter, so two queries take two cores
+    # the engine releases the interpreter lock, so concurrent queries use several cores
     with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="check") as pool:
         found = pool.map(lambda name: store.select(f"checks/{name}", limit=limit), CHECKS)
         for (name, severity), rows in zip(CHECKS.items(), found, strict=True):
@@ -126,7 +125,7 @@ def iter_checks(
             "index-commit",
             "error",
             "urn:graphrag-rdf:store",
-            f"the search index reflects commit {text_index.commit_number}, the store's newest is "
+            f"the search index is at commit {text_index.commit_number}, and the store only at "
             f"{store.content_commit()}: run graphrag-rdf index rebuild",
         )
 
@@ -139,7 +138,7 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
     sound: dict[str, bool] = {}
     mend = {
         "checks/document-objects": "run graphrag-rdf ingest (or import) with its file",
-        "checks/trace-objects": "only a backup has it; trace prune removes the trace",
+        "checks/trace-objects": "restore it from a backup, or remove the trace with trace prune",
     }
     for template, way_out in mend.items():
         for row in store.select(template):
@@ -151,14 +150,14 @@ def _objects(store: Store, blobs: BlobStore) -> Iterator[Violation]:
             focus = text_of(row["focus"])
             if iri in present:
                 yield Violation(
-                    "object-damaged", "error", focus, f"the blob {iri} has another hash: {way_out}"
+                    "object-damaged", "error", focus, f"the blob {iri} does not match its hash: {way_out}"
                 )
             else:
-                yield Violation("object-missing", "warning", focus, f"the blob store has no {iri}: {way_out}")
+                yield Violation("object-missing", "warning", focus, f"the blob {iri} is missing: {way_out}")
 
 
 def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
-    """Chunks that say something else than their document's text at their offset, as far as that is kept."""
+    """Chunks that differ from their document's text at their offset, if that text is stored."""
     for batch in in_batches(store.select("checks/document-texts"), _BATCH):
         objects = {text_of(row["document"]): row["object"] for row in batch}
         texts: dict[str, str | None] = {}
@@ -171,7 +170,7 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
             offset = to_python(row["offset"])
             if whole is None or (isinstance(offset, int) and whole.startswith(said, offset) and offset >= 0):
                 continue
-            message = f"the text of {document} does not say this at {offset}"
+            message = f"the text of {document} differs at offset {offset}"
             yield Violation("chunk-text", "error", text_of(row["chunk"]), message)
 
 
@@ -179,9 +178,9 @@ def _texts(store: Store, blobs: BlobStore) -> Iterator[Violation]:
 
 
 def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violation]:
-    """Validate quads against SHACL shapes, as one graph, without what points at triple terms (validators do
-    not read them; the checks above speak of those). Everything is held in memory: for stores of some
-    hundred thousand quads.
+    """Validate quads against SHACL shapes, as one graph in memory, for stores of some hundred thousand quads.
+
+    Quads with triple terms are left out, because validators do not support them; the checks above cover them.
 
     Args:
         quads: of the store, e.g. `EmbeddedStore.quads()`.
@@ -194,7 +193,7 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
         import pyshacl
     except ImportError as error:
         raise UsageError(
-            "validation by shapes needs pySHACL", hint="pip install 'graphrag-rdf[shacl]'"
+            "validation with shapes needs pySHACL", hint="pip install 'graphrag-rdf[shacl]'"
         ) from error
     from rdflib import SH, Graph
 
@@ -202,10 +201,10 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
     try:
         shapes_graph = Graph().parse(source, format="turtle")
     except (OSError, SyntaxError, ValueError) as error:
-        raise UsageError(f"{source} cannot be read: {error}") from error
+        raise UsageError(f"cannot read {source}: {error}") from error
     plain = (quad for quad in quads if not isinstance(quad.object, Triple))
     lines = "".join(f"{quad.subject} {quad.predicate} {quad.object} .\n" for quad in plain)
-    del quads, plain  # not left to a frame that outlives us: the engine's iterators belong to this thread
+    del quads, plain  # the engine's iterators must be freed in this thread, not with a later traceback
     data = Graph().parse(data=lines, format="nt")
     conforms, results, _ = pyshacl.validate(data, shacl_graph=shapes_graph)
     if conforms:
@@ -217,6 +216,3 @@ def run_shapes(quads: Iterable[Quad], shapes: Path | None = None) -> list[Violat
         focus = str(results.value(result, SH.focusNode))
         found.append(Violation("shape", severity, focus, "; ".join(messages)))
     return sorted(found, key=lambda violation: (violation.severity, violation.focus, violation.message))
-
-
-__all__ = ["CHECKS", "Severity", "Violation", "iter_checks", "run_checks", "run_shapes"]

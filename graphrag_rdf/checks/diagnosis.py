@@ -1,4 +1,4 @@
-"""What `doctor` tells: versions, settings and their origins, the store and its indexes. Never a secret."""
+"""The output of `doctor`: versions, settings and their origins, the store and its indexes. Never a secret."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
-from graphrag_rdf.drift import config_drift
+from graphrag_rdf.checks.drift import config_drift
 from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, without_credentials
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.extractors import prompt_data
@@ -38,14 +38,14 @@ EXTRAS: Mapping[str, tuple[str, ...]] = {
     "mcp": ("mcp",),
     "ocr": ("rapidocr", "onnxruntime"),
 }
-"""Extra of this package → the modules it brings."""
+"""Extra of this package → its modules."""
 
 _RELATIONS = 50
 _WEIGHT = re.compile(r"\.(?:weight_\w+|\w+_weight|passage_(?:entities|carrier|words|meaning|further))\Z")
 
 
 def environment(loaded: Loaded) -> dict[str, Any]:
-    """What can be said without a store: versions, extras, and each setting with its origin."""
+    """The state without a store: versions, extras, and each setting with its origin."""
     return {
         "versions": _versions(),
         "extras": {name: _health(modules) for name, modules in EXTRAS.items()},
@@ -54,13 +54,13 @@ def environment(loaded: Loaded) -> dict[str, Any]:
 
 
 def settings_facts(loaded: Loaded, engine: Engine | None) -> dict[str, Any]:
-    """Settings with their origin, their version in the store, the weights among them, and models.
+    """Settings with their origin, their version in the store, weights, and models.
 
     Args:
-        engine: of the store that has a say in them; None without one.
+        engine: of the store with settings; None without one.
 
     Raises:
-        ConfigError: when the store says what cannot be.
+        ConfigError: for invalid settings in the store.
     """
     now = engine.live.read() if engine is not None else None
     settings = describe(loaded, now)
@@ -74,10 +74,10 @@ def settings_facts(loaded: Loaded, engine: Engine | None) -> dict[str, Any]:
 
 
 def diagnostics(engine: Engine) -> dict[str, Any]:
-    """All that can be said of an open store and the settings in force, without importing any extra.
+    """The state of an open store and the current settings, without importing any extra.
 
     Raises:
-        ConfigError: when the store says what cannot be.
+        ConfigError: for invalid settings in the store.
     """
     return {"versions": _versions(), **settings_facts(engine.loaded, engine), **store_facts(engine)}
 
@@ -93,7 +93,7 @@ def _versions() -> dict[str, str | None]:
 
 
 def store_facts(engine: Engine) -> dict[str, Any]:
-    """What can be said of an open store: version, sizes, graphs, indexes, and what the facts are like."""
+    """The state of an open store: version, sizes, graphs, indexes, and statistics of the facts."""
     from graphrag_rdf.store.migrations import store_version
 
     store, extract, relations = engine.store, engine.settings.extract, engine.settings.relations
@@ -138,7 +138,7 @@ def store_facts(engine: Engine) -> dict[str, Any]:
 
 
 def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What works worse than it might, by the types that answers and summaries use (docs/how-to/trouble.md).
+    """Limitations, with the warning types of answers and summaries (docs/how-to/trouble.md).
 
     Args:
         indexes: see `index_status`.
@@ -149,7 +149,7 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
         found.append({"type": kind, "detail": detail})
 
     if engine.settings.llm.model is None:
-        warn("no_llm", "no model is set: everything works by rules")
+        warn("no_llm", "No language model is configured: the program uses rules only.")
     try:
         prompt_data(engine.settings)
     except ConfigError as error:
@@ -159,26 +159,26 @@ def warnings(engine: Engine, indexes: Mapping[str, Any]) -> list[dict[str, str]]
             way_out = entry["hint"] or "graphrag-rdf index rebuild"
             warn("index_missing", f"{name}: {entry['error']}; {way_out}")
         elif name == "vectors" and not entry["up_to_date"]:
-            warn("embedding_failed", "vectors are missing for what was written last")
+            warn("embedding_failed", "the newest data have no vectors")
     failures: dict[str, dict[str, str]] = {}
     for row in engine.store.select("ingest/failures"):
         failures.setdefault(text_of(row["stage"]), {})[text_of(row["failure"])] = text_of(row["reason"])
     if extract := failures.get("extract"):
-        warn("extraction_failed", f"{len(extract):,} passages; {next(iter(extract.values()))}")
+        warn("extraction_failed", f"{len(extract):,} chunks: {next(iter(extract.values()))}")
     if pairs := failures.get("relations"):
         warn("relation_parse_fallback", fallback(len(pairs), next(iter(pairs.values()))))
     return found
 
 
 def _relation(row: Row) -> str:
-    """A relation by its label; one of a vocabulary, which has none in the store, by its prefixed name."""
+    """The label of a relation, or its prefixed name, as for vocabularies without labels in the store."""
     relation = row["relation"]
     assert isinstance(relation, NamedNode)  # noqa: S101
     return text_of(row["label"]) if "label" in row else prefixed(relation) or relation.value
 
 
 def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, bool]:
-    """What is switched on and works. Names are settled by decisions, and done work told by hash, always."""
+    """Features that are on and work. Two of them cannot be turned off."""
     healthy = {name: "error" not in entry for name, entry in indexes["indexes"].items()}
     return {
         "llm_enabled": settings.llm.model is not None,
@@ -198,7 +198,7 @@ def feature_flags(settings: Settings, indexes: Mapping[str, Any]) -> dict[str, b
 
 
 def _told_of_documents(settings: Settings) -> bool:
-    """Whether the extraction prompt has data (`extract.yaml`) that can be read."""
+    """Whether the extraction prompt has valid data (`extract.yaml`)."""
     try:
         return not prompt_data(settings).is_empty
     except ConfigError:
@@ -206,7 +206,7 @@ def _told_of_documents(settings: Settings) -> bool:
 
 
 def index_status(engine: Engine) -> dict[str, Any]:
-    """The indexes: their commit against the store's, what they hold, or what is wrong with them."""
+    """The commit and contents of each index, or its error, and the commit of the store."""
     commit = engine.store.content_commit()
     out: dict[str, dict[str, Any]] = {}
     try:
@@ -234,13 +234,11 @@ def index_status(engine: Engine) -> dict[str, Any]:
 
 
 def probe(engine: Engine) -> dict[str, dict[str, Any]]:
-    """Ask each model that is set for next to nothing, once and without retries: does it answer, how long are
-    its vectors, and do they fit the index?
+    """Send each configured model a minimal request, without retries, and check that vectors fit the index.
 
     Returns:
         `llm`, `embedding` and `rerank`, each with `model`, `reachable`, and `seconds` or `error` and `hint`;
-        `embedding` with `dimension`, `index_dimension` and `fits` (None where there is no index of vectors
-        yet).
+        `embedding` with `dimension`, `index_dimension` and `fits` (None without an index of vectors).
     """
     found: dict[str, dict[str, Any]] = {}
     gateway = engine.impatient_gateway()
@@ -287,7 +285,7 @@ def _dimensions(engine: Engine, name: str, gateway: LlmGateway) -> dict[str, Any
     dimension = int(embedder.embed(["probe"]).shape[1]) if embedder else 0
     try:
         known = engine.vectors.dimension if engine.vectors is not None else None
-    except SearchIndexError:  # of another model: its status tells
+    except SearchIndexError:  # of another model: its status reports it
         return {"dimension": dimension, "index_dimension": None, "fits": False}
     return {
         "dimension": dimension,
@@ -297,12 +295,12 @@ def _dimensions(engine: Engine, name: str, gateway: LlmGateway) -> dict[str, Any
 
 
 def folder_size(path: Path) -> int:
-    """Bytes of the files in a folder and below; 0 when there is none."""
+    """Total size of the files in a folder and below, in bytes; 0 without the folder."""
     total = 0
     for file in path.rglob("*"):
         try:
             total += file.stat().st_size if file.is_file() else 0
-        except OSError:  # files come and go while a store is in use
+        except OSError:  # files may vanish while a store is in use
             continue
     return total
 
@@ -324,7 +322,7 @@ def _paths(engine: Engine) -> dict[str, dict[str, Any]]:
 
 
 def _endpoint(engine: Engine) -> dict[str, dict[str, Any]]:
-    """Of a remote store: where it is and what its endpoint can do."""
+    """The addresses and features of a remote store's endpoint; empty for other stores."""
     from graphrag_rdf.store.remote import RemoteStore
 
     store = engine.store
@@ -366,7 +364,7 @@ def _version(name: str) -> str | None:
 
 
 def _health(modules: tuple[str, ...]) -> dict[str, Any]:
-    """Whether an extra's modules can be imported, and if not, why."""
+    """Whether an extra's modules can be imported, with the errors."""
     problems: dict[str, str] = {}
     for name in modules:
         try:

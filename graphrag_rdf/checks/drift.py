@@ -1,4 +1,4 @@
-"""Configuration drift: what the store holds was made with other settings than those in force."""
+"""Configuration drift: data in the store that were made with other settings than the current ones."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from graphrag_rdf.rdf.terms import text_of, to_python
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
 
-_AGAIN = "graphrag-rdf ingest DOCUMENTS makes them anew"
+_AGAIN = "make them again with: graphrag-rdf ingest DOCUMENTS"
 _RELATE = "graphrag-rdf refresh relations"
 
 
 def config_drift(engine: Engine) -> list[dict[str, Any]]:
-    """Each difference: `what` was made, `in_force` and `made_with` (keys of the settings it depends on; None
-    for none), `count` of what was made so, `remedy`.
+    """All differences, with the keys `what`, `in_force` and `made_with` (keys of the settings; None for
+    none), `count` and `remedy`.
 
-    What came in by other ways than ingest (imports, evaluation sets) was made by no setting.
+    Data of imports and evaluation sets do not depend on settings.
     """
     return [*_chunks(engine), *_facts(engine), *_vectors(engine), *_relations(engine), *_pairs(engine)]
 
@@ -37,7 +37,7 @@ def _chunks(engine: Engine) -> Iterator[dict[str, Any]]:
 def _facts(engine: Engine) -> Iterator[dict[str, Any]]:
     try:
         in_force = choose_extractor(engine.settings, lambda: engine.gateway).key
-    except GraphRagError:  # no extractor can be had at all: ingest will say so
+    except GraphRagError:  # there is no valid extractor, which ingest reports
         return
     yield from _differing(engine, "system/extractors", "subgraphs extracted", in_force, ("rules/", "llm/"))
 
@@ -52,24 +52,24 @@ def _differing(
 
 
 def _vectors(engine: Engine) -> Iterator[dict[str, Any]]:
-    """The manifest is read as it is: the index itself refuses to be opened with another model."""
+    """Vectors of another model, read from the manifest: the index cannot be opened with another model."""
     in_force = engine.settings.embedding.model
     place = engine.place.index / "vectors" / "manifest.json" if engine.place else None
     if place is None or not place.is_file():
         return
     try:
         manifest = json.loads(place.read_text("utf-8"))
-    except (OSError, ValueError):  # the status of the index tells of it
+    except (OSError, ValueError):  # the status of the index reports it
         return
     made_with = manifest.get("model") if isinstance(manifest, Mapping) else None
     if made_with is None or made_with == (engine.embedder.name if engine.embedder else None):
         return
-    remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search words only"
+    remedy = "graphrag-rdf index rebuild" if in_force else "set embedding.model, or search by words only"
     yield _entry("vectors made", in_force, made_with, 1, remedy)
 
 
 def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
-    """Built with other settings, or of what the store held before."""
+    """Relations that were built with other settings, or from an older state of the store."""
     before, wanted = built(engine.store), relation_settings(engine.settings)
     if before is None:
         return
@@ -89,11 +89,11 @@ def _relations(engine: Engine) -> Iterator[dict[str, Any]]:
 def _pairs(engine: Engine) -> Iterator[dict[str, Any]]:
     try:
         reader = choose_relation_reader(engine.settings)
-    except GraphRagError:  # none can be had at all: refresh will say so
+    except GraphRagError:  # there is no valid reader, which refresh reports
         return
     if reader is not None:
         yield from _differing(
-            engine, "system/extractors", "pairs of passages read", reader.key, ("relations/",), _RELATE
+            engine, "system/extractors", "pairs of chunks read", reader.key, ("relations/",), _RELATE
         )
 
 

@@ -1,0 +1,5 @@
+"""Integrity of the store (`check`), and the state of installation, settings and indexes (`doctor`)."""
+
+from graphrag_rdf.checks.integrity import CHECKS, LIMIT, Violation, run_checks, run_shapes
+
+__all__ = ["CHECKS", "LIMIT", "Violation", "run_checks", "run_shapes"]

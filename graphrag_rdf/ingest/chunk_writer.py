@@ -19,7 +19,7 @@ from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.extractors import Extracted
 from graphrag_rdf.ingest.fact_decisions import read_withheld
-from graphrag_rdf.ingest.facts import FactWriter, Fit, Passage, Written, literal_of
+from graphrag_rdf.ingest.facts import ChunkText, FactWriter, Fit, Written, literal_of
 from graphrag_rdf.ingest.links import unlinked
 from graphrag_rdf.ingest.names import KnownNames, unsettled
 from graphrag_rdf.ingest.plan import Task
@@ -77,9 +77,11 @@ class ChunkWriter:
         changes = self._chunk(task)
         fit = self._storable(task, extracted)
         layer = self._mention_layer(task, extracted, fit, changes)
-        facts = Written() if self._mentions_only else self._extraction(task, extracted, fit, layer, changes)
-        self._commit(task, changes, layer.entities | facts.entities)
-        self._count(layer, facts)
+        written = [layer]
+        if not self._mentions_only:
+            written.append(self._extraction(task, extracted, fit, layer, changes))
+        self._commit(task, changes, set[NamedNode]().union(*(each.entities for each in written)))
+        self._count(*written)
 
     def _write_failed(self, task: Task, error: Failure) -> None:
         """Write why the extraction failed. A new chunk is written too, if possible with its names."""
@@ -248,8 +250,8 @@ class ChunkWriter:
         )
         changes.add += prov.extraction(details)
         subgraph = iris.subgraph(chunk, self._run.extractor.key, task.context.hash)
-        passage = Passage(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
-        written = self._writer.extraction(subgraph, passage, fit, layer.named)
+        text = ChunkText(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
+        written = self._writer.extraction(subgraph, text, fit, layer.named)
         changes.add += written.quads
         path = task.incoming.plan.name
         if extracted.extraction.language_warning:

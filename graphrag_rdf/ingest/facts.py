@@ -116,21 +116,22 @@ class FactSettings:
 
 @dataclass(slots=True)
 class Written:
-    """The quads of a chunk and what they amount to.
+    """The quads of a subgraph, and their numbers.
 
     Attributes:
-        verified: facts that the chunk states; of these `by_content` in other words than their quote.
+        named: (IRI, name) pairs that are contained already.
+        by_content: facts that the chunk states in other words than their quote.
         unverified: facts that no sentence of the chunk was found to state.
     """
 
+    subgraph: NamedNode
+    named: set[tuple[str, str]] = field(default_factory=set)
     quads: list[Quad] = field(default_factory=list)
     facts: int = 0
-    verified: int = 0
     by_content: int = 0
     unverified: int = 0
     new_entities: list[NamedNode] = field(default_factory=list)
     entities: set[NamedNode] = field(default_factory=set)
-    named: set[tuple[str, str]] = field(default_factory=set)
     rejected: list[tuple[str, str]] = field(default_factory=list)
     quoted: set[NamedNode] = field(default_factory=set)
 
@@ -144,10 +145,10 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ChunkText:
     """A chunk for the location of evidence: IRI, text, sentences, and the topic of its document."""
 
-    chunk: NamedNode
+    iri: NamedNode
     text: str
     sentences: Sequence[Sentence]
     topic: str | None = None
@@ -165,7 +166,7 @@ class Passage:
         """The quads of a located quote, `span` being (offset, length) in the text."""
         offset, length = span
         number = self._number(offset)
-        sentence = iris.sentence(self.chunk, self.sentences[number].index) if number >= 0 else None
+        sentence = iris.sentence(self.iri, self.sentences[number].index) if number >= 0 else None
         quote = self.text[offset : offset + length]
         return prov.evidence(
             subgraph,
@@ -224,7 +225,7 @@ class FactWriter:
         Returns:
             (names as facts of `subgraph`, sentence quads of the chunk)
         """
-        out = Written()
+        out = Written(subgraph)
         kept = [m for m in mentions if self._candidate_filter.unfit(m.name) is None]
         terms = {m.name: self._mint.term(m.name) for m in kept if m.term}
         nodes = {m.name: self._mint.entity(m.name) for m in kept if not m.term}
@@ -239,9 +240,9 @@ class FactWriter:
             node = (terms if mention.term else nodes)[mention.name]
             by_sentence.setdefault(position, {})[node.value] = node
         for name, node in nodes.items():
-            self._name(out, subgraph, node, name, out.named)
+            self._name(out, node, name)
         for name, node in terms.items():
-            self._name(out, subgraph, node, name, out.named, term=True)
+            self._name(out, node, name, term=True)
         sentence_quads = [prov.source(chunk, RAG.about, nodes[topic]) for topic in about]
         for number, sentence in enumerate(sentences):
             mentioned = by_sentence.get(number, {})
@@ -251,22 +252,23 @@ class FactWriter:
         return out, sentence_quads
 
     def extraction(
-        self, subgraph: NamedNode, passage: Passage, fit: Fit, named: set[tuple[str, str]]
+        self, subgraph: NamedNode, chunk: ChunkText, fit: Fit, named: set[tuple[str, str]]
     ) -> Written:
         """The facts of one extraction, after the mentions of its chunk.
 
         Args:
             subgraph: where they are contained.
-            passage: the chunk, in which quotes are located.
+            chunk: the chunk, in which quotes are located.
             fit: the candidates of the extraction. Their names were looked up with the mentions.
             named: (IRI, name) pairs that the mention layer contains already.
         """
-        out = Written(rejected=fit.rejected)
-        named = set(named)
+        out = Written(subgraph, set(named), rejected=fit.rejected)
         for candidate in fit.entities:
-            self._entity(out, subgraph, passage, candidate, named)
+            self._entity(out, chunk, candidate)
         for relation in fit.relations:
-            self._relation(out, subgraph, passage, relation, named)
+            s, p, o = self._state(out, self._mint.relation(relation.predicate), relation)
+            said = (relation.subject, relation.predicate, relation.object)
+            self._quote(out, chunk, (s, p, o), said, relation)
         for index, (reason, item) in enumerate(out.rejected):
             out.quads += prov.rejected(subgraph, index, reason, item)
         return out
@@ -282,9 +284,9 @@ class FactWriter:
         """
         fit = self._candidate_filter.fit(replace(NOTHING, relations=tuple(stated)))
         self._names.load([*self._named_by(fit), *relations.values()])
-        out = Written()
+        out = Written(subgraph)
         for relation in fit.relations:
-            self._state(out, subgraph, relations[relation.predicate], relation, out.named)
+            self._state(out, relations[relation.predicate], relation)
         return out
 
     def _subject(self, relation: RelationCandidate) -> NamedNode:
@@ -311,10 +313,8 @@ class FactWriter:
     def _name(
         self,
         out: Written,
-        subgraph: NamedNode,
         thing: NamedNode,
         name: str,
-        named: set[tuple[str, str]],
         *,
         entity: bool = True,
         term: bool = False,
@@ -323,9 +323,9 @@ class FactWriter:
 
         A term (the label of lines in tables) is indexed as an entity is, but not counted as one.
         """
-        if (thing.value, name) in named:
+        if (thing.value, name) in out.named:
             return
-        named.add((thing.value, name))
+        out.named.add((thing.value, name))
         if entity:
             out.entities.add(thing)
             if self._names.is_new(thing):
@@ -338,56 +338,36 @@ class FactWriter:
                     self._names.contest(thing)
         if prop := self._names.add(thing, name):
             out.quads.append(prov.fact(thing, prop, Literal(name)))
-        out.quads.append(prov.contains(subgraph, thing, RDFS.label, Literal(name)))
+        out.quads.append(prov.contains(out.subgraph, thing, RDFS.label, Literal(name)))
 
-    def _entity(
-        self,
-        out: Written,
-        subgraph: NamedNode,
-        passage: Passage,
-        candidate: EntityCandidate,
-        named: set[tuple[str, str]],
-    ) -> None:
+    def _entity(self, out: Written, chunk: ChunkText, candidate: EntityCandidate) -> None:
         node = self._mint.entity(candidate.name)
-        self._name(out, subgraph, node, candidate.name, named)
+        self._name(out, node, candidate.name)
         for alias in candidate.aliases:
             if alias == candidate.name or self._candidate_filter.unfit(alias):
                 continue
             if prop := self._names.add(node, alias, alias=True):
                 out.quads.append(prov.fact(node, prop, Literal(alias)))
-            out.quads.append(prov.contains(subgraph, node, SKOS.altLabel, Literal(alias)))
+            out.quads.append(prov.contains(out.subgraph, node, SKOS.altLabel, Literal(alias)))
         if candidate.type:
             kind = self._mint.type(candidate.type)
-            self._name(out, subgraph, kind, candidate.type, named, entity=False)
-            out.quads += self._withheld.contained(subgraph, node, RDF.type, kind)
+            self._name(out, kind, candidate.type, entity=False)
+            out.quads += self._withheld.contained(out.subgraph, node, RDF.type, kind)
         if candidate.definition:
             said = (candidate.name, "", candidate.definition)
-            if not candidate.quote and passage.find(None, *said) is None:
+            if not candidate.quote and chunk.find(None, *said) is None:
                 item = f"{candidate.name} | definition | {candidate.definition}"
                 out.rejected.append(("no_evidence", item))
                 return
             triple = (node, SKOS.definition, Literal(candidate.definition))
-            out.quads += self._withheld.contained(subgraph, *triple)
+            out.quads += self._withheld.contained(out.subgraph, *triple)
             out.facts += 1
-            self._quote(out, subgraph, passage, triple, said, candidate)
-
-    def _relation(
-        self,
-        out: Written,
-        subgraph: NamedNode,
-        passage: Passage,
-        relation: RelationCandidate,
-        named: set[tuple[str, str]],
-    ) -> None:
-        s, p, o = self._state(out, subgraph, self._mint.relation(relation.predicate), relation, named)
-        said = (relation.subject, relation.predicate, relation.object)
-        self._quote(out, subgraph, passage, (s, p, o), said, relation)
+            self._quote(out, chunk, triple, said, candidate)
 
     def _quote(
         self,
         out: Written,
-        subgraph: NamedNode,
-        passage: Passage,
+        chunk: ChunkText,
         triple: tuple[NamedNode, NamedNode, NamedNode | Literal],
         said: tuple[str, str, str],
         found: RelationCandidate | EntityCandidate,
@@ -400,39 +380,35 @@ class FactWriter:
         qualifiers = relation.qualifiers if relation else ()
         by_content = False
         if span is None:
-            place = locate(found.quote, passage.text) if found.quote else None
+            place = locate(found.quote, chunk.text) if found.quote else None
             by_content = place is None
-            place = place or passage.find(found.quote, *said)
+            place = place or chunk.find(found.quote, *said)
             span = (place.offset, place.length) if place else None
         if span is not None:
-            out.verified += 1
             out.by_content += by_content
-            out.quote(passage.evidence(subgraph, triple, span, confidence, qualifiers, by_content=by_content))
+            out.quote(
+                chunk.evidence(out.subgraph, triple, span, confidence, qualifiers, by_content=by_content)
+            )
             return
         out.unverified += 1
         if found.quote:
             literals = _literals(qualifiers)
-            out.quote(prov.evidence(subgraph, triple, found.quote, None, confidence, None, literals))
+            out.quote(prov.evidence(out.subgraph, triple, found.quote, None, confidence, None, literals))
 
     def _state(
-        self,
-        out: Written,
-        subgraph: NamedNode,
-        p: NamedNode,
-        relation: RelationCandidate,
-        named: set[tuple[str, str]],
+        self, out: Written, p: NamedNode, relation: RelationCandidate
     ) -> tuple[NamedNode, NamedNode, NamedNode | Literal]:
         """Contain a fact with the names of its parts, and assert it."""
         s = self._subject(relation)
         o: NamedNode | Literal
-        self._name(out, subgraph, s, relation.subject, named, term=relation.of_term)
-        self._name(out, subgraph, p, relation.predicate, named, entity=False)
+        self._name(out, s, relation.subject, term=relation.of_term)
+        self._name(out, p, relation.predicate, entity=False)
         if (literal := literal_of(relation)) is not None:
             o = literal
         else:
             o = self._mint.entity(relation.object)
-            self._name(out, subgraph, o, relation.object, named)
-        out.quads += self._withheld.contained(subgraph, s, p, o)
+            self._name(out, o, relation.object)
+        out.quads += self._withheld.contained(out.subgraph, s, p, o)
         out.facts += 1
         return s, p, o
 

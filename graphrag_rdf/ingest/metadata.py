@@ -59,7 +59,7 @@ def write_metadata(
     """
     subgraph = iris.subgraph(document, METADATA_KEY)
     names = KnownNames(store)
-    written = Written()
+    written = Written(subgraph)
     if stated := list(statements_of(parsed)):
         refused = store.refused(filter(None, map(literal_of, stated)))
         stated = [replace(each, datatype=None) if literal_of(each) in refused else each for each in stated]
@@ -69,7 +69,7 @@ def write_metadata(
     before = {(row["s"], row["p"], row["o"]) for row in rows}
     wanted = [quad.object for quad in written.quads if isinstance(quad.object, Triple)]
     if before == {(fact.subject, fact.predicate, fact.object) for fact in wanted}:
-        return Written()
+        return Written(subgraph)
     if before:
         retract_subgraphs(store, [subgraph], changes)
     if wanted:

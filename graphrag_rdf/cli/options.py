@@ -36,7 +36,7 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="STEP.PARAMETER=VALUE",
-    help="Set a parameter of the pipeline; may be repeated.",
+    help="Set a parameter of the pipeline; may be repeated. `graphrag-rdf pipelines show` lists them.",
 )
 
 

@@ -1,0 +1,13 @@
+"""Pipelines: `pipeline.yaml` (`definition`), the order of steps (`flows`), and runs (`pipeline`)."""
+
+from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition
+from graphrag_rdf.pipeline.pipeline import Pipeline, hash_of_folder, load_pipeline, pipeline_names
+
+__all__ = [
+    "Pipeline",
+    "PipelineDefinition",
+    "StepDefinition",
+    "hash_of_folder",
+    "load_pipeline",
+    "pipeline_names",
+]

@@ -1,0 +1,197 @@
+"""What a `pipeline.yaml` says, and what is wrong with it.
+
+It names the steps, in order, and the parameters that differ from the defaults. The kind of a step declares
+what it does, its parameters and its prompts (`steps/kinds.py`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.pipeline.flows import FLOWS
+from graphrag_rdf.steps.kinds import StepKind, Way, kinds
+from graphrag_rdf.steps.parameters import Value, check_values
+from graphrag_rdf.trace.kinds import QUESTION
+
+CALL = StepKind("call", QUESTION, "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})
+"""The kind of a step that calls a pipeline; it has no parameters."""
+
+
+class StepDefinition(BaseModel):
+    """One step of a pipeline.yaml.
+
+    Attributes:
+        step: a kind of step; "" if another pipeline is called.
+        call: the name of that pipeline.
+        slot: of the flow; "" in a sequence.
+        use: a way of it; "" for its default.
+        prompts: what a prompt is for → a file other than the default.
+        parameters: those that differ from the defaults.
+        stop_when_empty: whether the run ends with the last step if this one finds nothing.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    step: str = ""
+    call: str = ""
+    slot: str = ""
+    use: str = ""
+    prompts: dict[str, str] = {}
+    parameters: dict[str, bool | int | float | str] = {}
+    stop_when_empty: bool = False
+
+    @property
+    def kind(self) -> StepKind:
+        """The kind of the step. Raises ConfigError for an unknown one."""
+        if self.call:
+            return CALL
+        known = kinds()
+        if self.step not in known:
+            close = difflib.get_close_matches(self.step, known)
+            hint = f"did you mean {close[0]}?" if close else f"kinds: {', '.join(known)}"
+            raise ConfigError(f"step {self.name} is of the unknown kind {self.step!r}", hint=hint)
+        return known[self.step]
+
+    def choose(self, *, with_model: bool) -> str:
+        """The way in which the step works."""
+        return self.kind.choose(self.use or self.kind.default, with_model=with_model)
+
+    def values(self) -> dict[str, Value]:
+        """The values of all parameters of all ways."""
+        return {
+            name: self.parameters.get(name, parameter.default)
+            for name, parameter in self.kind.parameters.items()
+        }
+
+    def values_of(self, way: Way) -> dict[str, Value]:
+        """The values of the parameters that a way follows. Raises ConfigError for what it does not take."""
+        given = {
+            name: self.parameters[name] for name in way.parameters.model_fields if name in self.parameters
+        }
+        return check_values(way.parameters, self.name, given)
+
+    def check(self) -> None:
+        """Refuse kinds, ways, prompts and parameters that there are not, and values out of bounds.
+
+        Raises:
+            ConfigError: naming what is wrong.
+        """
+        if bool(self.step) == bool(self.call):
+            raise ConfigError(f"step {self.name} needs either step: or call:")
+        kind = self.kind
+        self.choose(with_model=False)
+        for what, known, given in (
+            ("parameter", list(kind.parameters), self.parameters),
+            ("prompt", list(kind.prompts), self.prompts),
+        ):
+            for name in given:
+                if name not in known:
+                    raise ConfigError(f"step {self.name} has no {what} {name!r}", hint=meant(name, known))
+        for way in kind.ways.values():
+            self.values_of(way)
+
+
+class PipelineDefinition(BaseModel):
+    """A pipeline.yaml.
+
+    Attributes:
+        flow, limits: see `flows`.
+        label, question: of the question in traces: what its label begins with, and its classes.
+        prompts_of: another pipeline, whose prompts are used where the folder lacks one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    summary: str
+    flow: str
+    limits: dict[str, float] = {}
+    label: str
+    question: tuple[str, ...]
+    prompts_of: str | None = None
+    steps: tuple[StepDefinition, ...] = Field(min_length=1)
+
+    def check(self) -> None:
+        """Refuse a flow that there is not, or that lacks a slot or limit, and steps that do not fit.
+
+        Raises:
+            ConfigError: naming what is wrong.
+        """
+        if self.flow not in FLOWS:
+            raise ConfigError(f"unknown flow {self.flow!r}", hint=meant(self.flow, list(FLOWS)))
+        flow = FLOWS[self.flow]
+        slots = {step.slot for step in self.steps}
+        for step in self.steps:
+            step.check()
+            if flow.slots and step.slot not in flow.slots:
+                hint = f"its slots are {', '.join(flow.slots)}"
+                raise ConfigError(f"step {step.name}: flow {self.flow} has no slot {step.slot!r}", hint=hint)
+        if not flow.slots and slots != {""}:
+            raise ConfigError(f"flow {self.flow} has no slots: its steps run one after another")
+        for slot, needed in flow.slots.items():
+            if needed and slot not in slots:
+                raise ConfigError(f"flow {self.flow} needs a step with slot: {slot}")
+        names = [step.name for step in self.steps]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise ConfigError(f"two steps are named {twice[0]}")
+        for limit, most in self.limits.items():
+            if limit not in flow.limits or not most > 0:
+                raise ConfigError(
+                    f"limits: {limit}: {most:g} is no limit of flow {self.flow}",
+                    hint=f"it obeys {', '.join(flow.limits) or 'none'}, above 0",
+                )
+        if flow.limits and not self.limits:
+            raise ConfigError(f"flow {self.flow} needs limits", hint=f"one of {', '.join(flow.limits)}")
+
+
+_FIRST_PROMPTS = {"ground": "concepts", "focus": "select", "synthesise": "answer"}
+"""Kind of step → what its `prompt:` was for, in files of earlier versions."""
+
+
+@lru_cache(maxsize=64)
+def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
+    """The definition in a pipeline.yaml, and what is unused in it. Each text is read once, as that takes
+    longer than many a query.
+
+    Files of earlier versions are read too. Unused are keys that kinds of steps declare now, and parameters of
+    ways of exploring that are pipelines of their own now.
+    """
+    data = yaml.safe_load(text)
+    unused: list[str] = []
+    steps = data.get("steps") if isinstance(data, dict) else None
+    for step in steps if isinstance(steps, list) else ():
+        if isinstance(step, dict):
+            unused += _take_unused(step)
+    return PipelineDefinition.model_validate(data), tuple(unused)
+
+
+def _take_unused(step: dict[str, Any]) -> Iterator[str]:
+    known = kinds()
+    kind = known.get(step.get("step", ""))
+    keys = [key for key in ("class", "templates") if step.pop(key, None) is not None]
+    if kind is not None:
+        prompts = {key: step.pop(key) for key in list(step) if key == "prompt" or key.endswith("_prompt")}
+        for key, file in prompts.items():
+            role = key.removesuffix("prompt").rstrip("_") or _FIRST_PROMPTS.get(kind.name, "")
+            step.setdefault("prompts", {})[role] = file
+        parameters = step.get("parameters") or {}
+        elsewhere = {name for other in known.values() for name in other.parameters} - kind.parameters.keys()
+        for name in [name for name in parameters if name in elsewhere]:
+            del parameters[name]
+            keys.append(name)
+    if keys:
+        yield f"step {step.get('name')} does not use {', '.join(keys)}: remove them"
+
+
+def meant(name: str, known: Sequence[str]) -> str:
+    """A way out for a name that is not known: those that are spelt alike, else all."""
+    close = difflib.get_close_matches(name, known)
+    return f"did you mean {' or '.join(close)}?" if close else f"it has: {', '.join(known)}"

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyoxigraph import Literal
+
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.rerun import result_hash
 
 
 def decide(context: Context, step: Step, template: str, /, **values: Any) -> list[Row]:
-    """Run a template whose rows, in their order, are what is taken; the trace says that it decided."""
+    """Run a template whose rows, in their order, are what is taken.
+
+    The trace marks the call as one that decided, with a hash of its rows: `trace verify` runs it again.
+    """
     run = context.store.run(template, **values)
-    context.recorder.queried(step, run)
+    recorder, known = context.recorder, len(step.quads)
+    recorder.queried(step, run)
+    call = next(quad.object for quad in step.quads[known:] if quad.predicate == RAG.call)
+    recorder.say(step, RAG.decidedBy, call)
+    step.quads.append(recorder.quad(node_of(call), RAG.resultHash, Literal(result_hash(run.rows))))
     return run.rows

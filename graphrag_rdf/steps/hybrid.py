@@ -164,7 +164,7 @@ class _Composite:
                 self.origins.setdefault(hit.chunk.value, hit.score / best / hop)
 
     def _ask(self) -> list[PassageHit]:
-        rows = self.search.rows(
+        rows = self.search.decide(
             "retrieval/composite",
             own=[
                 (NamedNode(iri), name, value)

@@ -20,6 +20,7 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
+from graphrag_rdf.trace.rerun import rerun
 from graphrag_rdf.trace.wording import fact_words
 
 _ANSWERS = frozenset({"answer", "repair"})
@@ -57,6 +58,7 @@ def verify_trace(store: Store, blobs: BlobStore, iri: NamedNode | str) -> list[C
     | answer | every sentence stands at its offset in the answer |
     | prompt | every numbered line of the answer's prompt is (part of) a selection of this trace |
     | citations | every citation leads to a selection of this trace, and its mark stands in the sentence |
+    | ranking | queries that decided return the rows that were recorded, unless the store has changed since |
     | sources | no source was forgotten since; one that an edit retired is named, as its text is kept |
 
     Raises:
@@ -91,6 +93,7 @@ class _Verifier:
         yield self._answer()
         yield self._prompt()
         yield self._citations()
+        yield self._ranking()
         yield self._sources(chunks)
 
     def _select(self, name: str) -> list[Row]:
@@ -258,6 +261,17 @@ class _Verifier:
             elif not rows.truth(row, "marked"):
                 bad.append(f"the mark of {cited} does not stand in the sentence that cites it")
         return _check("citations", len(found), bad, "citations lead to selections")
+
+    def _ranking(self) -> Check:
+        again = rerun(self._store, self._blobs, self._session)
+        asked = again.queries - again.unkept
+        good = f"{asked} of {again.queries} queries that decided return the same rows again"
+        if again.unkept:
+            good += f"; the text of {again.unkept} was not kept or was erased"
+        began = rows.whole(self._select("session")[0], "commit") or 0
+        if again.different and self._store.content_commit() > began:
+            return Check("ranking", True, "; ".join(["the store has changed since", *_some(again.different)]))
+        return Check("ranking", not again.different, "; ".join(_some(again.different)) or good)
 
     def _sources(self, chunks: Sequence[Row]) -> Check:
         retired = [

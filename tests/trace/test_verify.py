@@ -18,7 +18,7 @@ from tests.trace.conftest import ANSWER, FOUNDING, LETTER, Sample, make_sample, 
 
 NAMES = [
     "session", "chain", "edges", "quotes", "sentences", "chunks", "offsets", "objects", "answer", "prompt",
-    "citations", "sources",
+    "citations", "ranking", "sources",
 ]  # fmt: skip
 
 

@@ -14,7 +14,9 @@ from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.options import server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
+from graphrag_rdf.errors import UsageError
 from graphrag_rdf.rdf.json_values import to_json
+from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -97,6 +99,32 @@ def verify(trace: str, form: str) -> int:
             mark = styled("ok", fg="green") if check.ok else styled("FAILED", fg="red", bold=True)
             say(f"{mark}  {check.check}: {one_line(check.detail)}")
     return DONE if ok else FAILED
+
+
+@trace_command.command(
+    "query",
+    examples=[
+        "graphrag-rdf trace query last retrieval/best-passages > ranking.rq",
+        "graphrag-rdf trace query last 22",
+    ],
+)
+@click.argument("trace")
+@click.argument("call", metavar="TEMPLATE|NUMBER")
+def query(trace: str, call: str) -> None:
+    """Print a query that a trace ran, word for word: the last one of a template, or by its number."""
+    from graphrag_rdf.trace.catalogue import find_trace
+
+    with open_engine() as engine:
+        rows = engine.store.select("trace/calls", session=find_trace(engine.store, trace))
+        ran = [row for row in rows if "template" in row]
+        found = [row for row in ran if call in (text_of(row["template"]), text_of(row["number"]))]
+        if not found:
+            names = ", ".join(sorted({text_of(row["template"]) for row in ran}))
+            raise UsageError(f"the trace has no query {call}", hint=f"it ran {names}" if names else None)
+        kept = engine.blobs.text(text_of(found[-1]["sparql"])) if "sparql" in found[-1] else None
+        if kept is None:
+            raise UsageError("the text of this query was not kept, or was erased")
+        output.write_text(kept)
 
 
 @trace_command.command(

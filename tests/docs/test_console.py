@@ -1,4 +1,4 @@
-"""The console blocks of README, tutorial and tuning page, run in a shell as a reader would."""
+"""The console blocks of README, tutorial and two how-to pages, run in a shell as a reader would."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from tests.support.commands import environment
 
 _COUNTED = re.compile(r"^((?:facts|entities|time)\s+)[\d,.]+")
 """What an ingest counts depends on the rules of extraction, and its time on the machine."""
-PAGES = [REPOSITORY / name for name in ("README.md", "docs/tutorial.md", "docs/how-to/tuning.md")]
+PAGES = [
+    REPOSITORY / name
+    for name in ("README.md", "docs/tutorial.md", "docs/how-to/tuning.md", "docs/how-to/why-this-rank.md")
+]
 
 
 @pytest.fixture

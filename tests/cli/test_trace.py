@@ -94,6 +94,20 @@ def test_verify(run: Run, asked: str) -> None:
     assert "FAILED" in broken.out
 
 
+def test_a_query_of_a_trace_runs_again(run: Run, store: Path, asked: str, tmp_path: Path) -> None:
+    kept = run("trace", "query", asked, "retrieval/best-passages")
+    assert kept.code == 0
+    query = tmp_path / "ranking.rq"
+    query.write_text(kept.out)
+    ranked = run("sparql", "-f", query, "--format", "json").json["results"]["bindings"]
+    assert len(ranked) > 3
+    scores = [float(row["score"]["value"]) for row in ranked]
+    assert scores == sorted(scores, reverse=True)
+    unknown = run("trace", "query", asked, "retrieval/nothing")
+    assert unknown.code == 2
+    assert "the trace has no query retrieval/nothing" in unknown.err
+
+
 def test_what_differs_between_two_traces(run: Run, store: Path) -> None:
     question = "Who designed Drumlaw Head Lighthouse?"
     first = run("ask", question, "--format", "json").json["question_iri"]

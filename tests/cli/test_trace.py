@@ -100,7 +100,7 @@ def test_a_query_of_a_trace_runs_again(run: Run, store: Path, asked: str, tmp_pa
     query = tmp_path / "ranking.rq"
     query.write_text(kept.out)
     ranked = run("sparql", "-f", query, "--format", "json").json["results"]["bindings"]
-    assert len(ranked) > 3
+    assert len(ranked) > 1
     scores = [float(row["score"]["value"]) for row in ranked]
     assert scores == sorted(scores, reverse=True)
     unknown = run("trace", "query", asked, "retrieval/nothing")

@@ -87,7 +87,10 @@ class StepDefinition(BaseModel):
         if bool(self.step) == bool(self.call):
             raise ConfigError(f"step {self.name} needs either step: or call:")
         kind = self.kind
-        self.choose(with_model=False)
+        if self.use and self.use not in kind.uses:
+            others = [other.name for other in kinds().values() if self.use in other.ways]
+            hint = f"write step: {others[0]}" if others else f"it can use: {', '.join(kind.uses)}"
+            raise ConfigError(f"step {self.name} cannot use {self.use!r}", hint=hint)
         for what, known, given in (
             ("parameter", list(kind.parameters), self.parameters),
             ("prompt", list(kind.prompts), self.prompts),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from pyoxigraph import Literal
+from rdflib import Graph, URIRef
 
 from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
@@ -209,6 +210,7 @@ def test_auto_is_offered_only_where_it_can_be_used(samples: Engine) -> None:
         ("rounds: 4 ", "rounds: many ", "whole number"),
         ("rounds: 4 ", "threshold: 15 ", "from 0 to 1"),
         ("step: explore", "step: explor", "unknown kind 'explor'"),
+        ("step: explore", "step: explore\n    use: hybrid", "cannot use 'hybrid'"),
         ("summary:", "sumary:", "summary|sumary"),
         ("label: GraphRAG", "label: GraphRAG\nprompts_of: graph_rga", "no pipeline named 'graph_rga'"),
         ("step: synthesise", "step: synthesise\n    prompts: {answr: mine.j2}", "no prompt 'answr'"),
@@ -310,6 +312,11 @@ def test_each_kind_of_step_declares_all_its_parts(kind: StepKind) -> None:
             assert defaults.setdefault(name, parameter.default) == parameter.default, f"{use}.{name}"
             assert check_values(way.parameters, "step", {name: parameter.default})[name] == parameter.default
             assert takes(parameter)
+    declared = set(Graph().parse(folder("ontology") / "graphrag-rdf.ttl").subjects())
+    declared |= set(Graph().parse(folder("ontology") / "trustgraph.ttl").subjects())
+    for node in (kind.node.type, *kind.node.types, *(item.type for item in kind.node.items if item.type)):
+        assert URIRef(node.value) in declared
+    assert kind.node.about.endswith(".")
     if kind.auto:
         without, with_one = (kind.ways[use] for use in kind.auto)
         assert (without.needs_model, with_one.needs_model) == (False, True)

@@ -78,7 +78,7 @@ def estimate(
         paths, refresh, sync, exclude: as of `Engine.ingest`.
 
     Raises:
-        ConfigError: when the settings do not fit together.
+        ConfigError: settings contradict each other, or the pipeline of the ingest is malformed.
     """
     found = find(engine, paths, None, exclude)
     extractor = choose_extractor(engine.settings, lambda: engine.gateway)
@@ -89,7 +89,7 @@ def estimate(
     if sync:
         planner.follow(gone)
     out = Estimate(model=extractor.model, skipped=[f"{path}: {why}" for path, why in found.skipped])
-    tokens = ExpectedTokens(engine, extractor)
+    tokens = ExpectedTokens(engine, extractor, relates="relations" in ingest_pipeline(engine.settings))
     moved = 0
     for plan in plans(planner, found):
         if isinstance(plan, DocumentError):
@@ -158,10 +158,15 @@ _ENOUGH, _SAMPLE = 5, 200
 
 
 class ExpectedTokens:
-    """Adds up calls and tokens."""
+    """Adds up calls and tokens.
 
-    def __init__(self, engine: NeededComponents, extractor: ChunkExtractor) -> None:
+    Args:
+        relates: whether the pipeline has the stage that relates chunks.
+    """
+
+    def __init__(self, engine: NeededComponents, extractor: ChunkExtractor, *, relates: bool) -> None:
         self._extractor = extractor
+        self._relates = relates
         self._engine = engine
         self._rounds = 1 + engine.settings.extract.gleaning_rounds
         self._calls = 0
@@ -195,7 +200,7 @@ class ExpectedTokens:
         from graphrag_rdf.llm.model import estimate_tokens
 
         settings = self._engine.settings
-        wanted = settings.relations.build and "relations" in ingest_pipeline(settings)
+        wanted = settings.relations.build and self._relates
         reader = choose_relation_reader(settings) if wanted else None
         if reader is None:
             return

@@ -172,8 +172,8 @@ def ended(begun: Begun) -> IngestReport:
     if engine.indexer.error is not None:
         report.warn("embedding_failed", engine.indexer.error)
     for entry in begun.pipeline.end:
-        if entry.stage in _AFTER_DOCUMENTS:
-            _AFTER_DOCUMENTS[entry.stage](begun)
+        if entry.stage in AFTER_DOCUMENTS:
+            AFTER_DOCUMENTS[entry.stage](begun)
     report.llm = since(begun.spent, engine.budget.usage)
     report.seconds = round(time.perf_counter() - begun.at, 3)
     return report
@@ -216,13 +216,13 @@ def _relations(begun: Begun) -> None:
         report.failures.append(FailureReport(place, failure.second, "relations", failure.reason))
 
 
-_AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
+AFTER_DOCUMENTS: Mapping[str, Callable[[Begun], None]] = {
     "duplicates": _duplicates,
     "written_together": _written_together,
     "aliases": _aliases,
     "relations": _relations,
 }
-"""What runs a stage of the pipeline's last part; `Ingest` runs the others."""
+"""The functions of the optional stages at the end of a run; `Ingest` runs the others."""
 
 
 def _remove_gone(engine: NeededComponents, gone: Sequence[Stored], report: IngestReport) -> None:

@@ -13,6 +13,8 @@ from pyoxigraph import DefaultGraph, Quad
 from graphrag_rdf.cli.refresh import refresh_command
 from graphrag_rdf.config import Settings, flat_values
 from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.ingest.estimate import estimate
+from graphrag_rdf.ingest.files import AFTER_DOCUMENTS
 from graphrag_rdf.ingest.stages import STAGES, Stage, ingest_pipeline
 from graphrag_rdf.pipeline import load_pipeline, pipeline_names
 from graphrag_rdf.rdf import iris
@@ -106,6 +108,11 @@ def test_all_prompts_and_settings_belong_to_a_stage() -> None:
     }
     obeyed = {key for stage in STAGES for key in (*stage.settings, stage.chooses)}
     assert {key for key in KEYS if key.startswith(("documents.", "extract.", "relations."))} <= obeyed
+
+
+def test_optional_stages_at_the_end_have_a_function() -> None:
+    optional = {stage.name for stage in STAGES if stage.part == "end" and stage.optional}
+    assert {*AFTER_DOCUMENTS} == optional
 
 
 def test_what_can_be_refreshed_is_a_stage() -> None:
@@ -237,6 +244,17 @@ def test_mistakes_are_errors_that_name_the_file(own: MakePipeline, old: str, new
     with pytest.raises(ConfigError, match=message) as refused:
         ingest_pipeline(Settings(pipelines=folders))
     assert str(folders / "ingest" / "pipeline.yaml") in str(refused.value)
+
+
+def test_a_mistake_stops_an_ingest_and_its_estimate(
+    docs: Path, engine_of: MakeEngine, own: MakePipeline
+) -> None:
+    (docs / "a.txt").write_text(TWICE)
+    engine = engine_of(pipelines=str(own(("stage: chunk ", "stage: chunks "))))
+    with pytest.raises(ConfigError, match="'chunks' is unknown"):
+        engine.ingest([docs])
+    with pytest.raises(ConfigError, match="'chunks' is unknown"):
+        estimate(engine, [docs])
 
 
 def test_a_required_stage_must_be_listed(own: MakePipeline) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-import tomllib
 from collections.abc import Collection, Mapping
 from functools import cache
-from pathlib import Path
+
+from graphrag_rdf.documents.text import read_data, word_list
 
 
 def _languages(codes: str) -> tuple[str, ...]:
@@ -57,14 +57,6 @@ _LETTERS_OF_A_WORD = 4
 _ASCII = re.compile(r"[\x00-\x7f]+")
 _LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
-# a third of the words of English prose; of other languages' a tenth at most
-_ENGLISH = frozenset(
-    {
-        "the", "of", "and", "to", "that", "it", "with", "his", "for", "not", "but", "from", "have", "they",
-        "which", "you", "were", "she", "there", "would", "their", "him", "been", "when", "who", "if",
-        "what", "as", "by", "this", "are", "at", "or", "on", "be",
-    }
-)  # fmt: skip
 _ENGLISH_SHARE = 0.2
 _FEWEST_WORDS = 20
 _TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
@@ -131,8 +123,7 @@ def detect_language(text: str) -> str | None:
 @cache
 def function_words() -> Mapping[str, frozenset[str]]:
     """Language → words that its texts use, whatever they are about."""
-    text = Path(__file__).with_name("data").joinpath("function_words.toml").read_text("utf-8")
-    return {language: frozenset(words.split()) for language, words in tomllib.loads(text).items()}
+    return {language: frozenset(words.split()) for language, words in read_data("function_words").items()}
 
 
 def detect_script(text: str) -> str | None:
@@ -158,7 +149,7 @@ def _written_in(text: str) -> tuple[str, ...]:
 def _is_english(text: str) -> bool:
     """Whether function words alone show that it is; False leaves it open."""
     words = _WORD.findall(text.lower())
-    known = sum(map(_ENGLISH.__contains__, words))
+    known = sum(map(word_list("language", "english").__contains__, words))
     return len(words) >= _FEWEST_WORDS and known >= _ENGLISH_SHARE * len(words)
 
 

@@ -8,16 +8,14 @@ the full stop belongs to an abbreviation, an initial or an ordinal number.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import islice
-from pathlib import Path
-from typing import Any
 
 from graphrag_rdf.documents.model import Sentence, Span
+from graphrag_rdf.documents.text import read_data
 
 _CLOSERS = r"\"'”’»«“‘›‹)\]}*_`"
 _WIDE_CLOSERS = r"」』）】》〉〕”’\"'"
@@ -82,14 +80,9 @@ class _Rules:
     ordinals: bool
 
 
-@cache
-def _table() -> dict[str, Any]:
-    return tomllib.loads(Path(__file__).with_name("data").joinpath("sentences.toml").read_text("utf-8"))
-
-
 @lru_cache(maxsize=64)
 def _rules(language: str | None) -> _Rules:
-    table, primary = _table(), (language or "en").partition("-")[0].lower()
+    table, primary = read_data("sentences"), (language or "en").partition("-")[0].lower()
     own = table.get(primary, table["en"])
 
     def words(name: str) -> frozenset[str]:

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise, takewhile
+
+from graphrag_rdf.documents.text import word_list
 
 Line = Sequence[str]
 """The cells of a line, white space collapsed; "" where nothing stands."""
@@ -29,20 +32,6 @@ _VALUE = re.compile(
 _NOTHING = re.compile(r"[\W_]*")
 _IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]|#\Z")
 _WORD = re.compile(r"[^\W\d_]+")
-# words that name columns
-_COMMON = """
-    name title label id key code type kind category class group status date day month year time start
-    end from to born birth died death birthday birthplace age sex gender occupation profession job role
-    position email mail phone address street city town place country region state zip postcode
-    population area height length depth weight size amount price cost total sum count number quantity
-    currency value unit rate share percent author artist publisher language description comment comments
-    note notes remark remarks text url link website source reference company organisation organization
-    department owner customer client supplier product item model version capital founded founder members
-    employees revenue alias aliases titel nom naam nombre nome nummer datum jahr jaar année ano typ art
-    ort plaats lieu stadt ville stad ciudad cidade land pays país beruf beroep métier betrag preis
-    bedrag prix beschreibung omschrijving vorname nachname
-    """
-_NAMES = frozenset(_COMMON.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +200,8 @@ def names_columns(head: Line, rows: Sequence[Line]) -> bool:
         return False
     if measures or any(map(_IDENTIFIER.search, filled)):
         return True
-    known = sum(any(word.lower() in _NAMES for word in _WORD.findall(name)) for name in filled)
+    common = word_list("tables", "columns")
+    known = sum(any(word.lower() in common for word in _WORD.findall(name)) for name in filled)
     unlike = sum(_unlike(name, column) for name, column in zip(head, columns, strict=True) if name and column)
     return 2 * known >= len(filled) or 2 * unlike >= len(filled)
 
@@ -237,25 +227,15 @@ def _share(column: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 # --- periods -----------------------------------------------------------------------------------------
 
-_MONTHS = """
-    january february march april may june july august september october november december
-    jan feb mar apr jun jul aug sep sept oct nov dec
-    januar februar märz mai juni juli oktober dezember mär okt dez
-    januari februari maart mei augustus mrt janvier février mars avril juin juillet août septembre octobre
-    novembre décembre enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre
-    """
-_ANCHOR = re.compile(
-    rf"(?:1[6-9]|20|21)\d\d[aef]?|fy\d{{2}}(?:\d\d)?[aef]?|q[1-4]|[1-4]q(?:\d\d)?|[hs][12]"
-    rf"|{'|'.join(_MONTHS.split())}|(?:1[6-9]|20|21)\d\d年(?:度)?"
-)
-# words that stand in the names of periods, and do not make one
-_AROUND = """
-    year years quarter quarters month months week weeks day days period half ended ending end as of at for the
-    to through and until fiscal fy full first second third fourth three six nine twelve thirteen fifty two
-    restated unaudited audited actual plan budget forecast estimate est jahr jaar geschäftsjahr boekjahr
-    exercice quartal kwartaal année stand per zum am
-    """
-_WORDS_AROUND = frozenset(_AROUND.split())
+
+@cache
+def _anchor() -> re.Pattern[str]:
+    return re.compile(
+        rf"(?:1[6-9]|20|21)\d\d[aef]?|fy\d{{2}}(?:\d\d)?[aef]?|q[1-4]|[1-4]q(?:\d\d)?|[hs][12]"
+        rf"|{'|'.join(sorted(word_list('tables', 'months')))}|(?:1[6-9]|20|21)\d\d年(?:度)?"
+    )
+
+
 _PARTS = re.compile(r"[^\W_]+")
 _DAY = re.compile(r"\d{1,2}(?:st|nd|rd|th)?")
 
@@ -264,12 +244,12 @@ def is_period(name: str) -> bool:
     """Whether a name is nothing but that of a year, quarter, month or day: `2021`, `FY22`, `Q3 2023`,
     `Three months ended 30 June 2023`, `2021/22`.
     """
-    parts = _PARTS.findall(name.lower())
-    anchored = [part for part in parts if _ANCHOR.fullmatch(part)]
+    parts, around = _PARTS.findall(name.lower()), word_list("tables", "around")
+    anchored = [part for part in parts if _anchor().fullmatch(part)]
     return (
         bool(anchored)
         and len(name) <= _LONGEST_NAME
-        and all(part in _WORDS_AROUND or part in anchored or _DAY.fullmatch(part) for part in parts)
+        and all(part in around or part in anchored or _DAY.fullmatch(part) for part in parts)
         and not name.startswith(("-", "+"))
     )
 

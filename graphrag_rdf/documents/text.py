@@ -1,8 +1,12 @@
-"""Characters that RDF cannot hold, Markdown within a line, and how many tokens a text has."""
+"""Characters that RDF cannot hold, Markdown within a line, how many tokens a text has, and lists of words."""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 _PIECE = re.compile(
     r"([A-Za-z]+)|(\d+)|([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+)|([^\W\d_A-Za-z]+)|[^\w\s]+|_+"
@@ -59,3 +63,19 @@ def unmarked(text: str) -> str:
         text: some thousand characters at most, as each bracket may be looked at from all before it.
     """
     return _MARKS.sub("", _LINK.sub(r"\1", text))
+
+
+@cache
+def read_data(name: str) -> dict[str, Any]:
+    """A file of words.
+
+    Args:
+        name: file name in `data`, without `.toml`.
+    """
+    return tomllib.loads(Path(__file__).with_name("data").joinpath(f"{name}.toml").read_text("utf-8"))
+
+
+@cache
+def word_list(section: str, name: str) -> frozenset[str]:
+    """A list of `data/words.toml`."""
+    return frozenset(read_data("words")[section][name].split())

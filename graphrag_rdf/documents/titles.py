@@ -8,29 +8,13 @@ from __future__ import annotations
 
 import re
 
+from graphrag_rdf.documents.text import word_list
+
 PART = " — "
 """What stands between the parts of a title."""
 
 _COVER_AT = 5000  # characters in which a cover stands
 _LONGEST_NAME = 120  # characters of a line that may be who files
-_PROGRAMS = frozenset(
-    {
-        "microsoft", "word", "powerpoint", "excel", "untitled", "unnamed", "title", "document", "doc", "docx",
-        "presentation", "slide", "slides", "workbook", "worksheet", "template", "default", "index", "home",
-        "image", "img", "scan", "scanned", "file", "dokument", "unbenannt", "unbenanntes", "präsentation",
-        "sans", "titre", "présentation", "sin", "título", "documento", "presentación", "senza", "titolo",
-        "presentazione", "sem", "naamloos", "документ", "без", "имени", "названия",
-        "无标题", "未命名", "無標題", "文档", "无标题文档", "未命名文档", "演示文稿", "新建文档",
-    }
-)  # fmt: skip
-"""What programs write where nobody has given a title."""
-_PARTS = frozenset(
-    {
-        "form", "exhibit", "annex", "attachment", "page", "sheet", "book", "version", "rev", "final", "draft",
-        "copy", "cover", "new", "print", "layout", "entwurf", "kopie", "anlage", "mappe", "tabelle", "pdf",
-    }
-)  # fmt: skip
-"""What says nothing either if only numbers and abbreviations stand beside it."""
 _WORD = re.compile(r"[^\W\d_]+")
 _ABBREVIATION = 4  # capitals
 _PLACEHOLDERS = re.compile(
@@ -71,12 +55,13 @@ def says_nothing(title: str) -> bool:
     if _PLACEHOLDERS.fullmatch(title):
         return True
     words = _WORD.findall(title)
-    known = {word.casefold() for word in words} & (_PROGRAMS | _PARTS)
+    programs = word_list("titles", "programs")
+    known = {word.casefold() for word in words} & (programs | word_list("titles", "parts"))
     rest = [word for word in words if word.casefold() not in known]
     return (
         bool(known)
         and all(len(word) == 1 or (word.isupper() and len(word) <= _ABBREVIATION) for word in rest)
-        and (not known.isdisjoint(_PROGRAMS) or any(map(str.isdigit, title)))
+        and (not known.isdisjoint(programs) or any(map(str.isdigit, title)))
     )
 
 

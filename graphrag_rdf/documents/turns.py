@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Turn
+from graphrag_rdf.documents.text import word_list
 
 _MOST_LINES = 5000  # that are looked at to tell whether a text is a chat
 _MOSTLY = 0.5
@@ -51,21 +52,6 @@ _WORD = re.compile(r"[^\W_][\w'’.-]*")
 _SMALL = frozenset(
     ["von", "van", "de", "der", "den", "del", "da", "di", "la", "le", "al", "bin", "of", "the"]
 )
-# what stands before a colon and is nobody
-_NOBODY = """
-    time date subject from to cc bcc note notes source title author authors abstract keywords example
-    examples warning tip hint step chapter section part figure fig table question answer q a input output
-    todo fixme http https ftp mailto name address email e-mail phone tel fax website url type status
-    version license licence copyright summary description location place venue language category tags tag
-    usage see error result results conclusion introduction background objective methods remark important
-    caution attention definition theorem proof lemma ps p.s nb re fwd fw sent received day week month
-    year hours price total born died age sex gender occupation city country capital population area datum
-    betreff von an hinweis quelle titel autor frage antwort zeit ort beispiel achtung onderwerp van aan
-    vraag antwoord tijd plaats voorbeeld bron auteur ingredients directions instructions servings yield
-    pros cons options parameters args arguments returns raises yields attendees present absent agenda
-    participants duration speakers speaker
-    """
-_FIELDS = frozenset(_NOBODY.split())
 # of each language a few words in which people speak of themselves and to others
 _PERSONAL = re.compile(
     r"\b(?:i|i'm|i’m|me|my|you|your|we|our|ich|mich|mir|mein|meine|du|dich|dir|wir|uns|ik|mij|mijn|jij|je|jouw|wij|"
@@ -118,7 +104,8 @@ def _is_speaker(name: str, *, told: bool) -> bool:
         told: whether a time or a bracket beside it tells that it is a speaker.
     """
     words = _WORD.findall(name)
-    if name.lower() in _FIELDS or not 0 < len(words) <= (8 if told else _MOST_WORDS):
+    nobody = word_list("turns", "nobody")
+    if name.lower() in nobody or not 0 < len(words) <= (8 if told else _MOST_WORDS):
         return False
     if told:
         return True
@@ -127,7 +114,7 @@ def _is_speaker(name: str, *, told: bool) -> bool:
     if "(" in name or "," in name:
         return False
     known = [word for word in words if word.lower() not in _SMALL]
-    return bool(known) and all(not word[0].islower() for word in known) and words[0].lower() not in _FIELDS
+    return bool(known) and all(not word[0].islower() for word in known) and words[0].lower() not in nobody
 
 
 def _is_chat(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -> bool:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from io import StringIO
 from typing import Literal
 
@@ -20,6 +20,7 @@ from graphrag_rdf.documents.model import Table
 from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_unit
 from graphrag_rdf.documents.tables import read_row
 
+from .lexicon import read_table
 from .literals import typed_literal
 from .names import fold, is_placeholder
 from .numbers import XSD, decimal_comma, find_literals, number_type, plain_number
@@ -52,36 +53,17 @@ _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[^\W_]+")
 _SMALL = 3  # letters of a word that a name may have in lower case: of, de, von
 
-_NAMES = frozenset({"name", "title", "label", "titel", "naam", "nom", "nombre", "nome"})
-_NO_NAMES = frozenset({"first", "last", "given", "family", "middle", "user", "file", "nick"})
 _PAIRS = (
     ("first name", "last name"), ("first name", "surname"), ("given name", "family name"),
     ("forename", "surname"), ("firstname", "lastname"), ("vorname", "nachname"), ("voornaam", "achternaam"),
     ("prénom", "nom"),
 )  # fmt: skip
-_ALIASES = frozenset(
-    {"alias", "aliases", "aka", "a k a", "also known as", "synonym", "synonyms", "other name", "other names"}
-)
-# a column of periods called by one of these, or by nothing, may name the rows
-_PERIODS = frozenset(
-    {
-        "", "year", "years", "fiscal year", "financial year", "fy", "period", "quarter", "month", "season",
-        "jahr", "geschäftsjahr", "quartal", "monat", "jaar", "boekjaar", "kwartaal", "maand", "année",
-        "exercice", "trimestre", "mois", "año", "mes", "anno", "ano", "年", "年份", "年度",
-    }
-)  # fmt: skip
-# rows that say so are not in the unit that the table's caption tells; "ep" is EPS without its last letter
-_NO_UNIT = frozenset(
-    {"per", "percent", "percentage", "ratio", "margin", "rate", "ep", "je", "pro", "prozent"}
-)
-_TYPES = frozenset({"type", "kind", "category", "class", "art", "typ", "kategorie", "soort"})
-# a column of numbers called by one of these has no years, whatever the numbers look like
-_COUNTS = frozenset(
-    {
-        "amount", "price", "cost", "count", "number", "quantity", "total", "population", "sum", "size",
-        "height", "length", "weight", "area", "depth", "distance", "revenue", "salary", "value", "id",
-    }
-)  # fmt: skip
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    """A list of `data/columns.toml`."""
+    return frozenset(word.replace("_", " ") for word in read_table("columns")[name].split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +133,11 @@ class TableReading:
         roles = ",".join(
             f"{c.role}{'c' * c.comma}{'y' * c.years}{c.unit}{'u' * c.common}" for c in self.columns
         )
-        more = [*sorted(self.ambiguous), *sorted(self.unitless - _NO_UNIT), *["turned"] * self.turned]
+        more = [
+            *sorted(self.ambiguous),
+            *sorted(self.unitless - _words("no_unit")),
+            *["turned"] * self.turned,
+        ]
         return f"{self.table.separator!r};{self.table.names!r};{self.key};{roles}{';'.join(['', *more])}"
 
 
@@ -200,7 +186,7 @@ def read_columns(text: str, table: Table, language: str | None) -> TableReading:
         None if key else "no_key_column",
         turned=len(key) == 1 and seen[key[0]].tells_periods,
         ambiguous=frozenset(name for name, number in repeated.items() if over_time and number > 1),
-        unitless=_NO_UNIT | {word.removesuffix("s") for word in left_out} if unit else frozenset(),
+        unitless=_words("no_unit") | {word.removesuffix("s") for word in left_out} if unit else frozenset(),
     )
 
 
@@ -247,7 +233,7 @@ class _Seen:
     def takes_unit(self) -> bool:
         """Whether its numbers can be in the unit of the table: no years, shares or rates."""
         words = {word.removesuffix("s") for word in _WORD.findall(self.name.lower())}
-        relative = "%" in self.name or not words.isdisjoint(_NO_UNIT)
+        relative = "%" in self.name or not words.isdisjoint(_words("no_unit"))
         return self.kind == "value" and not self.years and not relative
 
     @property
@@ -279,7 +265,7 @@ class _Seen:
     def tells_periods(self) -> bool:
         """Whether it is called so, and each row is of a year, quarter or month of its own."""
         return (
-            predicate_of(self.name) in _PERIODS
+            predicate_of(self.name) in _words("periods") | {""}
             and 0 < self.filled == self.distinct >= DISTINCT * self.rows
             and sum(map(is_period, self.values)) >= DISTINCT * self.filled
         )
@@ -289,7 +275,11 @@ class _Seen:
         words = set(self.predicate.split())
         if is_period(self.name):
             return False
-        return self.kinds.get("year", 0) > 0 and not self.kinds.get("number", 0) and words.isdisjoint(_COUNTS)
+        return (
+            self.kinds.get("year", 0) > 0
+            and not self.kinds.get("number", 0)
+            and words.isdisjoint(_words("counts"))
+        )
 
 
 def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
@@ -300,7 +290,12 @@ def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
     predicates = [column.predicate for column in columns]
     for number in fit:
         words = predicates[number].split()
-        if words and words[-1] in _NAMES and words[0] not in _NO_NAMES and columns[number].kind != "code":
+        if (
+            words
+            and words[-1] in _words("names")
+            and words[0] not in _words("no_names")
+            and columns[number].kind != "code"
+        ):
             pair = next((p for p in _PAIRS if predicates[number] == p[1] and p[0] in predicates), None)
             return (predicates.index(pair[0]), number) if pair else (number,)
     for first, last in _PAIRS:
@@ -318,13 +313,13 @@ def _key(columns: Sequence[_Seen]) -> tuple[int, ...]:
 def _role(column: _Seen, subjects: set[str]) -> Role:
     if not column.predicate:
         return "none"
-    if column.predicate in _ALIASES:
+    if column.predicate in _words("aliases"):
         return "alias"
     if column.kind == "value":
         return "value"
     short = all(len(value.split()) <= _MOST_TYPE_WORDS for value in column.values)
     few = column.distinct <= max(_FEW, column.filled // 2)
-    if column.predicate in _TYPES and short and few and column.kind in {"name", "text"}:
+    if column.predicate in _words("types") and short and few and column.kind in {"name", "text"}:
         return "type"
     known = (
         sum(number for value, number in column.values.items() if fold(value) in subjects) if subjects else 0

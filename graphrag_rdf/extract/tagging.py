@@ -53,11 +53,10 @@ class Tagger:
         self._model: Any = HanoverTagger(_MODELS[language])
         # words recur: what each can be is worked out once
         self._candidates = lru_cache(maxsize=_CACHED_WORDS)(self._tags_of)
-        self._lemma = lru_cache(maxsize=_CACHED_WORDS)(self._model.analyze)
         self._common = lru_cache(maxsize=_CACHED_WORDS)(self._is_common)
 
     def tag_words(self, tokens: Sequence[str]) -> list[str]:
-        """Tags only, without the cost of lemmas.
+        """The part of speech of each word.
 
         Args:
             tokens: the words and marks of one sentence, none empty.
@@ -159,17 +158,6 @@ class Tagger:
             path.append(model.int2tag[state[1]])
             state = origin[state]
         return path[::-1]
-
-    def tag(self, tokens: Sequence[str]) -> list[tuple[str, str, str]]:
-        """Token, lemma and tag of each word of one sentence.
-
-        Args:
-            tokens: the words and marks of one sentence, none empty.
-        """
-        return [
-            (token, self._lemma(token[-_LONGEST_WORD:], tag)[0], tag)
-            for token, tag in zip(tokens, self.tag_words(tokens), strict=True)
-        ]
 
 
 _LOCK = Lock()

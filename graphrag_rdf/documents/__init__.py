@@ -1,4 +1,4 @@
-"""Documents: finding them, reading them, and cutting them into passages and sentences.
+"""Documents: finding them, reading them, and cutting them into chunks and sentences.
 
 This room knows no store and no model; formats' libraries are imported when a file of that format is read.
 """

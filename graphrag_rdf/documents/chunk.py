@@ -1,4 +1,4 @@
-"""Cutting a text into passages that end where sentences end."""
+"""Cutting a text into chunks that end where sentences end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphrag_rdf.errors import ConfigError
 Unit = Literal["characters", "tokens"]
 
 DEFAULT_SIZE = 2000
-FULL_ENOUGH = 0.6  # of the size: earlier a passage is not cut
+FULL_ENOUGH = 0.6  # of the size: earlier a chunk is not cut
 
 # how good a place to cut is: within a long sentence or right after a heading is worst
 _WORST, _SENTENCE, _LINE, _PARAGRAPH, _PAGE, _HEADING = range(6)
@@ -26,7 +26,7 @@ _MARKED_HEADING = re.compile(r"#{1,6}[ \t]")
 _NO_HEADING_END = ".!?…:;,。！？"
 _LONGEST_HEADING = 100
 _AT_ONCE = 1 << 16
-"""Characters, or 32 passages: the time of the splitter grows with the square of what it is given."""
+"""Characters, or 32 chunks: the time of the splitter grows with the square of what it is given."""
 
 Measure = Callable[[int, int], int]
 
@@ -40,28 +40,28 @@ def chunk_text(
     language: str | None = None,
     tables: Sequence[Table] = (),
 ) -> tuple[Chunk, ...]:
-    """Cut a text into passages of whole sentences.
+    """Cut a text into chunks of whole sentences.
 
     Sentences are packed in order until `size` is reached; the cut is then put at the best place in the last
-    part of the passage (above FULL_ENOUGH): before a heading, else at a page break, else between
+    part of the chunk (above FULL_ENOUGH): before a heading, else at a page break, else between
     paragraphs, else between lines, else between sentences. A heading stays with what follows it. Of equal
     places the last is taken; but between mere sentences and lines a checksum of the sentence that follows
-    decides, not position: so after an insertion or deletion the cuts soon fall into step again, and passages
+    decides, not position: so after an insertion or deletion the cuts soon fall into step again, and chunks
     further on stay what they were (content-defined chunking, as in Muthitacharoen et al., 2001).
 
-    A sentence longer than `size` is cut at word ends (semantic-text-splitter); only then a passage ends
+    A sentence longer than `size` is cut at word ends (semantic-text-splitter); only then a chunk ends
     within a sentence. A single grapheme may be longer than a tiny `size`.
 
     Args:
         text: the document's text.
-        size: upper bound of a passage, in units.
-        overlap: a passage may begin with whole sentences of its predecessor up to this length, in units.
+        size: upper bound of a chunk, in units.
+        overlap: a chunk may begin with whole sentences of its predecessor up to this length, in units.
         unit: code points, or tokens as `count_tokens` estimates them.
         language: BCP 47 tag, for the sentence splitter.
         tables: in the text: a row is a sentence; one that is too long is cut between its cells.
 
     Returns:
-        passages in order; with overlap 0 every character that is not white space is in exactly one.
+        chunks in order; with overlap 0 every character that is not white space is in exactly one.
 
     Raises:
         ConfigError: size is not positive, or overlap not in 0 … size - 1.
@@ -198,7 +198,7 @@ def _pack(
         places: how good it is to cut before each span; of equals the last is taken.
     """
     count = len(places)
-    first = done = 0  # spans before `done` are already in a passage
+    first = done = 0  # spans before `done` are already in a chunk
     while done < count:
         last = done
         while last + 1 < count and measure(first, last + 1) <= size:

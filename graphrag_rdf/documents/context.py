@@ -1,4 +1,4 @@
-"""What stands in a document before a passage: headings and sentences, by which names are resolved."""
+"""What stands in a document before a chunk: headings and sentences, by which names are resolved."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _ALONE = re.compile(
 )
 """A line by itself that does not end like a sentence: a heading where the reader of a format tells none."""
 _SENTENCES, _LENGTH = 3, 400
-"""Of the sentences before a passage: as many at most, and of so many characters together."""
+"""Of the sentences before a chunk: as many at most, and of so many characters together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands before a passage.
+    """What stands before a chunk.
 
     Attributes:
         headings: under which it stands, from the outermost on; without the document's title.
@@ -45,10 +45,10 @@ NO_CONTEXT = Context()
 
 
 def contexts_of(document: ParsedDocument, offsets: Sequence[int]) -> list[Context]:
-    """The context of each passage.
+    """The context of each chunk.
 
     Args:
-        offsets: where the passages begin in the document's text, in order; code points.
+        offsets: where the chunks begin in the document's text, in order; code points.
     """
     if not document.headings:
         alone = _ALONE.finditer(document.text)

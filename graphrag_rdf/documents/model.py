@@ -143,7 +143,7 @@ class ParsedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A passage: `text == document.text[offset : offset + len(text)]`.
+    """A chunk: `text == document.text[offset : offset + len(text)]`.
 
     Args:
         index: 0-based position among the document's chunks.

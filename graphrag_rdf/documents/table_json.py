@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from graphrag_rdf.documents.model import Span
-from graphrag_rdf.documents.text import carried
+from graphrag_rdf.documents.text import storable_text
 
 _DEEPEST = 8
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str, strict=False)
@@ -81,7 +81,7 @@ def unescaped(piece: str) -> tuple[str, Sequence[int]]:
     places: list[int] = []
     position = 0
     for escape in _ESCAPE.finditer(piece):
-        said += [piece[position : escape.start()], carried(json.loads(f'"{escape[0]}"'))]
+        said += [piece[position : escape.start()], storable_text(json.loads(f'"{escape[0]}"'))]
         places += [*range(position, escape.start()), escape.start()]
         position = escape.end()
     return "".join([*said, piece[position:]]), [*places, *range(position, len(piece) + 1)]
@@ -107,7 +107,7 @@ def _record(text: str, position: int, outer: str, depth: int, found: list[Member
     """Note the plain values of an object; where it ends."""
 
     def member(key: str, start: int) -> int:
-        name = f"{outer} {carried(key)}".strip()
+        name = f"{outer} {storable_text(key)}".strip()
         if text[start] == "{" and depth < _DEEPEST:
             return _record(text, start, name, depth + 1, found)
         value, end = _value(text, start)
@@ -128,7 +128,7 @@ def _plain(value: Any) -> str | None:
         return str(value).lower()
     if value is None:
         return ""
-    return carried(value) if isinstance(value, str) else None  # an escape may stand for any code point
+    return storable_text(value) if isinstance(value, str) else None  # an escape may stand for any code point
 
 
 def _lists(text: str, position: int, depth: int, found: list[list[Span]]) -> int:

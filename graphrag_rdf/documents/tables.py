@@ -27,10 +27,10 @@ LABELLED = "; "
 RECORDS = "{}"
 """Separator of rows that are objects of JSON."""
 LONGEST_ROW = 1_000_000
-"""Characters of a row: each passage that holds a part of a row looks at all of it."""
+"""Characters of a row: each chunk that holds a part of a row looks at all of it."""
 MOST_COLUMNS = 1000
 
-_LONG = 20_000  # characters of a row that is read once for all of its passages
+_LONG = 20_000  # characters of a row that is read once for all of its chunks
 _LONGEST_MARKED = 1000  # characters of a cell of which Markdown's marks are taken out
 
 _BAR = re.compile(r"(?<!\\)\|")
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """What a passage holds of a row: all of it, unless the row is longer than a passage may be.
+    """What a chunk holds of a row: all of it, unless the row is longer than a chunk may be.
 
     Args:
         table: number of its table in the document.
@@ -61,7 +61,7 @@ class RowPart:
         text: the document's.
         whole: where all of the row is in it.
         start: where the part begins in the row.
-        offset: where the part stands in the passage, code points.
+        offset: where the part stands in the chunk, code points.
         length: of the part, code points.
     """
 
@@ -85,7 +85,7 @@ class RowPart:
 
     @property
     def span(self) -> Span:
-        """Where the part is in the passage."""
+        """Where the part is in the chunk."""
         return self.offset, self.offset + self.length
 
 
@@ -100,7 +100,7 @@ def read_row(row: str, separator: str, names: Sequence[str]) -> tuple[Cell, ...]
     Returns:
         the cells, or None if the row does not fit the columns.
     """
-    if len(row) > _LONG:  # cut into many passages, of which each one asks
+    if len(row) > _LONG:  # cut into many chunks, of which each one asks
         return _read_long(row, separator, tuple(names))
     return _read(row, separator, names)
 
@@ -181,7 +181,7 @@ def count_cells(row: str, separator: str) -> int:
 
 
 def cell_ends(row: str, separator: str) -> list[int]:
-    """Where a row that is too long for a passage may be cut: after each of its cells."""
+    """Where a row that is too long for a chunk may be cut: after each of its cells."""
     if separator == LABELLED:
         ends = [match.end() for match in re.finditer(re.escape(LABELLED), row)]
     elif separator == RECORDS:
@@ -272,7 +272,7 @@ def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
     return tuple(Cell(" ".join(value.split()), start, end - start) for value, start, end in found)
 
 
-# --- rows in a document and its passages -------------------------------------------------------------
+# --- rows in a document and its chunks -------------------------------------------------------------
 
 
 def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
@@ -284,7 +284,7 @@ def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
 
 
 def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]:
-    """Tables, with their numbers, that may share a character with a passage: there may be thousands."""
+    """Tables, with their numbers, that may share a character with a chunk: there may be thousands."""
     end = chunk.offset + len(chunk.text)
     tables = document.tables
     first = max(bisect_right(tables, chunk.offset, key=lambda table: table.rows[0][0]) - 1, 0)
@@ -296,7 +296,7 @@ def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]
 
 
 def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
-    """What a passage holds of the rows of its document's tables, in order."""
+    """What a chunk holds of the rows of its document's tables, in order."""
     end = chunk.offset + len(chunk.text)
     parts = []
     for number, table in _near(document, chunk):
@@ -318,7 +318,7 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
 
 
 def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
-    """The sentences of a passage; each row is one; what only names columns, or says nothing, is none."""
+    """The sentences of a chunk; each row is one; what only names columns, or says nothing, is none."""
     if not document.tables and not document.unsaid and not document.turns:
         return split_sentences(chunk.text, document.language)
     rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
@@ -332,7 +332,7 @@ def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]
 
 
 def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
-    """Spans of the document's text that are no sentences: headers, and some that may be in the passage."""
+    """Spans of the document's text that are no sentences: headers, and some that may be in the chunk."""
     yield from (table.header for _, table in _near(document, chunk) if table.header)
     unsaid = document.unsaid
     first = max(bisect_right(unsaid, (chunk.offset, 0)) - 1, 0)
@@ -343,7 +343,7 @@ def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
 
 
 def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
-    """What a passage holds of spans, without the blanks around it."""
+    """What a chunk holds of spans, without the blanks around it."""
     end = chunk.offset + len(chunk.text)
     for span_start, span_end in spans:
         start, stop = max(span_start - chunk.offset, 0), min(span_end, end) - chunk.offset
@@ -353,7 +353,7 @@ def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def columns_above(document: ParsedDocument, chunk: Chunk) -> tuple[str, ...]:
-    """Names of the columns of the table that a passage begins in, where it does not hold them itself."""
+    """Names of the columns of the table that a chunk begins in, where it does not hold them itself."""
     parts = rows_in(document, chunk)
     if not parts:
         return ()

@@ -166,7 +166,7 @@ def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -
 
 
 def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
-    """Who speaks in a passage, with places in its text; a turn that began before it begins with it."""
+    """Who speaks in a chunk, with places in its text; a turn that began before it begins with it."""
     turns = document.turns
     end = chunk.offset + len(chunk.text)
     first = max(bisect_right(turns, chunk.offset, key=lambda turn: turn.start) - 1, 0)

@@ -25,7 +25,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.literals import dated, typed_literal
+from graphrag_rdf.extract.literals import read_date, typed_literal
 from graphrag_rdf.extract.modality import denies, doubt_of_quote
 from graphrag_rdf.extract.model import (
     QUALIFIERS,
@@ -268,7 +268,7 @@ class Found:
         if confidence is None and answered.confidence is not None:
             self.reject("confidence_unreadable", item)
         qualifiers = tuple(
-            (name, *(dated(text) or (text, None)))
+            (name, *(read_date(text) or (text, None)))
             for name, text in (answered.qualifiers or _beside(item)).items()
             if not is_placeholder(text)
         )
@@ -302,7 +302,7 @@ class Found:
         target = answered.object or ""
         if match_key(target) in self.entities:
             return True
-        return answered.datatype is None and not (dated(target) or _NUMBER.fullmatch(target))
+        return answered.datatype is None and not (read_date(target) or _NUMBER.fullmatch(target))
 
 
 def _beside(item: object) -> dict[str, str]:

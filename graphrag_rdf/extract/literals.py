@@ -55,7 +55,7 @@ _BESIDE = frozenset(("on", "in", "the", "of", "am", "im", "den", "vom", "op", "d
 """Words that may stand beside a date that is the whole of a value."""
 
 
-def dated(text: str) -> tuple[str, str] | None:
+def read_date(text: str) -> tuple[str, str] | None:
     """(lexical form, XSD IRI) of a value that is a date, a month or a year in words or digits; else None.
 
     Args:
@@ -82,7 +82,7 @@ def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, boo
     """
     name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
     wanted = _TYPES.get(name)
-    found = dated(text) if not wanted or "date" in wanted else None
+    found = read_date(text) if not wanted or "date" in wanted else None
     if found and (wanted or found[1] != XSD + "gYear"):  # four digits alone may count something
         return *found, True
     if not wanted:

@@ -214,7 +214,7 @@ class LlmExtractor:
     def prompt(
         self, text: str, *, language: str | None, title: str, context: ChunkContext = NO_CHUNK_CONTEXT
     ) -> str:
-        """The first prompt for a chunk; tags in it that could end the passage lose their first bracket."""
+        """The first prompt for a chunk; tags in it that could end the chunk lose their first bracket."""
         return self._fill(text, next(iter(self._templates)), language=language, title=title, context=context)
 
     def _fill(

@@ -107,7 +107,7 @@ def _is_range(text: str, dates: Sequence[LiteralSpan]) -> bool:
 _OF = re.compile(r" of (?:the )?")
 
 
-def with_companions(
+def with_derived_names(
     mentions: Sequence[Mention], topic: str | None, language: str | None
 ) -> tuple[Mention, ...]:
     """Mentions with those that follow from them, at the same places.
@@ -116,8 +116,8 @@ def with_companions(
     Moor`, if only one name there begins or ends with it, or that of the topic does.
 
     Args:
-        mentions: of one passage, in text order.
-        topic: what the passage is about.
+        mentions: of one chunk, in text order.
+        topic: what the chunk is about.
         language: BCP 47; where it has a tagger, a word that the language has otherwise is no name by itself:
             `General Terms of Use`.
     """
@@ -168,8 +168,8 @@ _LONGEST = 12  # words of a title that can be a name
 
 
 def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[str, ...]:
-    """The names of what a passage is about: of `topic_of`, and as others write a given title - without its
-    article, and without the place after a comma where the passage names it so (`Springfield, Ohio`). Of a
+    """The names of what a chunk is about: of `topic_of`, and as others write a given title - without its
+    article, and without the place after a comma where the chunk names it so (`Springfield, Ohio`). Of a
     title with parts (`Halden Locks Co. — Form 10-Q — …`) the first names it.
     """
     topic = topic_of(title.partition(PART)[0] if given else title, mentions, given=given)
@@ -185,17 +185,17 @@ def topics_of(title: str, mentions: Sequence[Mention], *, given: bool) -> tuple[
 
 
 def topic_of(title: str, mentions: Sequence[Mention], *, given: bool) -> str | None:
-    """The name of what a passage is about.
+    """The name of what a chunk is about.
 
     Args:
         title: of its document.
-        mentions: the names that the passage has, in text order.
+        mentions: the names that the chunk has, in text order.
         given: whether the document has this title, rather than that its file is called so.
 
     Returns:
-        the title without a bracket at its end, which tells homonyms apart, if it is given or the passage has
-        that name; of a title as long as a sentence the first name that the passage has too; of a file's name
-        that says nothing the first name of the passage; None if there is none.
+        the title without a bracket at its end, which tells homonyms apart, if it is given or the chunk has
+        that name; of a title as long as a sentence the first name that the chunk has too; of a file's name
+        that says nothing the first name of the chunk; None if there is none.
     """
     name = _BRACKETED.sub("", title).strip()
     if not given and fold(name) not in {fold(mention.name) for mention in mentions}:

@@ -90,7 +90,7 @@ def sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Tu
     return frozenset({*starts, *words, *(match.end() for match in _SPEECH.finditer(text))})
 
 
-class SureNames:
+class NameFilter:
     """The names of a text as the units of its sentences tell them.
 
     Args:
@@ -232,7 +232,7 @@ def is_clause(units: Sequence[Unit]) -> bool:
     )
 
 
-def sure_mentions(
+def filter_mentions(
     mentions: Sequence[Mention],
     text: str,
     sentences: Sequence[Sentence],
@@ -260,7 +260,7 @@ def sure_mentions(
     literals = find_literals(text, tagger.language)
     starts = sentence_starts(text, sentences, turns)
     known = known_words(mentions, text, starts, title, tagger)
-    names = SureNames(text, given, turns, title, starts, known, tagger)
+    names = NameFilter(text, given, turns, title, starts, known, tagger)
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)

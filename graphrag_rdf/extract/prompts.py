@@ -2,7 +2,7 @@
 
 `tune prompts` writes that file, and people may. The template `extract.j2` beside it reads it as `tuned`; its
 texts are values there, so that nothing in them is taken for a template. Worked examples are held to what is
-asked of a model: one whose quote is not in its passage would teach to make quotes up.
+asked of a model: one whose quote is not in its chunk would teach to make quotes up.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _one_line(value: object) -> object:
 
 
 def is_clean(text: str) -> bool:
-    """Whether a passage may stand in an example: no control characters, such as the break of a page."""
+    """Whether a chunk may stand in an example: no control characters, such as the break of a page."""
     return not _CONTROL.search(text) and encodable(text) == text
 
 
@@ -117,7 +117,7 @@ def _said(item: ExampleEntity | ExampleRelation) -> dict[str, Any]:
 
 
 class WorkedExample(_Part):
-    """A passage with what should be found in it.
+    """A chunk with what should be found in it.
 
     Attributes:
         source: the chunk that it was taken from.
@@ -172,7 +172,7 @@ class PromptData(_Part):
     Attributes:
         domain: what the documents are about.
         persona: who the model is to be.
-        language: that predicates, types and definitions are written in; None for the passage's own.
+        language: that predicates, types and definitions are written in; None for the chunk's own.
         entity_types, relation_types: preferred ones; others are taken too.
         examples: they stand in place of the built-in one.
         tuned_by: the activity that made it, as recorded in a store.
@@ -192,7 +192,7 @@ class PromptData(_Part):
         return self.model_copy(update={"tuned_by": None}) == NO_DATA
 
     def values(self) -> dict[str, Any]:
-        """What the template sees as `tuned`; tags that could end the passage lose their first bracket."""
+        """What the template sees as `tuned`; tags that could end the chunk lose their first bracket."""
         return {
             **{name: _fenced(getattr(self, name)) for name in ("domain", "persona", "language")},
             **{
@@ -224,7 +224,7 @@ def _fenced(text: str | None) -> str | None:
 
 _HEADER = """\
 # What the extraction prompt (extract.j2) is told of the documents. Written by `graphrag-rdf tune prompts`,
-# for you to edit; a change makes the next ingest extract anew. A quote (evidence) must stand in its passage.
+# for you to edit; a change makes the next ingest extract anew. A quote (evidence) must stand in its chunk.
 """
 
 
@@ -233,7 +233,7 @@ def as_yaml(data: PromptData) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Passages of several lines as they are."""
+        """Chunks of several lines as they are."""
 
     def text(dumper: Any, value: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

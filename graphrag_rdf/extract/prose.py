@@ -21,11 +21,11 @@ from .modality import (
 )
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .name_details import life_dates, other_names
-from .name_filter import SureNames, is_clause, known_words, sentence_starts
+from .name_filter import NameFilter, is_clause, known_words, sentence_starts
 from .names import DEFAULT_SHORT_NAMES, fold, match_key, reject_reason
 from .numbers import LiteralSpan, find_literals
 from .phrases import NounPhrase, read_items, surface, verb_second_order
-from .reference import CERTAINTY, Known, References, in_third_person, meant
+from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions
 from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, Statement
 from .tagging import Tagger
 from .units import Unit, build_units
@@ -129,7 +129,7 @@ class Prose:
         starts = sentence_starts(self.text, self.sentences, self.turns)
         known = known_words(self.mentions, self.text, starts, title, self.tagger)
         given = frozenset(self.canonical.values())
-        names = SureNames(self.text, given, self.speakers, title, starts, known, self.tagger)
+        names = NameFilter(self.text, given, self.speakers, title, starts, known, self.tagger)
         for sentence in self.sentences:
             self._follow_heading(sentence)
             span = (sentence.offset, sentence.offset + sentence.length)
@@ -357,7 +357,7 @@ class Prose:
 
     def _all_mentions(self) -> tuple[Mention, ...]:
         """The mentions, and the first places of entities that are no capitalised names."""
-        of_people = tuple(meant(self.text, self.turns, self.mentions))
+        of_people = tuple(speaker_mentions(self.text, self.turns, self.mentions))
         named = [*self.mentions, *of_people]
         taken = {place for m in named for place in range(m.offset, m.offset + m.length)}
         more = []

@@ -257,7 +257,7 @@ _ES = re.compile(r"(?:[sxz]|ch|sh|[^aeiou]o)\Z")
 _Y = re.compile(r"[^aeiou]y\Z")
 
 
-def named_speakers(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:
+def with_speaker_labels(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:
     """Mentions, of which those of speakers before their words are as they are called."""
     labels = [turn for turn in turns if turn.name[0] < turn.name[1]]
     kept = [m for m in mentions if (turn := turn_at(turns, m.offset)) is None or m.offset >= turn.words]
@@ -265,7 +265,7 @@ def named_speakers(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[
     return tuple(sorted(kept, key=lambda mention: mention.offset))
 
 
-def meant(text: str, turns: Sequence[Turn], mentions: Sequence[Mention]) -> Iterator[Mention]:
+def speaker_mentions(text: str, turns: Sequence[Turn], mentions: Sequence[Mention]) -> Iterator[Mention]:
     """The places where "I" and "you" stand for somebody."""
     taken = {place for m in mentions for place in range(m.offset, m.offset + m.length)}
     for turn in turns:
@@ -281,8 +281,8 @@ def with_speakers(
     """Mentions, with those of speakers: before their words and, in English, where they say "I"."""
     if not turns:
         return mentions
-    named = named_speakers(mentions, turns)
-    more = meant(text, turns, named) if base_language(language) == "en" else ()
+    named = with_speaker_labels(mentions, turns)
+    more = speaker_mentions(text, turns, named) if base_language(language) == "en" else ()
     return sorted([*named, *more], key=lambda mention: mention.offset)
 
 

@@ -20,8 +20,8 @@ from .mentions import Gazetteer, find_mentions
 from .model import EntityCandidate, Extraction, Mention
 from .names import fold, match_key
 from .prose import Prose, RuleSettings
-from .reference import named_speakers
-from .table_rows import Row, RowRules, parted, read_rows
+from .reference import with_speaker_labels
+from .table_rows import Row, RowRules, read_rows, split_by_rows
 from .tagging import tagger_for
 
 RULES_VERSION = "22"
@@ -85,7 +85,7 @@ class RuleExtractor:
         if language is None and not any(_may_state(text, sentence) for sentence in rest):
             # a table tells no language, and its title needs none
             prose = replace(prose, language_warning=None)
-        return _together(replace(prose, mentions=parted(prose.mentions, rows)[1]), read)
+        return _together(replace(prose, mentions=split_by_rows(prose.mentions, rows)[1]), read)
 
     def _row_rules(self, synonyms: _Synonyms, language: str | None) -> RowRules:
         settings = self.settings
@@ -112,7 +112,7 @@ class RuleExtractor:
     ) -> Extraction:
         found = find_mentions(text, sentences, language=language, names=synonyms.gazetteer, title=title)
         if turns:
-            found = named_speakers(found, turns)
+            found = with_speaker_labels(found, turns)
         canonical = synonyms.canonical
         mentions = tuple(replace(m, name=canonical.get(match_key(m.name), m.name)) for m in found)
         if is_chinese(text, language):

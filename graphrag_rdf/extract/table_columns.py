@@ -1,7 +1,7 @@
 """What the columns of a table say: which one names the subject of a row, and what the others tell of it.
 
 All is decided for the table as a whole, from all of its rows: so each row says the same wherever its
-passage begins and ends. `TableReading.signature` is what was decided; where an edit leaves it as it was, the
+chunk begins and ends. `TableReading.signature` is what was decided; where an edit leaves it as it was, the
 rows that were not edited say what they said before.
 """
 

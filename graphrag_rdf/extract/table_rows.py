@@ -1,6 +1,6 @@
 """Facts from rows of tables: the key column names the subject, the header the predicate, a cell the object.
 
-The evidence of a fact is its row. A row tells the same whatever stands beside it in its passage.
+The evidence of a fact is its row. A row tells the same whatever stands beside it in its chunk.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SUMS = frozenset({"total", "totals", "subtotal", "grand total", "sum", "summe",
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a passage, and how its table is read."""
+    """A row of a chunk, and how its table is read."""
 
     part: RowPart
     reading: TableReading
@@ -85,8 +85,8 @@ def read_rows(text: str, rows: Sequence[Row], rules: RowRules) -> Extraction:
     """What rows of tables say.
 
     Args:
-        text: the passage's.
-        rows: of the passage.
+        text: the chunk's.
+        rows: of the chunk.
         rules: what to keep.
     """
     work = _Rows(text, rules)
@@ -110,11 +110,11 @@ def find_names(
     names: Iterable[str],
     title: str | None,
 ) -> tuple[Mention, ...]:
-    """The places that name something in a passage that may hold rows: no name reaches from one cell to the
+    """The places that name something in a chunk that may hold rows: no name reaches from one cell to the
     next, and strings of JSON are read as what they say.
 
     Args:
-        text: the passage's.
+        text: the chunk's.
         sentences: its sentences.
         rows: those of them that are rows.
         language, names, title: as of `find_mentions`.
@@ -146,7 +146,7 @@ def _cells_apart(sentences: Sequence[Sentence], rows: Sequence[Row]) -> tuple[Se
     return tuple(Sentence(number, *span) for number, span in enumerate(spans))
 
 
-def parted(
+def split_by_rows(
     mentions: Sequence[Mention], rows: Sequence[Row]
 ) -> tuple[tuple[Mention, ...], tuple[Mention, ...]]:
     """Mentions within rows, and those in other sentences."""

@@ -11,10 +11,10 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.model import in_spans
 from graphrag_rdf.extract.model import Mention, other_names
-from graphrag_rdf.extract.name_details import topics_of, with_companions
-from graphrag_rdf.extract.name_filter import sure_mentions
+from graphrag_rdf.extract.name_details import topics_of, with_derived_names
+from graphrag_rdf.extract.name_filter import filter_mentions
 from graphrag_rdf.extract.reference import with_speakers
-from graphrag_rdf.extract.table_rows import find_names, parted
+from graphrag_rdf.extract.table_rows import find_names, split_by_rows
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads
 from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.extractors import Extracted
@@ -200,7 +200,7 @@ class ChunkWriter:
                 title=parsed.title,
             )
             spans = [row.part.span for row in in_tables]
-            found = sure_mentions(
+            found = filter_mentions(
                 found,
                 text,
                 [sentence for sentence in task.sentences if not in_spans(spans, sentence.offset)],
@@ -214,12 +214,12 @@ class ChunkWriter:
             found = [replace(mention, name=called.get(mention.name, mention.name)) for mention in found]
             found = (*found, *labels)
         subgraph = iris.subgraph(chunk, MENTIONS_KEY)
-        in_rows, in_prose = parted(found, in_tables)
+        in_rows, in_prose = split_by_rows(found, in_tables)
         # rows are not about the first name in them, and a word of one row is not short for a name in another
         about = in_prose if in_tables and not parsed.titled else found
         topics = topics_of(parsed.title, about, given=parsed.titled)
         topic = topics[0] if topics else None
-        named = (*with_companions(in_prose, topic, parsed.language), *in_rows)
+        named = (*with_derived_names(in_prose, topic, parsed.language), *in_rows)
         layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
         changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
         changes.add += sentences

@@ -16,8 +16,8 @@ from graphrag_rdf.resources import folder
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
+    from graphrag_rdf.extract.chunk_relations import RelationReader
     from graphrag_rdf.extract.llm import LlmExtractor
-    from graphrag_rdf.extract.passage_relations import RelationReader
     from graphrag_rdf.extract.prompts import PromptData
     from graphrag_rdf.extract.rules import RuleExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
@@ -282,7 +282,7 @@ def choose_relation_reader(settings: Settings) -> RelationReader | None:
         raise ConfigError("relations.use is llm, but no model is set", hint="name one with --model")
     if relations.use == "structure" or model is None:
         return None
-    from graphrag_rdf.extract.passage_relations import RelationReader
+    from graphrag_rdf.extract.chunk_relations import RelationReader
 
     return RelationReader(
         prompt_folder(settings, "ingest", "relations.j2"),

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.extract.chunk_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
 from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.passage_relations import RELATION_TYPES, RELATIONS_VERSION, PairAnswer
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule
 from graphrag_rdf.rdf import chunk_relations as build
 from graphrag_rdf.rdf import iris, prov
@@ -29,7 +29,7 @@ from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.batches import in_batches, updates_in_batches
 
 if TYPE_CHECKING:
-    from graphrag_rdf.extract.passage_relations import RelationReader
+    from graphrag_rdf.extract.chunk_relations import RelationReader
     from graphrag_rdf.llm.gateway import LlmGateway
 
 COMPONENT = "graphrag-rdf-relations"

@@ -12,7 +12,7 @@ from graphrag_rdf.documents import read_bytes
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.table_json import unescaped
 from graphrag_rdf.documents.tables import read_row, sentences_in
-from graphrag_rdf.documents.text import carried
+from graphrag_rdf.documents.text import storable_text
 from graphrag_rdf.errors import DocumentError
 
 FRONT = """---
@@ -121,11 +121,13 @@ def test_which_records_are_rows(name: str, text: str, rows: list[str]) -> None:
 def test_what_a_piece_of_a_string_says(text: str, ascii_only: bool) -> None:
     piece = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
     said, places = unescaped(piece)
-    assert said == carried(text) if ascii_only else carried(said) == carried(text)
+    assert said == storable_text(text) if ascii_only else storable_text(said) == storable_text(text)
     assert len(places) == len(said) + 1
     assert (places[0], places[-1]) == (0, len(piece))
     for place, character in enumerate(said):
-        assert carried(json.loads(f'"{piece[places[place] : places[place + 1]]}"')) == carried(character)
+        assert storable_text(json.loads(f'"{piece[places[place] : places[place + 1]]}"')) == storable_text(
+            character
+        )
 
 
 def test_tables_tell_no_language_but_their_prose_does() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.documents import ParsedDocument, chunk_text, read_bytes
 from graphrag_rdf.documents.tables import RECORDS, read_row, row_spans, rows_in, sentences_in
-from graphrag_rdf.documents.text import carried
+from graphrag_rdf.documents.text import storable_text
 from graphrag_rdf.errors import DocumentError
 from tests.documents.conftest import book, cells, opendocument
 
@@ -127,7 +127,7 @@ def slides(texts: list[str]) -> str:
 
 
 def as_xml(text: str) -> str:
-    return escape(carried(text).replace("\f", " "))
+    return escape(storable_text(text).replace("\f", " "))
 
 
 def table_of(texts: list[str]) -> str:
@@ -276,9 +276,11 @@ def check_tables(document: ParsedDocument) -> None:
             for cell in read_row(row, table.separator, table.names) or ():
                 written = row[cell.offset : cell.offset + cell.length]
                 assert len(written) == cell.length
-                assert cell.text == carried(cell.text)  # whatever escapes stand for
+                assert cell.text == storable_text(cell.text)  # whatever escapes stand for
                 if table.separator == RECORDS and cell.text and written[0] != "[":
-                    assert cell.text == " ".join(carried(json.loads(f'"{written}"', strict=False)).split())
+                    assert cell.text == " ".join(
+                        storable_text(json.loads(f'"{written}"', strict=False)).split()
+                    )
 
 
 def test_a_row_of_dashes_in_an_org_table_is_said_once() -> None:

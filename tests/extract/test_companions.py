@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.name_details import with_companions
+from graphrag_rdf.extract.name_details import with_derived_names
 
 
 def named(*names: str, topic: str | None = None) -> list[tuple[int, str]]:
     """(place, name) of all that mentions one after another stand for."""
     mentions = [Mention(number * 100, len(name), name) for number, name in enumerate(names)]
-    return [(m.offset // 100, m.name) for m in with_companions(mentions, topic, "en")]
+    return [(m.offset // 100, m.name) for m in with_derived_names(mentions, topic, "en")]
 
 
 @pytest.mark.parametrize(
@@ -45,5 +45,5 @@ def test_of_two_it_stands_for_the_topic_or_for_none() -> None:
 
 
 def test_places_stay() -> None:
-    (first, second, third) = with_companions([Mention(7, 24, "Ada Moor of Blue Harbour")], None, None)
+    (first, second, third) = with_derived_names([Mention(7, 24, "Ada Moor of Blue Harbour")], None, None)
     assert {(m.offset, m.length) for m in (first, second, third)} == {(7, 24)}

@@ -43,7 +43,7 @@ from graphrag_rdf.documents.readers.table import read_table
 from graphrag_rdf.documents.readers.tex import read_tex
 from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
-from graphrag_rdf.documents.text import carried, one_line
+from graphrag_rdf.documents.text import one_line, storable_text
 from graphrag_rdf.documents.titles import title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
@@ -232,11 +232,13 @@ def _media_type(name: str, media_type: str | None, data: bytes) -> str:
 
 
 def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
-    text = carried(content.text)
+    text = storable_text(content.text)
     if not text.strip():
         raise DocumentError(name, "no text found")
     _check_rows(text, content, name)
-    pages = tuple(Page(page.number, carried(page.text), page.offset, page.label) for page in content.pages)
+    pages = tuple(
+        Page(page.number, storable_text(page.text), page.offset, page.label) for page in content.pages
+    )
     turns = content.turns or (() if media_type in _NO_CHATS or content.tables else find_turns(text))
     speakers = dict.fromkeys(turn.speaker for turn in turns)
     declared = [value for iri, value in content.metadata if iri == LANGUAGE]
@@ -255,7 +257,9 @@ def _finish(content: Content, name: str, media_type: str) -> ParsedDocument:
             [*content.metadata, *instead, *((CONTRIBUTOR, name) for name in islice(speakers, _MOST_SPEAKERS))]
         ),
         titled=bool(title),
-        tables=tuple(replace(table, names=tuple(map(carried, table.names))) for table in content.tables),
+        tables=tuple(
+            replace(table, names=tuple(map(storable_text, table.names))) for table in content.tables
+        ),
         unsaid=content.unsaid,
         warnings=content.warnings,
         turns=turns,

@@ -23,7 +23,7 @@ from graphrag_rdf.documents.tables import MOST_COLUMNS, RECORDS
 _TITLE_KEYS = ("title", "name", "headline")
 _NAME_KEYS = frozenset({"title", "name", "label"})
 _LONGEST_RECORD = 50_000
-"""Characters beyond which a record is a document: each passage of it reads all of its lists."""
+"""Characters beyond which a record is a document: each chunk of it reads all of its lists."""
 _LONGEST_VALUE = 200
 """Characters beyond which a value is running text."""
 

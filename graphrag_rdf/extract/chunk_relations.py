@@ -1,10 +1,10 @@
-"""Typed relations between two passages, as a model reads them: one prompt a pair, every item checked.
+"""Typed relations between two chunks, as a model reads them: one prompt a pair, every item checked.
 
 An item that does not hold is given back as `Rejected`, with a reason:
 
     invalid_relation     fields are missing or of an impossible kind
     type_not_listed      none of `RELATION_TYPES`
-    not_of_this_pair     it does not lead from one of the two passages to the other
+    not_of_this_pair     it does not lead from one of the two chunks to the other
     no_confidence, low_confidence    it says none, or less than is asked for
     no_evidence          it quotes nothing
     answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
@@ -33,6 +33,7 @@ from graphrag_rdf.llm.model import Completion, encodable
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway
+
 
 RELATIONS_VERSION = "1"
 """Changes when the same answer would be read otherwise: part of the key."""
@@ -74,7 +75,7 @@ def _quotes(value: object) -> object:
     return list(dict.fromkeys(text for text in texts if text))
 
 
-class AnsweredPassageRelation(BaseModel):
+class AnsweredChunkRelation(BaseModel):
     """A relation as models write it."""
 
     type: str = Field(validation_alias=AliasChoices("type", "relation", "relation_type"))
@@ -91,8 +92,8 @@ class AnsweredPassageRelation(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class PassageRelation:
-    """A relation between two passages.
+class ChunkRelation:
+    """A relation between two chunks.
 
     Attributes:
         type: a key of `RELATION_TYPES`.
@@ -117,17 +118,17 @@ class PairAnswer:
     """
 
     completion: Completion
-    relations: dict[tuple[str, bool], PassageRelation] = field(default_factory=dict)
+    relations: dict[tuple[str, bool], ChunkRelation] = field(default_factory=dict)
     rejected: list[Rejected] = field(default_factory=list)
 
 
 class RelationReader:
-    """Relations of pairs of passages, as a model reads them.
+    """Relations of pairs of chunks, as a model reads them.
 
     Args:
         prompts: folder with `relations.j2`.
         model: litellm's name; part of the key.
-        truncate: characters of each passage that the model sees.
+        truncate: characters of each chunk that the model sees.
         min_confidence: relations below are rejected.
 
     Attributes:
@@ -150,7 +151,7 @@ class RelationReader:
         )
 
     def shown(self, text: str) -> str:
-        """The part of a passage that the model sees: its beginning, in whole words where it has any."""
+        """The part of a chunk that the model sees: its beginning, in whole words where it has any."""
         if len(text) <= self._truncate:
             return text
         head = text[: self._truncate]
@@ -160,7 +161,7 @@ class RelationReader:
         return head[:end].rstrip() or head
 
     def prompt(self, first: str, second: str) -> str:
-        """The prompt for a pair; tags in it that could end a passage lose their first bracket."""
+        """The prompt for a pair; tags in it that could end a chunk lose their first bracket."""
         values = {
             "first": fenced(self.shown(first)),
             "second": fenced(self.shown(second)),
@@ -169,10 +170,10 @@ class RelationReader:
         return fill_prompt(self._template, self._path, values, "first, second and types")
 
     def read(self, first: str, second: str, gateway: LlmGateway, *, use_cache: bool = True) -> PairAnswer:
-        """Ask the model how two passages are related.
+        """Ask the model how two chunks are related.
 
         Args:
-            first, second: texts of the passages, in the order of their document.
+            first, second: texts of the chunks, in the order of their document.
             use_cache: False asks again, whatever was answered before.
 
         Raises:
@@ -202,7 +203,7 @@ class RelationReader:
     def _take(self, item: object, answer: PairAnswer) -> None:
         text = encodable(json.dumps(item, ensure_ascii=False))
         try:
-            said = AnsweredPassageRelation.model_validate(item)
+            said = AnsweredChunkRelation.model_validate(item)
         except ValidationError:
             answer.rejected.append(Rejected("invalid_relation", text))
             return
@@ -221,7 +222,7 @@ class RelationReader:
             return
         forward = said.source == 1 or name in _SYMMETRIC
         known = answer.relations.get((name, forward))
-        found = PassageRelation(name, forward, confidence, tuple(said.evidence))
+        found = ChunkRelation(name, forward, confidence, tuple(said.evidence))
         if known is not None:
             quotes = tuple(dict.fromkeys((*known.quotes, *found.quotes)))
             found = replace(found, confidence=max(known.confidence, confidence), quotes=quotes)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.errors import LlmError, TemplateError
-from graphrag_rdf.extract.passage_relations import RELATION_TYPES, PairAnswer, RelationReader
+from graphrag_rdf.extract.chunk_relations import RELATION_TYPES, PairAnswer, RelationReader
 from graphrag_rdf.llm.gateway import LlmGateway
 from graphrag_rdf.llm.model import LlmSettings
 from graphrag_rdf.resources import folder

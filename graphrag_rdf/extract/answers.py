@@ -1,15 +1,14 @@
-"""What a model's answer to the extraction prompt says: read item by item, each once, and every item checked.
+"""Answers to the extraction prompt, read item by item; each item is checked.
 
-What an answer has wrong costs the item, not the chunk: each item that does not hold is given back as
-`Rejected`, with a reason:
+A wrong item costs the item, not the chunk: it is returned as `Rejected`, with a reason:
 
     invalid_entity, invalid_relation    fields are missing or of an impossible kind
     empty_subject, empty_predicate, empty_object, placeholder, self_relation    not a statement
     negated, hedged, question    the text denies it, only supposes it, or asks
-    predicate_not_listed     none of the predicates asked for
-    type_not_listed          kept without its type, which is none of those asked for
-    datatype_mismatch        kept as a string, as the value does not have its datatype
-    confidence_unreadable    kept without its confidence, which is no number
+    predicate_not_listed     not among the predicates asked for
+    type_not_listed          kept without its type, which is not among those asked for
+    datatype_mismatch        kept as a string, because the value does not fit its datatype
+    confidence_unreadable    kept without its confidence, which is not a number
     answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
 """
 
@@ -68,7 +67,7 @@ def _to_texts(value: object) -> object:
 
 Text = Annotated[str, BeforeValidator(_to_text)]
 OptionalText = Annotated[str | None, BeforeValidator(lambda value: _to_text(value) or None)]
-# not a blank of it is changed, as it will be looked for in the chunk
+# kept to the letter, because it is searched in the chunk
 Verbatim = Annotated[
     str | None,
     BeforeValidator(lambda value: encodable(value).strip() or None if isinstance(value, str) else value),
@@ -118,11 +117,11 @@ class AnsweredRelation(BaseModel):
 
 @dataclass
 class Found:
-    """What the answers of one chunk gave so far, each entity and relation once.
+    """The entities and relations in the answers about one chunk, each once.
 
     Attributes:
-        types: folded → as it is written, of the types to which entities are held; empty for any.
-        predicates: `predicate_key` → as it is written, of those to which relations are held; empty for any.
+        types: folded → as written: the only types that entities may have; empty for any.
+        predicates: `predicate_key` → as written: the only ones that relations may have; empty for any.
     """
 
     types: dict[str, str] = field(default_factory=dict)
@@ -133,11 +132,13 @@ class Found:
 
     @property
     def size(self) -> int:
-        """How many entities and relations there are."""
+        """Number of entities and relations."""
         return len(self.entities) + len(self.relations)
 
     def extraction(self) -> Extraction:
-        """All of it, with each thing under one name; statements that then relate a thing to itself go."""
+        """Everything found, each thing under one name. Statements that then relate a thing to itself are
+        rejected.
+        """
         entities, main = self._joined()
         relations: dict[RelationCandidate, None] = {}
         rejected = list(self.rejected)
@@ -152,9 +153,9 @@ class Found:
         return Extraction(tuple(entities), tuple(relations), tuple(rejected), (), None)
 
     def _joined(self) -> tuple[list[EntityCandidate], dict[str, str]]:
-        """Entities, each with those that are listed under one of its other names too; and other name → name.
+        """Entities, joined where one is listed under another name of the other; and other name → name.
 
-        A name that several entities have as another name stands for none of them.
+        Another name that several entities share stands for none of them.
         """
         claims: dict[str, list[str]] = {}
         for key, entity in self.entities.items():
@@ -164,7 +165,7 @@ class Found:
         into: dict[str, str] = {}
 
         def whole(key: str) -> str:
-            """The owner of a name, which may be another name of something else."""
+            """The entity that a name belongs to in the end."""
             return whole(into[key]) if key in into else key
 
         for alias, owners in claims.items():
@@ -180,7 +181,7 @@ class Found:
         """Add an answer.
 
         Args:
-            truncated: it was cut off at the token limit.
+            truncated: the answer was cut off at the token limit.
 
         Raises:
             LlmError: of kind `unparsable`, when nothing of it can be read.
@@ -195,7 +196,7 @@ class Found:
             self.reject("answer_truncated", answer[-200:])
 
     def place(self, text: str, offset: int) -> None:
-        """Find the quotes of relations in a part of the chunk, as a sentence may stand twice in the chunk.
+        """Find the quotes of relations in a part of the chunk. A sentence may stand twice in the whole chunk.
 
         Args:
             text: the part.
@@ -207,7 +208,7 @@ class Found:
                 self.relations[key] = replace(relation, span=span)
 
     def reject(self, reason: str, item: object) -> None:
-        """Note what was left out."""
+        """Note an item that was left out."""
         text = item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
         self.rejected.append(Rejected(reason, encodable(text)))
 
@@ -294,8 +295,8 @@ class Found:
         self.relations.setdefault(key, candidate)
 
     def _names_entity(self, answered: AnsweredRelation) -> bool:
-        """What the answer says; without that, a listed entity is one, and a value has a datatype or is a date
-        or number.
+        """Whether the object is an entity. If the answer does not say: a listed entity is one, and what has a
+        datatype or is a date or number is a value.
         """
         if answered.object_is_entity is not None:
             return answered.object_is_entity
@@ -306,31 +307,31 @@ class Found:
 
 
 def _beside(item: object) -> dict[str, str]:
-    """Qualifiers that stand beside subject and object, not in an object of their own."""
+    """Qualifiers given as keys next to subject and object, not in an object of their own."""
     if not isinstance(item, dict) or not {"subject", "object"} <= item.keys():
         return {}
     return _to_qualifiers(item)
 
 
 def listed_types(types: Iterable[str]) -> dict[str, str]:
-    """Types as `Found` takes them."""
+    """Types in the form of `Found.types`."""
     return {fold(name): name for name in types}
 
 
 def listed_predicates(predicates: Iterable[str]) -> dict[str, str]:
-    """Predicates as `Found` takes them."""
+    """Predicates in the form of `Found.predicates`."""
     phrases = map(predicate_phrase, predicates)
     return {predicate_key(phrase): phrase for phrase in phrases if phrase}
 
 
 def predicate_key(phrase: str) -> str:
-    """By which a predicate is found in a list: "is located in" and "located in" are the same."""
+    """The key of a predicate in a list: "is located in" and "located in" have the same."""
     bare = _COPULA.sub("", f"{fold(phrase)} ").strip()
     return bare or fold(phrase)
 
 
 def _together(one: EntityCandidate, other: EntityCandidate) -> EntityCandidate:
-    """One entity of two that are the same, with the first one's name."""
+    """Two entries for the same entity as one, under the first name."""
     surfaces = [*one.aliases, other.name, *other.aliases]
     says = one if one.definition else other
     return replace(
@@ -349,7 +350,7 @@ def predicate_phrase(text: str) -> str:
 
 
 def confidence_of(value: object) -> float | None:
-    """0 to 1; from a number or a percentage, clipped; None for anything else."""
+    """A confidence from 0 to 1, clipped, of a number or a percentage; None for anything else."""
     if isinstance(value, str) and (percent := _PERCENT.fullmatch(value)):
         return min(1.0, float(percent[1]) / 100)
     if isinstance(value, bool) or not isinstance(value, int | float | str):

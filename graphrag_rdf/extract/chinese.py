@@ -45,7 +45,7 @@ _MANY = 50_000  # how frequent a word is made that jieba would part
 
 
 class Token(NamedTuple):
-    """A word: where it stands in the text, in simplified characters, with jieba's tag."""
+    """A word with its place in the text, in simplified characters, with jieba's tag."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Token(NamedTuple):
 
 
 class Name(NamedTuple):
-    """Where a name stands, and the type of what it names, where that is sure."""
+    """The place of a name, and its entity type where that is certain."""
 
     start: int
     end: int
@@ -152,12 +152,12 @@ def _foreign(text: str) -> bool:
 
 @lru_cache(maxsize=3)
 def _characters(name: str) -> frozenset[str]:
-    """A list of names that is one of characters."""
+    """The characters of a list."""
     return frozenset("".join(table()["names"][name]))
 
 
 def _dotted(text: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """Names whose parts are joined by dots: as far as they are spelt as foreign names are."""
+    """Names whose parts are joined by dots, as far as their characters are those of foreign names."""
     borders = {token.start: token for token in tokens}
     ends = {token.end: token for token in tokens}
     inside = {place: token for token in tokens for place in range(token.start + 1, token.end)}
@@ -225,7 +225,7 @@ def _may_be_part(tokens: Sequence[Token], index: int, first: int) -> bool:
 
 
 def _kind(token: Token) -> str | None:
-    """The type of what a word names; "" where that is not sure, None for what is no name."""
+    """The entity type of a name; "" if it is not certain, None if the word is not a name."""
     text, tag = token.text, token.tag
     names = table()["names"]
     if len(text) < 2 or not tag.startswith(_NAMED) or text in names["common"]:
@@ -253,7 +253,7 @@ def _kind(token: Token) -> str | None:
 
 
 def _kind_by_ending(text: str) -> str:
-    """The type that the last word of a name tells; "" for none. The longest ending counts."""
+    """The entity type by the last word of a name; "" for none. The longest ending counts."""
     names, best, found = table()["names"], 0, ""
     for key in ("place", "organisation", "event", "work"):
         for ending in names[key]:

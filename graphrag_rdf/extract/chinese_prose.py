@@ -1,8 +1,8 @@
 """Facts from Chinese sentences: X是Y, X的A是Y, X由Y建造, X位于Y, X创办了Y.
 
 A clause is read as a whole or not at all: its subject is a name (of a definition, also a noun), and every
-word of it has its place in one of the patterns. So what is denied, guessed, supposed, reported or asked gives
-nothing but a rejected candidate.
+word has its place in one of the patterns. Clauses that deny, guess, suppose, report or ask give only a
+rejected candidate.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ChineseProse:
         self.entities: dict[str, EntityCandidate] = {}
 
     def read(self) -> Extraction:
-        """What the sentences state, and what they name."""
+        """The facts and names of the sentences."""
         for sentence in self.sentences:
             self._sentence(sentence)
         kept = sorted(self.relations.values(), key=lambda one: -(one.confidence or 0))
@@ -184,14 +184,14 @@ def _literal(text: str) -> tuple[str, str | None]:
 
 
 def _doubt_of_sentence(words: str) -> str:
-    """Why a whole sentence states nothing, or ""."""
+    """Why a whole sentence asserts nothing, or ""."""
     if without_emoji(words).rstrip("”」』\"' ")[-1:] in {"?", "？"}:
         return "question"
     return _doubt([token.text for token in tokens_of(words)], ("question", "conditional"))
 
 
 def _reported_from(clauses: Sequence[Sequence[Part]]) -> int:
-    """The number of the first clause that somebody else vouches for: all, where it is said in the end."""
+    """The number of the first clause that is reported speech; 0 if the last clause says who reports."""
     for number, parts in enumerate(clauses):
         if _doubt([part.text for part in parts if part.kind != "N"], ("reported",)):
             ends = number == len(clauses) - 1 and parts[-1].text in table()["doubts"]["reported"]
@@ -249,7 +249,7 @@ def _clauses(words: str, names: Mapping[tuple[int, int], str]) -> Iterator[list[
 
 
 def _read(parts: Sequence[Part], carried: Part | None, *, ago: bool) -> Iterator[Fact]:
-    """What a clause states, whose every part has its place in a pattern.
+    """The facts of a clause, if all its parts fit a pattern.
 
     Args:
         carried: the subject of the clause before, where this one goes on with it.
@@ -338,7 +338,7 @@ def _skip(parts: Sequence[Part], index: int) -> tuple[int, Part | None]:
 
 
 def _subjects(parts: Sequence[Part], index: int) -> tuple[list[Part], int]:
-    """The names that a clause begins with, with titles after them and what they are before them."""
+    """The names at the beginning of a clause, with titles after them and descriptions before them."""
     found = []
     nouns = _run(parts, index, ("n", "N", "b"))
     while nouns > index and parts[nouns - 1].kind != "N":
@@ -375,7 +375,7 @@ def _run(parts: Sequence[Part], index: int, tags: tuple[str, ...]) -> int:
 
 
 def _copula(subjects: Sequence[Part], rest: Sequence[Part], is_: str) -> Iterator[Fact]:
-    """X是Y的首都 links X and Y; else what X is."""
+    """X是Y的首都 links X and Y; other clauses with 是 say what X is."""
     if len(rest) > 2 and rest[0].kind == "N" and rest[1].text == "的" and subjects[0].kind == "N":
         end = _run(rest, 2, ("n", "vn", "b", "f", "m"))
         if end == len(rest):
@@ -389,7 +389,7 @@ def _copula(subjects: Sequence[Part], rest: Sequence[Part], is_: str) -> Iterato
 
 
 def _objects(rest: Sequence[Part], *, described: bool = False) -> Iterator[tuple[tuple[int, int], bool]]:
-    """What a clause ends with, if that is a phrase of nouns: as places, and whether it is a name.
+    """The noun phrases at the end of a clause: where each stands, and whether it is a name.
 
     Args:
         described: clauses with 的 before the noun may be in it.

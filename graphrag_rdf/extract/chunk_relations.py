@@ -1,11 +1,11 @@
-"""Typed relations between two chunks, as a model reads them: one prompt a pair, every item checked.
+"""Typed relations between two chunks, read by a model: one prompt for each pair, each item checked.
 
-An item that does not hold is given back as `Rejected`, with a reason:
+A wrong item is returned as `Rejected`, with a reason:
 
     invalid_relation     fields are missing or of an impossible kind
-    type_not_listed      none of `RELATION_TYPES`
+    type_not_listed      not in `RELATION_TYPES`
     not_of_this_pair     it does not lead from one of the two chunks to the other
-    no_confidence, low_confidence    it says none, or less than is asked for
+    no_confidence, low_confidence    it has none, or less than the minimum
     no_evidence          it quotes nothing
     answer_truncated, and the reasons of `llm.jsonl.Bad`    pieces of the answer
 """
@@ -110,7 +110,7 @@ class ChunkRelation:
 
 @dataclass(slots=True)
 class PairAnswer:
-    """What a model says of a pair.
+    """A model's answer about a pair.
 
     Attributes:
         relations: each type and direction once.
@@ -123,7 +123,7 @@ class PairAnswer:
 
 
 class RelationReader:
-    """Relations of pairs of chunks, as a model reads them.
+    """Asks a model for the relations of pairs of chunks.
 
     Args:
         prompts: folder with `relations.j2`.

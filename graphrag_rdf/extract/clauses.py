@@ -1,9 +1,9 @@
 """From the phrases of a sentence to statements: who did what to whom, where and when.
 
 A clause is read from its subject on and only while its order is plain: subject, verb, object, phrases with
-prepositions. Where anything else follows, the rest of it gives nothing: no fact is better than a false one. A
+prepositions. If anything else follows, the rest is skipped, because no fact is better than a false one. A
 statement with several complements becomes several: `Ada was born in Kelm in 1871` gives `was born in | Kelm`
-and `was born in | 1871`. What is denied, guessed, supposed or reported is read too, with that reason.
+and `was born in | 1871`. Denied, guessed, supposed or reported statements are read too, with that reason.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class _Reader(ItemRow):
         self.whole = bool(self.items) and self.items[-1].unit.text == "."
 
     def read(self) -> Reading:
-        """All that the sentence says."""
+        """All statements and descriptions of the sentence."""
         for item in self.items:
             if item.noun is not None:
                 self._inside(item.noun)
@@ -56,7 +56,7 @@ class _Reader(ItemRow):
     # ---- clauses
 
     def _clause(self, at: int) -> int:
-        """Reads the clause that begins here, and finds where the next may begin."""
+        """Read the clause that begins here; returns where the next may begin."""
         self.fronted, self.opening = [], None
         doubt = self.doubt or self.carried
         self.says.opens = at == 0 and self.whole
@@ -81,7 +81,7 @@ class _Reader(ItemRow):
         return self._next(end, after_clause=True)
 
     def _next(self, at: int, *, after_clause: bool) -> int:
-        """Where another clause may begin: after a stop, at a subordinator, after a comma or "and"."""
+        """The place of the next clause: after a stop, at a subordinator, after a comma or "and"."""
         for index in range(at, len(self.items)):
             kind = self._at(index)
             if kind == "." and self.items[index].unit.text != "-":
@@ -104,7 +104,7 @@ class _Reader(ItemRow):
         return len(self.items)
 
     def _skip_opening(self, at: int) -> int:
-        """What stands before the subject: `In 1902`, `Founded in 1879 in Kelm,`."""
+        """The place after the words before the subject: `In 1902`, `Founded in 1879 in Kelm,`."""
         if self.words.verb_second:
             return at + 1 if self._at(at) == "c" else at
         if self._at(at) == "e":
@@ -125,7 +125,7 @@ class _Reader(ItemRow):
                 return at
 
     def _subjects(self, at: int) -> tuple[list[NounPhrase], int]:
-        """The subjects that stand here and the place after them; none if it is not plain what they are."""
+        """The subjects at this place, none if they are ambiguous, and the place after them."""
         members, reach = self._members(at, subjects=True)
         plain = len(members) == 1 or all(noun.kind == "name" for noun in members)
         plain = plain and not any(noun.determiner in self.words.oblique for noun in members)
@@ -165,7 +165,7 @@ class _Reader(ItemRow):
     # ---- beside a name
 
     def _beside(self, subjects: list[NounPhrase], at: int) -> tuple[list[NounPhrase], int]:
-        """Reads what stands between the subject and its verb; the subjects and the place of the verb."""
+        """Read the words between a subject and its verb; returns the subjects and the place of the verb."""
         while True:
             kind, inner = self._at(at), self._at(at + 1)
             if kind == "," and inner == "n" and len(subjects) == 1:
@@ -189,11 +189,11 @@ class _Reader(ItemRow):
                 return subjects, at
 
     def _closed(self, at: int) -> int:
-        """The place after the comma that closes what stands beside a name; without one the end."""
+        """The place after the comma that closes an insertion; the end of the sentence if there is none."""
         return at + 1 if self._at(at) == "," else len(self.items)
 
     def _apposition(self, noun: NounPhrase, at: int) -> tuple[NounPhrase | None, int]:
-        """Who is named in `Ada Venn, the chief engineer of Orrin,`, if it is one, and the place after it."""
+        """The name in `Ada Venn, the chief engineer of Orrin,` or None, and the place after it."""
         other = self._phrase(at)
         if other is None or {noun.kind, other.kind} != {"name", "common"}:
             return None, at
@@ -217,7 +217,7 @@ class _Reader(ItemRow):
         return named, end + 1 if self._at(end) == "," else end
 
     def _inside(self, noun: NounPhrase) -> None:
-        """What a noun phrase says within itself: `the engineer Ada Venn`, `Orrin's director Ada Venn`."""
+        """Read statements within a noun phrase: `the engineer Ada Venn`, `Orrin's director Ada Venn`."""
         core = noun.units[slice(*noun.core)]
         owned = noun.owned
         if self.doubt or not (owned and owned[-1].kind == "P" and len(owned) > 1 and owned[-2].kind == "N"):
@@ -240,13 +240,13 @@ class _Reader(ItemRow):
             self.says.state(name, self.words.is_, role, "title")
 
     def _relative(self, anchor: list[NounPhrase], at: int) -> int:
-        """`who built it`: what follows is about the anchor."""
+        """Read a relative clause about the anchor: `who built it`."""
         if self.items[at].unit.lower == "whose" or self._at(at + 1) not in {"v", "e"}:
             return len(self.items)
         return self._predicates(anchor, at + 1, "relative")
 
     def _participle(self, anchor: list[NounPhrase], at: int) -> int:
-        """`built by X in 1902`: the anchor is what the verb is about."""
+        """Read a participle about the anchor: `built by X in 1902`."""
         verb = self.items[at].verb
         if verb is None or self._at(at + 1) != "a":
             return at + 1
@@ -255,7 +255,7 @@ class _Reader(ItemRow):
     # ---- verbs
 
     def _predicates(self, subjects: list[NounPhrase], at: int, pattern: str) -> int:
-        """Reads verbs that share subjects, with their objects; the place after them."""
+        """Read verbs that share their subjects, with their objects; returns the place after them."""
         doubt = self.says.doubt
         auxiliary = ""
         while True:
@@ -292,7 +292,7 @@ class _Reader(ItemRow):
         return True
 
     def _verb(self, clause: Clause, at: int) -> int:
-        """Reads what follows a verb; the place after it."""
+        """Read the words after a verb; returns the place after them."""
         if self.opening is not None and not clause.pattern:
             opened = Clause(clause.subjects, self.opening.words, True, False, False, "participle")
             for preposition, noun in self.fronted[:2]:
@@ -317,7 +317,7 @@ class _Reader(ItemRow):
         return self._complements(clause, at)
 
     def _complements(self, clause: Clause, at: int) -> int:
-        """Reads the phrases with prepositions that follow a verb or its object; the place after them."""
+        """Read the prepositional phrases after a verb or its object; returns the place after them."""
         first, named = True, True
         while self._at(at) == "a" and self._at(at + 1) == "n":
             preposition = self.items[at].unit.lower
@@ -339,7 +339,7 @@ class _Reader(ItemRow):
     def _longer(
         self, clause: Clause, preposition: str, members: list[NounPhrase], at: int, reach: int
     ) -> int:
-        """States a complement; one that is no name is told with what follows it."""
+        """State a complement; one that is not a name is taken with the phrases that follow it."""
         placed = not clause.copula or preposition in self.words.placing or members[0].kind == "literal"
         counted = members[0].literal is not None and members[0].literal.kind == "number"
         if members[0].kind != "common":
@@ -363,7 +363,7 @@ class _Reader(ItemRow):
                 self.says.state(subject, f"{clause.words} {preposition}", member, pattern)
 
     def _told(self, members: Sequence[NounPhrase], end: int) -> bool:
-        """Whether an object ends here, rather than being told by what follows ("the risk that …")."""
+        """Whether an object ends here, rather than going on ("the risk that …")."""
         kind, noun = self._at(end), members[0]
         alone = noun.kind == "common" and len(members) == 1
         word = alone and len(noun.units) - noun.core[0] == 1
@@ -377,7 +377,7 @@ class _Reader(ItemRow):
         )
 
     def _whole(self, at: int, reach: int) -> tuple[NounPhrase, int]:
-        """A phrase that is no name, with the list that it begins and the phrases that say more of it."""
+        """A phrase that is not a name, with the list that it begins and the phrases that belong to it."""
         noun = self.items[at].noun
         assert noun is not None  # noqa: S101
         end = self._past_complements(reach + 1)
@@ -393,7 +393,7 @@ class _Reader(ItemRow):
     # ---- objects
 
     def _object(self, clause: Clause, at: int) -> int:
-        """States what the verb does to what; the place after the object."""
+        """State a verb with its object; returns the place after the object."""
         members, reach = self._members(at)
         noun, after = members[0], self._at(reach + 1)
         clause.object = noun  # also where nothing is stated: what follows is about it
@@ -436,13 +436,13 @@ class _Reader(ItemRow):
         return end
 
     def _counts(self, noun: NounPhrase, at: int) -> bool:
-        """Whether an amount is one of what follows: "$4 million in legal fees"."""
+        """Whether an amount belongs to a following noun: "$4 million in legal fees"."""
         of = self._phrase(at + 1) if self._at(at) == "a" else None
         amount = noun.literal is not None and noun.literal.kind == "quantity"
         return amount and of is not None and of.kind == "common" and not self.words.keeps_case
 
     def _dates(self, at: int) -> Qualifiers:
-        """When an object holds that ends here, by the dates that follow it or open the sentence."""
+        """The dates of an object that ends here: those after it, and those that open the sentence."""
         told = list(self.fronted)
         while self._at(at) == "a" and (noun := self._phrase(at + 1)) is not None and noun.literal is not None:
             told.append((self.items[at].unit.lower, noun))
@@ -460,7 +460,7 @@ class _Reader(ItemRow):
         return tuple(found.values())
 
     def _reached(self, clause: Clause, reach: int) -> None:
-        """`filed a suit against Orrin`: the name that a verb with a common object leads to."""
+        """State the name after a verb and a common noun: `filed a suit against Orrin`."""
         named = self._phrase(reach + 2)
         preposition = self.items[reach + 1].unit.lower if self._at(reach + 1) == "a" else ""
         plain = not clause.have and not clause.pattern and preposition in self.words.leading
@@ -471,7 +471,7 @@ class _Reader(ItemRow):
                     self.says.state(subject, f"{clause.words} {preposition}", member, "object_complement")
 
     def _description(self, clause: Clause, members: list[NounPhrase], reach: int) -> int:
-        """`is a village in Kent`, `is a film directed by X`; the place after it."""
+        """Read `is a village in Kent`, `is a film directed by X`; returns the place after it."""
         self.says.copula(clause, members[0])
         for member in members[1:]:
             self.says.copula_member(clause, members[0], member)
@@ -494,7 +494,7 @@ class _Reader(ItemRow):
         return at
 
     def _after(self, noun: NounPhrase, at: int) -> int:
-        """Reads what follows a name at the end of a clause: `, a firm in Kelm`, `, who built Y`."""
+        """Read the words after a name at the end of a clause: `, a firm in Kelm`, `, who built Y`."""
         if noun.kind != "name":
             return at
         at = self._past_wider(noun, at)

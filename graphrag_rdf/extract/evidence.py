@@ -1,8 +1,7 @@
-"""Where in a text a quote stands, or a fact that came without one.
+"""Finding a quote in a text, or the sentence of a fact without a quote.
 
-A place is only ever given if it is there: a span is found exactly, or after folding both sides (white
-space, hyphens, quotation marks, case, width) with a map back to the text, or by approximate matching
-above a threshold. What is not found has no offsets.
+A span is found exactly, or after folding both sides (white space, hyphens, quotation marks, case, width)
+with a map back to the text, or by approximate matching above a threshold. Nothing else gets offsets.
 """
 
 from __future__ import annotations
@@ -82,7 +81,7 @@ def locate_by_content(
     *,
     topic: str | None = None,
 ) -> Located | None:
-    """The sentence that says a fact, where a model's quote of it does not stand in the text or was not given.
+    """The sentence that says a fact whose quote is missing, or not in the text.
 
     It is the sentence, or two neighbouring ones, with most of the quote's words, if these are at least
     three in five; else what `locate_fact` finds.

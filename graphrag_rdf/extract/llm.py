@@ -122,8 +122,7 @@ class LlmExtractor:
             language: BCP 47 tag of the text, None if unknown.
             title: of the document.
             gateway: the way to the model.
-            context: of it, the columns of the table that the chunk begins in and what stands before the chunk
-                are shown to the model.
+            context: the model is shown its columns, and what stands before the chunk.
             use_cache: False asks again, whatever was answered before.
 
         Returns:

@@ -1,7 +1,7 @@
-"""Where a text names things: capitalised spans, quoted titles, and the names of a dictionary.
+"""Finding names in a text: capitalised spans, quoted titles, and the names of a dictionary.
 
-These spans are the mention layer that retrieval walks on, so they are made the same way for documents
-and for questions. Only Chinese needs a tagger. Dates and bare numbers are no mentions.
+Retrieval walks from mention to mention, so documents and questions are read in the same way. Only Chinese
+needs a tagger. Dates and bare numbers are not mentions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find_mentions(
     names: Iterable[str] | Gazetteer = (),
     title: str | None = None,
 ) -> tuple[Mention, ...]:
-    """The places that name something, in text order, not overlapping.
+    """The mentions of a text, in text order, not overlapping.
 
     Names of the dictionary win over capitalised spans that they contain or equal, and the other way
     round for spans that contain them; the longest reaches furthest.
@@ -98,7 +98,7 @@ def _titles(text: str, title: str) -> list[Mention]:
 
 
 def _lines(text: str, sentences: Sequence[Sentence], words: list[Word]) -> list[list[Word]]:
-    """The words of each sentence, which are read anew where it does not stand between white space."""
+    """The words of each sentence; read again if the sentence does not stand between white space."""
     lines = []
     for sentence in sentences:
         start, end = sentence.offset, sentence.offset + sentence.length

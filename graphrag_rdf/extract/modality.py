@@ -65,13 +65,13 @@ def doubt_of_verb(verb: VerbGroup, words: Lexicon) -> str:
 
 
 def doubt_of_object(noun: NounPhrase, words: Lexicon) -> str:
-    """`negated` for an object that is none: "had no children"."""
+    """`negated` for an object with a negative determiner: "had no children"."""
     return "negated" if noun.determiner in words.negative else ""
 
 
 def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
-    """Whether a clause has another noun after an object: in German the verb may belong to that one, "erhielt
-    1030 in Kelm das Gut".
+    """Whether another noun follows the object in its clause. In German the verb may belong to that one:
+    "erhielt 1030 in Kelm das Gut".
 
     Args:
         object_: its units.
@@ -85,7 +85,7 @@ def leaves_a_phrase(object_: Sequence[Unit], units: Sequence[Unit]) -> bool:
 
 
 def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:
-    """Whether an object speaks of something that was named before: "a painting of this event"."""
+    """Whether an object refers to something named before: "a painting of this event"."""
     articles = words.definite | words.indefinite | words.quantifiers | words.oblique
     return any(unit.kind == "D" and unit.lower not in articles for unit in object_[1:])
 
@@ -93,7 +93,7 @@ def points_elsewhere(object_: Sequence[Unit], words: Lexicon) -> bool:
 def doubt_of_extent(
     subject: Sequence[Unit], object_: Sequence[Unit], units: Sequence[Unit], text: str, words: Lexicon
 ) -> str:
-    """`cut` if a subject or an object is but a part of what the sentence has there, or "".
+    """`cut` if a subject or object is only part of a longer phrase, or "".
 
     Args:
         subject: its units.
@@ -160,7 +160,7 @@ def denies(predicate: str, value: str | None) -> bool:
 
 
 def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
-    """Why a quote does not state what a model read in it, or "".
+    """Why a quote does not support the statement that a model read in it, or "".
 
     It asks (`question`), or it denies (`negated`) or only supposes (`hedged`) the predicate or the object:
     "was never sold", read as "was sold".
@@ -208,7 +208,7 @@ def _clauses(quote: str) -> list[list[str]]:
 
 
 def _marked(clause: list[str], marks: frozenset[str]) -> Iterator[list[str]]:
-    """The words shortly after each marking word of a clause, in lower case; none where it is taken back."""
+    """The few words after each marking word of a clause, in lower case; none if a word takes it back."""
     folded = [word.lower() for word in clause]
     for place, word in enumerate(clause, 1):  # as it is spelt: "May" is a month
         if word in marks and _words("lifting").isdisjoint(folded[place:]):
@@ -216,7 +216,7 @@ def _marked(clause: list[str], marks: frozenset[str]) -> Iterator[list[str]]:
 
 
 def _content(text: str) -> list[str]:
-    """The words of a text that name or say something, in lower case."""
+    """The words of a text without stop words, in lower case."""
     return [word for word in _WORD.findall(text.lower()) if word not in all_stopwords()]
 
 
@@ -264,5 +264,5 @@ def doubt_of_claim(words: str) -> str:
 
 
 def speech_in(text: str) -> tuple[tuple[int, int], ...]:
-    """The spans of what is said in a story, in text order."""
+    """The spans of direct speech in a story, in text order."""
     return tuple(match.span() for match in _SPEECH.finditer(text))

@@ -1,4 +1,4 @@
-"""What every extractor hands back, whatever it is built on.
+"""What every extractor returns, and what it is given.
 
 Names are surface text, not yet IRIs; spans are 0-based code points in the chunk's text.
 """
@@ -76,7 +76,7 @@ QUALIFIERS = ("from", "to", "at", "amount")
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A candidate that was left out.
+    """A candidate that was rejected.
 
     Args:
         reason: a short code, such as `too_short`, `unresolved_pronoun` or one of `extract.modality`.
@@ -89,7 +89,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place in the text that names something.
+    """A place in the text with a name.
 
     Args:
         offset: start in the chunk's text, code points.
@@ -106,14 +106,14 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """All that one chunk gave.
+    """Everything that was found in one chunk.
 
     Args:
         entities: things named, first named first.
         relations: statements, in the order of their evidence.
         rejected: candidates left out, with reasons.
         mentions: every place that names something, in text order.
-        language_warning: why less than usual could be read, or None.
+        language_warning: why only names were read, or None.
         parts: in how many parts a model was asked about the chunk; more than 1 where answers were cut off.
     """
 
@@ -126,7 +126,7 @@ class Extraction:
 
 
 def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
-    """Other name → name, of the other names that only one of the entities has and that are no name of one."""
+    """Other name → name, for other names that belong to one entity only and are not the name of another."""
     owners: dict[str, list[str]] = {}
     for entity in entities:
         for alias in entity.aliases:
@@ -136,7 +136,7 @@ def other_names(entities: Iterable[EntityCandidate]) -> dict[str, str]:
 
 
 NOTHING = Extraction((), (), (), (), None)
-"""What a chunk gives of which nothing was asked."""
+"""The result for a chunk that was not extracted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
-"""What a text tells of a name: other names for it, dates of birth and death, the names within it, and
-which name a chunk is about.
+"""Details of names: other names for the same thing, dates of birth and death, names within names, and the
+name that a chunk is about.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ _OF = re.compile(r" of (?:the )?")
 def with_derived_names(
     mentions: Sequence[Mention], topic: str | None, language: str | None
 ) -> tuple[Mention, ...]:
-    """Mentions with those that follow from them, at the same places.
+    """Mentions, and those derived from them at the same places.
 
     `Ada Moor of Blue Harbour` is also `Ada Moor` and `Blue Harbour`; `Moor` in the same text is also `Ada
     Moor`, if only one name there begins or ends with it, or that of the topic does.
@@ -151,7 +151,7 @@ def _whole(name: str, called: dict[str, list[str]], topic: str | None) -> str:
 
 
 def _parts(name: str) -> tuple[str, ...]:
-    """Both sides of the only "of" of a name, the first only if it is more than a word like `University`."""
+    """Both sides of the only "of" in a name; the first only if it has several words, unlike `University`."""
     sides = _OF.split(name)
     if len(sides) != 2 or not all(side[:1].isupper() for side in sides):
         return ()

@@ -1,7 +1,7 @@
-"""Mentions that are names by the parts of speech too: not the first word of "Staying warm helps".
+"""Filter for mentions by parts of speech: the first word of "Staying warm helps" is not a name.
 
-Capitals tell nothing at the beginning of a sentence, nor anywhere in German, nor in headings and labels:
-there a name needs a word that the language does not have otherwise, or has to be named in a sentence too. In
+A capital means nothing at the beginning of a sentence, in German, in headings and in labels. There a name
+needs a word that is not in the language's vocabulary, or it has to occur within a sentence too. In
 languages without a tagger all mentions stay.
 """
 
@@ -35,7 +35,7 @@ _LINE = re.compile(r"[^\r\n]+")
 def known_words(
     mentions: Sequence[Mention], text: str, starts: Collection[int], title: str | None, tagger: Tagger
 ) -> frozenset[str]:
-    """Words of names, in lower case, that a text has elsewhere than where a sentence begins.
+    """Words of names, in lower case, that occur elsewhere than at the beginning of a sentence.
 
     A word that the language has otherwise counts if the text has it with a capital twice and never without.
 
@@ -64,7 +64,7 @@ def lower_words(text: str) -> frozenset[str]:
 
 
 def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
-    """Whether the language, or the text, has all words of a name otherwise too: `Cost of Sales`.
+    """Whether all words of a name are also ordinary words, in the language or in the text: `Cost of Sales`.
 
     Args:
         name: as written.
@@ -76,7 +76,7 @@ def is_plain(name: str, lower: Collection[str], tagger: Tagger | None) -> bool:
 
 
 def _is_word(name: str, known: Collection[str], tagger: Tagger) -> bool:
-    """Whether a name is but a word of the language, alone or with a number: `Section 4`, `Ltd`."""
+    """Whether a name is only an ordinary word, alone or with a number: `Section 4`, `Ltd`."""
     first, *others = name.split()
     if first.lower() in lexicon(tagger.language).name_types:
         return not others
@@ -91,7 +91,7 @@ def sentence_starts(text: str, sentences: Sequence[Sentence], turns: Sequence[Tu
 
 
 class NameFilter:
-    """The names of a text as the units of its sentences tell them.
+    """Decides which mentions of a text are names, from the units of its sentences.
 
     Args:
         text: that they stand in.
@@ -161,8 +161,8 @@ class NameFilter:
         return tuple(sorted(sure, key=lambda mention: mention.offset))
 
     def _is_sure(self, mention: Mention, inside: Collection[str]) -> bool:
-        """Whether a mention in a sentence is a name: no word, part of a word, or words of the language or
-        exclamation that only open a sentence.
+        """Whether a mention in a sentence is a name, and not an ordinary word, part of a word, or an ordinary
+        phrase or exclamation that opens the sentence.
         """
         end = mention.offset + mention.length
         if _CUT.match(self._text, end):
@@ -181,7 +181,9 @@ class NameFilter:
         return not self._whole and mention.offset in self._starts and after is not None
 
     def _in_line(self, mention: Mention, named: Collection[str]) -> Iterator[Mention]:
-        """What a mention names where capitals tell nothing: at most the words before a number or a month."""
+        """The name in a mention on a line where capitals mean nothing: at most the words before a number or a
+        month.
+        """
         if fold(mention.name) in named:
             yield mention
             return
@@ -213,7 +215,7 @@ class NameFilter:
                     yield Mention(start, stop - start, name)
 
     def _is_common(self, word: Word) -> bool:
-        """Whether the text has a word of a line without a capital too, or the language has it as no name."""
+        """Whether the text also has a word without a capital, or the language does not have it as a name."""
         tagger = self._tagger
         return word.lower in self._lower or tagger.is_common(word.text) or not tagger.may_name(word.text)
 
@@ -223,7 +225,7 @@ def _ends_name(word: str) -> bool:
 
 
 def is_clause(units: Sequence[Unit]) -> bool:
-    """Whether a sentence has a verb, and not in capitals as headings have it."""
+    """Whether a sentence has a verb that is not capitalised as in a heading."""
     whole = bool(units) and units[-1].text in {".", "!", "?"}
     verbs = _VERBS | {"E", "G", "I"} if whole else _VERBS
     return any(
@@ -242,7 +244,7 @@ def filter_mentions(
     given: Collection[str] = (),
     turns: Sequence[Turn] = (),
 ) -> tuple[Mention, ...]:
-    """The mentions of a text that are names by the parts of speech too.
+    """The mentions of a text that are names by their parts of speech.
 
     Args:
         mentions: in text order.

@@ -1,5 +1,5 @@
-"""Names as they are written: one spelling for IRIs (`slug`) and look-ups (`match_key`), the words of a text,
-and names that would only make noise in the graph.
+"""How names are written: one spelling for IRIs (`slug`) and look-ups (`match_key`), the words of a text, and
+names that would only be noise in the graph.
 
 Entities with the same slug are the same IRI, so folding is deliberately shy: width, ligatures, case
 and white space go; plural, accents and punctuation stay. What is more alike than that is a matter of
@@ -74,7 +74,7 @@ def match_key(surface: str) -> str:
 
 
 def apart(name: str) -> str:
-    """A name whose words are written together, as words: LiHua is Li Hua, PowerPoint Power Point.
+    """The words of a name that is written as one: LiHua is Li Hua, PowerPoint Power Point.
 
     A capital after a small letter begins a word if a small one follows it: PhD and kW stay.
     """
@@ -85,7 +85,7 @@ def apart(name: str) -> str:
 
 
 def together(name: str) -> str | None:
-    """A name of words with capitals, written as one: Li Hua is LiHua; None of other names."""
+    """A name of capitalised words, written as one: Li Hua is LiHua; None for other names."""
     parts = name.split()
     joined = "".join(parts)
     return joined if len(parts) > 1 and apart(joined) == " ".join(parts) else None
@@ -121,7 +121,7 @@ class Word(NamedTuple):  # a tuple is made three times faster than a frozen data
 
 
 def words_of(text: str, start: int = 0, end: int | None = None) -> list[Word]:
-    """The words of a text, or of a part of it, without an owner's s."""
+    """The words of a text, or of a part of it, without the possessive s."""
     found: list[Word] = []
     # in bulk: a match object for each word would take as long as all the rest
     parts = _WORDS_BETWEEN.split(text[start:end])
@@ -156,7 +156,7 @@ def mostly_cjk(text: str) -> bool:
 DEFAULT_SHORT_NAMES = frozenset({"C", "R"})
 """Names of one letter that are names all the same."""
 
-# what models and forms write where there is nothing to write
+# what models and forms write for a missing value
 _PLACEHOLDERS = frozenset(
     {"none", "n/a", "null", "nil", "nan", "undefined", "tbd", "not specified", "not available"}
 )
@@ -204,7 +204,7 @@ def reject_reason(
 
 
 def is_placeholder(name: str) -> bool:
-    """Whether a name is what is written where there is nothing to write."""
+    """Whether a name is a placeholder: "n/a", "unknown" and the like."""
     return fold(name) in _PLACEHOLDERS
 
 
@@ -217,7 +217,7 @@ def _count(text: str) -> tuple[int, int]:
 
 
 def _is_owned(text: str) -> bool:
-    """Whether a possessive stands before what is no name: "My Fair Lady" is one."""
+    """Whether a possessive stands before an ordinary noun. "My Fair Lady" is a name."""
     first, _, rest = text.partition(" ")
     return first.lower() in _possessives() and (first[0].islower() or rest[:1].islower())
 

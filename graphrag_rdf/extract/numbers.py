@@ -1,4 +1,4 @@
-"""Which text is which number or date: in digits, as each language writes them, and in words.
+"""Reading numbers and dates: in digits, as each language writes them, and in words.
 
 Extraction, tables and the checks of answers ask here. In extraction a full date becomes xsd:date, a month
 xsd:gYearMonth, a year xsd:gYear, a bare number xsd:integer or xsd:decimal. Quantities keep their unit and
@@ -353,7 +353,7 @@ def _read_row(row: list[str]) -> Iterator[Decimal]:
 
 
 def _add_up(a: Decimal, b: Decimal) -> bool:
-    """Whether two numbers below a hundred make one: twenty-one, einundzwanzig, soixante-quinze, dix-sept."""
+    """Whether two numbers below a hundred are parts of one: twenty-one, einundzwanzig, dix-sept."""
     return not a or (1 <= b < 20 <= a) or (1 <= a < 10 and b >= 20) or (a == 10 and 7 <= b <= 9)
 
 
@@ -373,7 +373,7 @@ def _between() -> frozenset[str]:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A word for a number, or several written together, one of them long; and the words of such a one."""
+    """A number word, or several written together, one of them long; and the words of such a number."""
     numbers = {*_words("units"), *_words("hundreds"), *_words("thousands")}
     number = _any(numbers)
     long = _any(word for word in numbers if len(word) >= _LEAST)

@@ -1,8 +1,8 @@
 """Noun phrases and verb groups: regular expressions over the classes of a sentence's units.
 
 In German and Dutch a participle or infinitive at the end joins its auxiliary: `wurde 1871 in Kelm geboren`
-becomes `wurde geboren 1871 in Kelm`. Subjects behind their verbs stay there, and such clauses are not read:
-without cases it is not plain what they are.
+becomes `wurde geboren 1871 in Kelm`. A subject behind its verb stays there, and such a clause is not read,
+because without cases the subject is not certain.
 """
 
 from __future__ import annotations
@@ -217,7 +217,7 @@ class ItemRow:
         return at
 
     def _past_wider(self, noun: NounPhrase, at: int) -> int:
-        """`in Berkeley, California,`: the second name only says which Berkeley."""
+        """The place after the second name of `in Berkeley, California,`, which only says which Berkeley."""
         wider = self._phrase(at + 1) if self._at(at) == "," else None
         both = wider is not None and noun.kind == wider.kind == "name"
         return at + 2 if both and self._at(at + 2) in {",", "."} else at

@@ -76,7 +76,7 @@ class _Part(BaseModel):
 
 
 class Kind(_Part):
-    """A type of entities, or a relation, with what it means; a text alone is its name."""
+    """A type of entities, or a relation, with its meaning; a text alone is its name."""
 
     name: Name
     meaning: Meaning = ""
@@ -129,7 +129,7 @@ class WorkedExample(_Part):
     relations: tuple[ExampleRelation, ...] = Field(min_length=1)
 
     def answer(self) -> str:
-        """The JSON that a model should answer, an item a line, without what has nothing to say."""
+        """The JSON that a model should answer, an item on each line, without defaults."""
         entities, relations = (
             ",\n ".join(json.dumps(_said(item), ensure_ascii=False) for item in items)
             for items in (self.entities, self.relations)
@@ -143,7 +143,7 @@ class WorkedExample(_Part):
         return self
 
     def _faults(self) -> Iterator[str]:
-        """What is wrong with it, by the validator that reads models' answers."""
+        """The faults that the reader of models' answers finds in it."""
         found = Found()
         try:
             found.read(self.answer())
@@ -160,7 +160,7 @@ class WorkedExample(_Part):
             ends = [relation.subject, *([relation.object] if relation.object_is_entity else [])]
             for name in ends:
                 if match_key(name) not in found.entities:
-                    yield f"{name!r} is none of its entities"
+                    yield f"{name!r} is not among its entities"
         for entity in self.entities:
             if entity.definition_evidence and entity.definition_evidence not in self.text:
                 yield f"the passage does not say {entity.definition_evidence!r}"
@@ -246,15 +246,15 @@ def as_yaml(data: PromptData) -> str:
 _WAY_OUT = "correct it, or take the file away; docs/how-to/tune-prompts.md shows one"
 _SAID = {
     "extra_forbidden": "unknown key",
-    "model_type": "it is no mapping of keys to values",
-    "tuple_type": "it is no list",
-    "string_type": "it is no text",
+    "model_type": "it is not a mapping of keys to values",
+    "tuple_type": "it is not a list",
+    "string_type": "it is not a text",
     "missing": "it is missing",
-    "string_pattern_mismatch": "it is no absolute IRI",
+    "string_pattern_mismatch": "it is not an absolute IRI",
     "too_short": "it is empty",
     "too_long": "it has more than {max_length} characters",
 }
-"""Kind of fault → what people are told instead of pydantic's words."""
+"""Kind of fault → message in place of pydantic's."""
 
 
 def in_words(fault: ErrorDetails) -> str:
@@ -267,7 +267,7 @@ def read_prompt_data(path: Path) -> PromptData:
     """Read the file.
 
     Raises:
-        ConfigError: it cannot be read, or says what cannot be.
+        ConfigError: it cannot be read, or is invalid.
     """
     import yaml
 

@@ -70,7 +70,7 @@ class RuleSettings:
 
 
 class Prose:
-    """The sentences of one chunk, read together: what they call a thing, and what they say of it.
+    """Reads the sentences of one chunk: the things that they name, and the statements about them.
 
     Args:
         text: the chunk's.
@@ -120,7 +120,7 @@ class Prose:
         return frozenset(fold(name) for name, words in before if words and words[-1] in self.words.definite)
 
     def read(self, title: str | None, topic: str | None) -> Extraction:
-        """What the sentences say; title and topic are as of `RuleExtractor.extract`."""
+        """Read all sentences; title and topic are those of `RuleExtractor.extract`."""
         self._set_topic(topic or title, given=topic is not None)
         spoken = {word for word in ("he", "she") if re.search(rf"\b{word}\b", self.text, re.IGNORECASE)}
         self.references.mixed = len(spoken) == 2
@@ -154,7 +154,7 @@ class Prose:
             items = read_items(units, self.words)
             if self.tagger.language in _VERB_SECOND:
                 items = verb_second_order(items)
-            # a heading, a label, or a line of a table states nothing
+            # a heading, a label, or a line of a table asserts nothing
             small = any(unit.text.islower() for unit in units if unit.kind not in "AFDC")
             states = self.words.keeps_case or (small and (units[-1].text == "." or is_clause(units)))
             self._take(read_clauses(items, self.words, doubt) if states else Reading(), sentence, units)
@@ -162,7 +162,7 @@ class Prose:
         return self._extraction()
 
     def _set_topic(self, topic: str | None, *, given: bool) -> None:
-        """What the text is about; `Freeloaders (film)` also says what kind of thing that is."""
+        """Set what the text is about; `Freeloaders (film)` also gives its type."""
         if not topic or fold(topic) == _UNTITLED or _FILE_NAME.search(topic):
             return
         plain, bracket = _BRACKETED.fullmatch(topic).group(1, 2)  # type: ignore[union-attr]
@@ -180,7 +180,7 @@ class Prose:
     # ---- one sentence
 
     def _follow_heading(self, sentence: Sentence) -> None:
-        """What follows a line that is nothing but a name of several words, as headings are, is about that."""
+        """Take a line that is only a name of several words as a heading: the next sentences are about it."""
         line = self.text[sentence.offset : sentence.offset + sentence.length].strip("#*_ \t")
         if " " in line and fold(line) in self.places:
             self.references.subject(self.references.meet(self._canonical(line)))
@@ -208,7 +208,7 @@ class Prose:
         self.references.introduced = any(map(self._introduces, reading.statements))
 
     def _introduces(self, statement: Statement) -> bool:
-        """Whether it does something with something new: "the company built a dam"."""
+        """Whether a statement introduces something new: "the company built a dam"."""
         noun = statement.object
         return (
             statement.pattern in {"active", "have"}
@@ -356,7 +356,7 @@ class Prose:
         return wanted.get(fold(known.type or "")) or wanted.get(fold(known.head))
 
     def _all_mentions(self) -> tuple[Mention, ...]:
-        """The mentions, and the first places of entities that are no capitalised names."""
+        """The mentions, and the first places of entities whose names are not capitalised."""
         of_people = tuple(speaker_mentions(self.text, self.turns, self.mentions))
         named = [*self.mentions, *of_people]
         taken = {place for m in named for place in range(m.offset, m.offset + m.length)}

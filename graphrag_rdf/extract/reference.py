@@ -1,7 +1,7 @@
-"""Who is meant: pronouns, short names and "the company" within one chunk, "I" and "you" in a chat.
+"""Resolving references within one chunk: pronouns, short names, "the company", and "I" and "you" in a chat.
 
-Simple and shy: the nearest earlier subject of fitting gender and number, else the topic of the document; what
-stays open stays open, and the statement is rejected with the reason. Speakers are resolved for English only,
+A reference means the nearest earlier subject of fitting gender and number, else the topic of the document. If
+that is not certain, the statement is rejected with the reason. Speakers are resolved for English only,
 whose verbs tell which form "I" takes.
 """
 
@@ -33,7 +33,7 @@ _NO_PERSON = frozenset(["of", "the", "and", "for", "&"])
 
 @dataclass(slots=True)
 class Known:
-    """What the chunk has said so far about a thing.
+    """What is known so far about a thing.
 
     Args:
         name: the fullest form.
@@ -83,7 +83,7 @@ class References:
         self.topic: Known | None = None
 
     def about(self, name: str, *, assumed: bool) -> Known:
-        """Sets the topic: it stands in for a pronoun where nothing else fits.
+        """Set the topic, which a pronoun means if nothing else fits.
 
         Args:
             name: of the topic.
@@ -130,14 +130,14 @@ class References:
             known.aliases.append(other)
 
     def subject(self, known: Known) -> None:
-        """Says that a clause is about this thing."""
+        """Note that a clause is about this thing."""
         self.introduced = False
         if known in self._recent:
             self._recent.remove(known)
         self._recent.append(known)
 
     def pronoun(self, word: str) -> Known | None:
-        """Whom a third-person pronoun means, if that is certain: the last subject or, for people, the topic.
+        """The meaning of a third-person pronoun if it is certain: the last subject; for people, the topic.
 
         Args:
             word: the pronoun, possessive or not, lower case.
@@ -169,7 +169,7 @@ class References:
         return meant
 
     def _is_thing(self, known: Known) -> bool:
-        """Whether a thing is known to be no person: by its type, by what it was called, or by its article."""
+        """Whether a thing is known not to be a person: by its type, its description or its article."""
         named = known.type is not None or bool(known.head) or fold(known.name) in self._articled
         return (named or known.gender == "it") and _fits(known, "it", self._words)
 
@@ -188,7 +188,7 @@ class References:
         )
 
     def described(self, head: str) -> Known | None:
-        """What "the company" means: the nearest thing described as one, or with the word in its name.
+        """The meaning of "the company": the nearest thing with that description, or that word in its name.
 
         Args:
             head: the noun, lower case.
@@ -246,7 +246,7 @@ def _fits(known: Known, gender: str, words: Lexicon) -> bool:
 
 
 CERTAINTY = 0.85
-"""What a statement about a speaker is multiplied by: as of other references that were resolved."""
+"""Factor for the confidence of a statement about a speaker, as for other resolved references."""
 
 _OF_SPEAKER = frozenset({"i", "me", "myself", "mine"})
 _OF_LISTENER = frozenset({"you", "yourself", "yours"})
@@ -258,7 +258,7 @@ _Y = re.compile(r"[^aeiou]y\Z")
 
 
 def with_speaker_labels(mentions: Sequence[Mention], turns: Sequence[Turn]) -> tuple[Mention, ...]:
-    """Mentions, of which those of speakers before their words are as they are called."""
+    """Mentions, with one for each speaker's label in place of those found in the labels."""
     labels = [turn for turn in turns if turn.name[0] < turn.name[1]]
     kept = [m for m in mentions if (turn := turn_at(turns, m.offset)) is None or m.offset >= turn.words]
     kept += [Mention(turn.name[0], turn.name[1] - turn.name[0], turn.speaker) for turn in labels]
@@ -266,7 +266,7 @@ def with_speaker_labels(mentions: Sequence[Mention], turns: Sequence[Turn]) -> t
 
 
 def speaker_mentions(text: str, turns: Sequence[Turn], mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where "I" and "you" stand for somebody."""
+    """Mentions for "I" and "you"."""
     taken = {place for m in mentions for place in range(m.offset, m.offset + m.length)}
     for turn in turns:
         for found in _PERSON.finditer(text, turn.words, turn.end):

@@ -1,10 +1,9 @@
 """Facts without a model: grammar over parts of speech, for English, German, Dutch and Chinese.
 
-The extractor prefers to say nothing: a statement is kept if its subject is a name or resolved to one, or a
-plain noun that the text speaks about in general, and if its parts read well by themselves. Its evidence is
-the sentence, so its span is right by construction. Rows of tables are read by their columns (`rows`),
-whatever the language of the document. For other languages there is no grammar here: their
-texts give mentions only, with a warning that says so.
+The extractor prefers precision: a statement is kept if its subject is a name, resolves to one, or is a plain
+noun that the text speaks about in general. Its evidence is the sentence, so its span is right by
+construction. Rows of tables are read by their columns (`table_rows`), in any language. Texts in other
+languages give mentions only, with a warning.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ class RuleExtractor:
             topic: what sentences without a subject of their own are about (a heading or an entity); None
                 for the title where the text itself names it. File names are ignored.
             names: synonyms, surface form -> canonical name; pass the same mapping for every chunk.
-            rows: those of the sentences that are rows of tables, read by their columns and not by grammar.
+            rows: the sentences that are rows of tables; they are read by their columns, not by grammar.
             turns: who speaks where in the text.
 
         Returns:
@@ -126,13 +125,13 @@ class RuleExtractor:
 
 
 def _may_state(text: str, sentence: Sentence) -> bool:
-    """Whether it could be a sentence, rather than the title of a table or a note of few words below it."""
+    """Whether a sentence may state something, unlike the title of a table or a short note below it."""
     said = text[sentence.offset : sentence.offset + sentence.length]
     return not said.startswith("#") and (said[-1] in ".!?" or said.count(" ") >= _WORDS_OF_TITLE)
 
 
 def _together(prose: Extraction, rows: Extraction) -> Extraction:
-    """What sentences and rows of one chunk say."""
+    """The extractions of sentences and rows of one chunk as one."""
     entities = {fold(entity.name): entity for entity in prose.entities}
     for entity in rows.entities:
         known = entities.setdefault(fold(entity.name), entity)
@@ -148,7 +147,7 @@ def _together(prose: Extraction, rows: Extraction) -> Extraction:
 
 
 class _Synonyms:
-    """A synonyms mapping made ready for look-ups: done once, not for each chunk."""
+    """A mapping of synonyms, prepared once for all chunks."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.source = names

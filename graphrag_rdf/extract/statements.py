@@ -1,4 +1,4 @@
-"""What clauses say: statements, descriptions, and the names or texts that subjects and objects stand for."""
+"""Statements and descriptions of clauses, and what their subjects and objects stand for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONFIDENCE = {
     "title": 0.6,  # the engineer X
     "have": 0.75,  # X has a population of 12
 }
-"""How sure each pattern is, before references are resolved."""
+"""Confidence of each pattern, before references are resolved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a phrase says that its subject is.
+    """A description of a subject.
 
     Args:
         subject: as in `Statement`.
@@ -74,7 +74,7 @@ class Description:
 
 @dataclass(slots=True)
 class Reading:
-    """All that a sentence says.
+    """The statements and descriptions of a sentence.
 
     Args:
         statements: in text order.
@@ -116,17 +116,17 @@ def without_determiner(noun: NounPhrase) -> tuple[Unit, ...]:
 
 
 class Statements:
-    """Puts what a sentence says into its reading.
+    """Collects the statements and descriptions of a sentence.
 
     Args:
         words: lexicon of its language.
 
     Attributes:
-        reading: what was said so far.
-        doubt: why what is said now is not asserted, or "".
+        reading: the result so far.
+        doubt: why the present clause is not asserted, or "".
         opens: whether the clause opens its sentence, which ends with a full stop.
         general: whether it is in the present tense too, and so may speak of a kind of thing.
-        qualifiers: the dates of what is said now.
+        qualifiers: the dates of the present statement.
     """
 
     def __init__(self, words: Lexicon) -> None:
@@ -168,7 +168,7 @@ class Statements:
         return noun.head.tag.startswith("NN2") or noun.units[0].lower in {"they", "these"}
 
     def describe(self, subject: NounPhrase, role: NounPhrase, *, stated: bool, pattern: str) -> None:
-        """Note that a subject is what a noun phrase names: `the mayor of Orrin`, `a village`."""
+        """Note what a subject is: `the mayor of Orrin`, `a village`."""
         head = role.head.lower
         doubt = self.doubt
         if role.head.tag.startswith("NN2") and not self._several(subject):  # of one of several
@@ -223,7 +223,7 @@ class Statements:
         return NounPhrase((noun.units[0],), "pronoun", "", True, (0, 1))
 
     def copula(self, clause: Clause, noun: NounPhrase) -> None:
-        """Note what the subjects of `is` are."""
+        """Note what the subjects of "is" are."""
         for subject in clause.subjects:
             plural = subject.head.tag.startswith("NN2")
             role = role_of(subject)
@@ -256,7 +256,7 @@ class Statements:
                 self.describe(subject, member, stated=True, pattern="definition")
 
     def have_or_do(self, clause: Clause, subject: NounPhrase, noun: NounPhrase) -> None:
-        """Note `has population of | 12`, or what else a verb has as its object."""
+        """Note `has population of | 12`, or another verb with its object."""
         amount = noun.of[0].literal if len(noun.of) == 1 and noun.units[noun.core[1]].kind == "F" else None
         if clause.have and amount is not None:
             predicate = f"{clause.words} {self.low(role_of(noun))} {self.words.of}"
@@ -265,7 +265,7 @@ class Statements:
             self.state(subject, clause.words, noun, clause.pattern or "active")
 
     def is_role(self, head: str) -> bool:
-        """Whether a head noun is one that people or things have a part by: mayor, engineer, capital."""
+        """Whether a head noun names a role: mayor, engineer, capital."""
         head = head.split("-", maxsplit=1)[0] if head not in self.words.roles else head
         return head in self.words.roles or head in self.words.head_types
 
@@ -303,7 +303,7 @@ class Argument:
 
 
 class Arguments:
-    """Resolves the noun phrases of one chunk, in text order.
+    """Resolves the subjects and objects of one chunk, in text order.
 
     Args:
         words: lexicon of the chunk's language.
@@ -418,7 +418,7 @@ class Arguments:
         return self._unfit(noun, definite=definite, general=general) or self._kind_of_thing(noun)
 
     def _unfit(self, noun: NounPhrase, *, definite: bool, general: bool) -> str | None:
-        """Why a common noun speaks of nothing by itself, or None."""
+        """Why a common noun cannot be a subject by itself, or None."""
         head = noun.head.lower
         reasons = {
             "negated": noun.determiner in self._words.negative,
@@ -446,7 +446,7 @@ class Arguments:
         return Argument(known.name, known, factor=_GENERIC)
 
     def _owned(self, noun: NounPhrase) -> Argument | str:
-        """`Ada Venn's sister`: somebody or something called by a part that one has by another."""
+        """`Ada Venn's sister`: somebody or something named by a role and its owner."""
         head = noun.head.lower
         if noun.possessive or head not in self._words.roles or not any(u.kind == "P" for u in noun.owner):
             return "unnamed_subject"

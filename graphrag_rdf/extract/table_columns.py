@@ -1,8 +1,8 @@
-"""What the columns of a table say: which one names the subject of a row, and what the others tell of it.
+"""How the columns of a table are read: which one names the subject of a row, and what the others say of it.
 
-All is decided for the table as a whole, from all of its rows: so each row says the same wherever its
-chunk begins and ends. `TableReading.signature` is what was decided; where an edit leaves it as it was, the
-rows that were not edited say what they said before.
+This is decided once for the table, from all of its rows, so that a row gives the same facts wherever its
+chunk begins and ends. `TableReading.signature` is the decision. If an edit does not change it, the rows
+that were not edited keep their facts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Column:
 
     Args:
         predicate: its name in lower case words, without the unit; "" if it has none.
-        role: what its cells tell of the row's subject.
+        role: what its cells say about the row's subject.
         comma: whether its numbers have a comma before the decimals.
         years: whether its numbers of four digits are years.
         name: as its table has it, without the unit.
@@ -129,7 +129,7 @@ class TableReading:
 
     @property
     def signature(self) -> str:
-        """All that the facts of a row depend on, beside its own characters."""
+        """Everything that the facts of a row depend on, except its own characters."""
         roles = ",".join(
             f"{c.role}{'c' * c.comma}{'y' * c.years}{c.unit}{'u' * c.common}" for c in self.columns
         )
@@ -198,7 +198,7 @@ def predicate_of(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What stands in a column."""
+    """The values of a column."""
 
     name: str
     unit: str
@@ -242,7 +242,7 @@ class _Seen:
 
     @property
     def kind(self) -> Kind:
-        """What most values are; `text` where they are of several kinds."""
+        """The kind of most values; `text` if no kind has a majority."""
         nothing: Kind = "nothing"
         best = max(self.kinds, key=lambda kind: (self.kinds[kind], kind), default=nothing)
         numbers = sum(self.kinds[kind] for kind in VALUES if kind in self.kinds)
@@ -263,7 +263,7 @@ class _Seen:
 
     @property
     def tells_periods(self) -> bool:
-        """Whether it is called so, and each row is of a year, quarter or month of its own."""
+        """Whether its name says so, and each row has a year, quarter or month of its own."""
         return (
             predicate_of(self.name) in _words("periods") | {""}
             and 0 < self.filled == self.distinct >= DISTINCT * self.rows
@@ -331,7 +331,7 @@ def _role(column: _Seen, subjects: set[str]) -> Role:
 
 
 def kind_of(value: str) -> Kind:
-    """What a cell holds, by itself."""
+    """The kind of a cell's value."""
     return _kind_known(value) if len(value) <= LONGEST_TEXT else _kind_of(value)  # long ones do not recur
 
 
@@ -365,7 +365,7 @@ def looks_like_name(value: str) -> bool:
 
 
 def _decimal_comma(values: Mapping[str, int], language: str | None) -> bool:
-    """Whether numbers have a comma before the decimals: if one can only be read so and none otherwise."""
+    """Whether numbers have a comma before the decimals: some can only be read so, and none otherwise."""
     only_comma = only_point = both = False
     for value in values:
         if "," in value or "." in value:

@@ -1,6 +1,6 @@
 """Facts from rows of tables: the key column names the subject, the header the predicate, a cell the object.
 
-The evidence of a fact is its row. A row tells the same whatever stands beside it in its chunk.
+The evidence of a fact is its row. A row gives the same facts whatever else is in its chunk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .table_columns import Column, TableReading, currency_of, kind_of, literal_o
 from .tagging import tagger_for
 
 CONFIDENCE = 0.9
-"""How sure a statement of a row is: as sure as the plainest sentences."""
+"""Confidence of a statement of a row: that of the plainest sentences."""
 
 _SEVERAL = re.compile(r"\s*[;,|/]\s*")
 _WORD = re.compile(r"[^\W\d_]+")
@@ -46,7 +46,7 @@ class Row:
 def context_of(
     document: ParsedDocument, chunk: Chunk, readings: Sequence[TableReading], preceding: Context
 ) -> ChunkContext:
-    """What the document tells of a chunk.
+    """The context of a chunk in its document.
 
     Args:
         readings: how each of the document's tables is read.
@@ -58,7 +58,7 @@ def context_of(
 
 @dataclass(frozen=True, slots=True)
 class RowRules:
-    """What is kept of rows.
+    """Which facts of rows are kept.
 
     Args:
         reject: why a name should not become an entity, or None.
@@ -82,7 +82,7 @@ class RowRules:
 
 
 def read_rows(text: str, rows: Sequence[Row], rules: RowRules) -> Extraction:
-    """What rows of tables say.
+    """The facts of rows of tables.
 
     Args:
         text: the chunk's.
@@ -110,8 +110,8 @@ def find_names(
     names: Iterable[str],
     title: str | None,
 ) -> tuple[Mention, ...]:
-    """The places that name something in a chunk that may hold rows: no name reaches from one cell to the
-    next, and strings of JSON are read as what they say.
+    """The mentions of a chunk that may hold rows. No name reaches from one cell to the next, and escapes in
+    strings of JSON are resolved.
 
     Args:
         text: the chunk's.
@@ -158,7 +158,7 @@ def split_by_rows(
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What a cell tells: of what, in which regard, in which unit; nothing without a subject."""
+    """What a cell is about: subject, predicate and unit; without a subject it gives no fact."""
 
     subject: str | None
     predicate: str
@@ -216,7 +216,7 @@ class _Rows:
                         self._cell(part, about, column, value, room=filled <= self.rules.max_facts)
 
     def _is_label(self, name: str | None) -> bool:
-        """Whether what a row is about is no thing, but the label of a line: `Cost of sales`."""
+        """Whether the subject of a row is only the label of a line: `Cost of sales`."""
         if name is None or self.rules.names.find(name):
             return False
         return is_period(name) or (self.lines and (not looks_like_name(name) or self._is_plain(name)))
@@ -233,7 +233,7 @@ class _Rows:
         return name
 
     def _subject(self, part: RowPart, reading: TableReading, cells: Sequence[Cell]) -> str | None:
-        """The name of what a row is about; None if it has none that may be one."""
+        """The subject of a row; None if its name cannot be an entity's."""
         keys = [cells[number] for number in reading.key]
         called = " ".join(cell.text for cell in keys if cell.text)
         name = self._without_article(called)
@@ -275,7 +275,7 @@ class _Rows:
         return name
 
     def _without_article(self, name: str) -> str:
-        """What stands for a name; else the name without "the", where that is one in sentences."""
+        """The canonical name; else the name without "the", if sentences would name it so."""
         if (known := self.rules.canonical(name)) != name:
             return known
         article = _ARTICLE.match(name)
@@ -340,7 +340,7 @@ class _Rows:
 
     @staticmethod
     def _names_entity(column: Column, value: str, kind: str) -> bool:
-        """Any short text where most are names; elsewhere only what has several words with capitals."""
+        """Whether a value is an entity: in a column of names any short text, else capitalised words."""
         if column.role == "entity":
             return kind in {"name", "text", "code"}
         return column.role == "text" and " " in value and looks_like_name(value)

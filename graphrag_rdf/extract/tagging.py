@@ -1,4 +1,4 @@
-"""Components of speech by HanTa (LGPL-3.0-or-later; English, German, Dutch).
+"""Parts of speech by HanTa (LGPL-3.0-or-later; English, German, Dutch).
 
 HanTa: C. Wartena (2019), "A Probabilistic Morphology Model for German Lemmatization", KONVENS. A model is
 loaded once per process, at first use, in about 0.15 s; tagging only reads it, so threads share it.
@@ -68,7 +68,7 @@ class Tagger:
         return self._best_path(words) if words else []
 
     def is_common(self, word: str) -> bool:
-        """Whether the language has a word hardly ever as a name, so that its capital alone tells nothing.
+        """Whether a word is hardly ever a name in the language, so that its capital alone means nothing.
 
         Args:
             word: as written; of a compound with hyphens, the last part counts.
@@ -77,12 +77,12 @@ class Tagger:
         return word.isdigit() or month or self._common(word.rsplit("-", 1)[-1])
 
     def is_name(self, word: str) -> bool:
-        """Whether the model has a word as a name."""
+        """Whether the model knows a word as a name."""
         known = self._model.cache.get(self._model.normalize(word), ())
         return any(self._model.int2tag[tag].startswith(_NAME_TAGS) for tag, _ in known)
 
     def may_name(self, word: str) -> bool:
-        """Whether the model has a word as a name, or not at all."""
+        """Whether the model knows a word as a name, or does not know it."""
         if self.is_name(word) or not word.isalpha():
             return True
         return all(p < _GUESSED for _, p in self._candidates(word[-_LONGEST_WORD:], False))
@@ -98,7 +98,7 @@ class Tagger:
         )
 
     def _is_derived(self, word: str) -> bool:
-        """Whether a word that the model has not seen is an adjective or a form of words that it has seen."""
+        """Whether a word that is unknown to the model is an adjective, or derived from known words."""
         found = sorted(self._candidates(word[-_LONGEST_WORD:], False), key=lambda item: -item[1])
         if not found or not word.isalpha():
             return False

@@ -52,7 +52,7 @@ _MARKS = {
     "`": "Q",
 }
 LONGEST_SENTENCE = 120
-"""Tokens; what is longer is a table or a list without stops, and grammar says nothing about it."""
+"""Tokens; longer ones are tables or lists without stops, which have no grammar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +213,7 @@ def _is_name(
     known: frozenset[str],
     first: int,
 ) -> bool:
-    """Whether a mention is a name in its sentence: the tagger has a say on single words."""
+    """Whether a mention is a name in its sentence; for single words the tagger decides."""
     start, end = name.offset, name.offset + name.length
     opens = start <= first
     reach = bisect_left(tokens, (end,), position + 1)
@@ -268,7 +268,7 @@ def _compounded(units: list[Unit], words: Lexicon) -> list[Unit]:
 
 
 def _refined(units: list[Unit], words: Lexicon, language: str) -> list[Unit]:
-    """What only the neighbours tell."""
+    """Units whose class depends on their neighbours."""
     refined: list[Unit] = []
     for position, unit in enumerate(units):
         kind = unit.kind

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.config import check_stored
+from graphrag_rdf.config import CONFIG_FILE, check_stored, trust
 from graphrag_rdf.errors import ConfigError, short_cause
 from graphrag_rdf.resources import folder
 
@@ -394,8 +394,11 @@ def _settings_of(pipeline: IngestPipeline, path: Path) -> Iterator[tuple[str, An
         if stage.chooses and entry.use not in (None, stage.ways[0]):
             given[stage.chooses] = entry.use or ""
         for key, value in given.items():
+            where = f"{path}: the stage {entry.stage!r}: {key}"
             try:
-                yield key, check_stored(key, value)
+                checked = check_stored(key, value)
             except ConfigError as error:
-                where = f"{path}: the stage {entry.stage!r}: {key}"
                 raise ConfigError(f"{where}: {error.message}", hint=error.hint) from error
+            if effect := trust.effect(key, checked, None):  # the folder may come with a cloned repository
+                raise ConfigError(f"{where} needs trust: {effect}", hint=f"set it in {CONFIG_FILE}")
+            yield key, checked

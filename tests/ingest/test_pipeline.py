@@ -235,6 +235,16 @@ def test_a_way_of_the_file_counts_unless_the_setting_is_given(
             "- stage: chunk\n    parameters: {documents.chunk_size: 3} #",
             "'chunk': documents.chunk_size: ",
         ),
+        (
+            "- stage: index ",
+            "- stage: index\n    parameters: {embedding.model: openai/small} #",
+            "'index': embedding.model needs trust: documents and questions are sent there",
+        ),
+        (
+            "use: auto                     # rules",
+            "parameters: {llm.model: openai/x} #",
+            "llm.model needs trust",
+        ),
         ("summary: ", "sumary: ", "sumary"),
         ("begin: ", "begin: [", "pipeline.yaml"),
     ],

@@ -1,0 +1,104 @@
+"""Modules, templates, commands, options and parameters that the pages name exist."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import click
+import pytest
+
+from graphrag_rdf.cli.app import root
+from graphrag_rdf.pipeline import load_pipeline, pipeline_names
+from graphrag_rdf.resources import folder
+from tests.docs.markdown import REPOSITORY, blocks, pages
+
+_COMMAND = re.compile(r"(?:^|[$(|] ?)graphrag-rdf ([^\n`|#)<>]*)", re.MULTILINE)
+_INLINE = re.compile(r"`graphrag-rdf ([^`]*)`")
+
+
+def named(pattern: str) -> set[tuple[str, str]]:
+    """(page, name) of what matches on any page but the changelog, which names what is gone."""
+    return {
+        (page.name, found)
+        for page in pages()
+        if page.name != "CHANGELOG.md"
+        for found in re.findall(pattern, page.read_text("utf-8"))
+    }
+
+
+def test_modules_exist() -> None:
+    places = (REPOSITORY, REPOSITORY / "graphrag_rdf", REPOSITORY / "graphrag_rdf" / "documents")
+    assert {
+        (page, path)
+        for page, path in named(r"`((?:\w+/)+\w+\.py)`")
+        if not any((place / path).exists() for place in places) and "gemtext" not in path
+    } == set()
+
+
+def test_templates_exist() -> None:
+    queries = folder("queries")
+    assert {
+        (page, name)
+        for page, name in named(r"queries (?:run|show) ([a-z-]+/[a-z-]+)")
+        if not list(queries.glob(f"{name}.r[qu]")) and "longest-documents" not in name
+    } == set()
+
+
+def test_benchmarks_exist() -> None:
+    names = named(r"python -m benchmarks\.(\w+)")
+    assert {n for _, n in names if not (REPOSITORY / "benchmarks" / f"{n}.py").exists()} == set()
+
+
+@cache
+def parameters() -> frozenset[str]:
+    """`step.parameter` of all pipelines."""
+    folders = [folder("pipelines")]
+    return frozenset(
+        f"{step.name}.{parameter}"
+        for pipeline in pipeline_names(folders)
+        for step in load_pipeline(pipeline, folders).definition.steps
+        for parameter in ("use", *step.values())
+    )
+
+
+def test_parameters_exist() -> None:
+    names = named(r"--set ([a-z_]+\.[a-z_]+)=")
+    assert {(page, name) for page, name in names if name not in {*parameters(), "step.parameter"}} == set()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
+def test_commands_and_options_exist(page: Path) -> None:
+    if page.name == "CHANGELOG.md":
+        pytest.skip("names what is gone")
+    text = page.read_text("utf-8")
+    lines = [
+        line
+        for name in ("sh", "console")
+        for _, code in blocks(text, name)
+        for line in _COMMAND.findall(code)
+    ]
+    lines += _INLINE.findall(text)
+    assert [line for line in lines if not _known(line.split())] == []
+
+
+def _known(words: list[str]) -> bool:
+    """Whether the words are a command with options of its own; what is in capitals stands for anything."""
+    command: click.Command = root
+    context = click.Context(root)
+    options = _options(root)
+    while words and words[0] in options:
+        words = words[2:]
+    while isinstance(command, click.Group) and words and re.fullmatch(r"[a-z][a-z-]*", words[0]):
+        inner = command.get_command(context, words[0])
+        if inner is None:
+            return False
+        command, words = inner, words[1:]
+        options |= _options(command)
+    flags = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
+    return flags <= options | {"--help"}
+
+
+def _options(command: click.Command) -> set[str]:
+    return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}

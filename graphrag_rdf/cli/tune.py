@@ -20,8 +20,7 @@ from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
-    from graphrag_rdf.tuning.placing import Grades
-    from graphrag_rdf.tuning.weights import Weights
+    from graphrag_rdf.tuning.weights import Grades, Weights
 
 
 @click.group(cls=Group, examples=["graphrag-rdf tune weights", "graphrag-rdf tune prompts documents/"])
@@ -103,7 +102,7 @@ def weights(
 
 
 def _marked(engine: Engine, pipeline: str) -> dict[str, Grades]:
-    from graphrag_rdf.tuning.marks import graded_by_marks
+    from graphrag_rdf.tuning.weights import graded_by_marks
 
     return graded_by_marks(engine.store, pipeline)
 
@@ -120,7 +119,7 @@ def _set(
     from graphrag_rdf.evaluation.corpus import ingest_corpus
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import chunk_indexes
-    from graphrag_rdf.tuning.marks import graded_by_set
+    from graphrag_rdf.tuning.weights import graded_by_set
 
     loaded = load_evalset(path)
     memory = {**overrides, "store": ":memory:", "collection": "default", "llm.model": None}

@@ -215,7 +215,7 @@ def _opened(
             yield engine, engine.store, []
         return
     from graphrag_rdf.cli.ingest import require_documents
-    from graphrag_rdf.tuning.in_memory import FILES, read_into_memory
+    from graphrag_rdf.tuning.sample import FILES, read_into_memory
 
     found = require_documents(paths, settings)
     if len(found.sources) > FILES:

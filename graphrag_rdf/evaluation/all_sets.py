@@ -1,4 +1,4 @@
-"""`eval all`: which sets a folder holds, and all that is measured on one of them."""
+"""`eval all`: finds the sets of a folder, and measures each."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def find_sets(folder: Path) -> tuple[list[Path], list[Path]]:
     `questions.jsonl` of the folder or of `pdf/` in it, beside the PDFs.
 
     Raises:
-        UsageError: there is neither.
+        UsageError: there are none.
     """
     sets = [path for below in _SETS for path in sorted((folder / below).glob("*.json"))]
     questions = [path for below in _PAGES if (path := folder / below / _QUESTIONS).is_file()]
     if not sets and not questions:
         raise UsageError(
-            f"there is no set in {folder}",
-            hint=f"evaluation sets are files *.json; questions about PDFs stand in {_QUESTIONS} beside them",
+            f"{folder} has no evaluation sets",
+            hint=f"evaluation sets are files *.json; questions about PDFs are in {_QUESTIONS} next to them",
         )
     return sets, questions
 
 
 def spread(items: Sequence[_T], limit: int | None) -> Sequence[_T]:
-    """At most `limit` of some items, evenly spread; all without a limit."""
+    """At most `limit` items, evenly spread; all without a limit."""
     if limit is None or len(items) <= limit:
         return items
     return [items[place * len(items) // limit] for place in range(limit)]
@@ -58,13 +58,13 @@ def evaluate_set(
     progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Measure retrieval, answers or both on a set; its passages are read once.
+    """Measure retrieval, answers or both on a set, which is ingested once.
 
     Args:
         engine: on an empty store, usually in memory; it is changed.
         measures: `retrieval`, `answers` or both.
-        limit: ask only so many questions, evenly spread.
-        compare: further pipelines that retrieval is measured of.
+        limit: maximum number of questions, evenly spread.
+        compare: further pipelines for retrieval.
         options: those that `evaluate_retrieval` and `answers.Options` share.
 
     Returns:
@@ -79,7 +79,7 @@ def evaluate_set(
         found["retrieval"] = evaluate_retrieval(
             engine, asked, compare=compare, reading=reading, progress=progress, **options
         )
-    if "answers" in measures:  # they come last: they forget the passages that answer
+    if "answers" in measures:  # last, because they remove the gold passages
         found["answers"] = evaluate_answers(engine, asked, Options(**options), progress=progress)
         if failed := found["answers"]["failed"]:
             raise LlmError(failed[0]["reason"], "server")

@@ -1,4 +1,4 @@
-"""What a row of `eval answers` says of an answer, and the figures that are made from rows."""
+"""The rows of `eval answers`, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -8,26 +8,33 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-from graphrag_rdf.evaluation.metrics import confidence95, mean
-from graphrag_rdf.evaluation.scores import contained, exact_match, fold, token_f1, yes_or_no
+from graphrag_rdf.evaluation.metrics import (
+    confidence95,
+    contained,
+    exact_match,
+    fold,
+    mean,
+    token_f1,
+    yes_or_no,
+)
 from graphrag_rdf.steps.figures import figures as claimed_figures
 from graphrag_rdf.steps.figures import known_figures
 
 _MARKER = re.compile(r"\s*\[\d+\]")
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-Z][\w'’-]+")
 _OURS = frozenset({"trace_not_stored", "no_llm"})
-"""Warnings of how it is measured, not of the answer."""
+"""Warnings about the measurement, not the answer."""
 
 
 def score(
     answer: Mapping[str, Any], expected: Sequence[str], gold: AbstractSet[str], language: str | None
 ) -> dict[str, Any]:
-    """What a row says of an answer.
+    """The scores of an answer.
 
     Args:
         answer: as `ask --format json` prints it.
-        expected: answers of which one is enough; without any, what needs them is None.
-        gold: documents, or chunks, that hold the answer; empty if they are not known.
+        expected: alternative answers; without any, scores that need them are None.
+        gold: documents or chunks with the answer; empty if unknown.
         language: of the question.
     """
     text = _MARKER.sub("", str(answer.get("answer", ""))).strip()
@@ -62,7 +69,7 @@ def score(
 
 
 def _supported(answer: Mapping[str, Any], language: str | None) -> list[float]:
-    """For each number and name of each cited sentence: 1.0 if it stands in what the sentence cites."""
+    """For each number and name in a cited sentence: 1.0 if the cited text contains it."""
     by_sentence: dict[str, list[str]] = {}
     for citation in answer.get("citations", ()):
         cited = by_sentence.setdefault(citation["sentence"], [])
@@ -79,7 +86,7 @@ def _supported(answer: Mapping[str, Any], language: str | None) -> list[float]:
 
 
 def figures(rows: Sequence[Mapping[str, Any]], run: str) -> dict[str, Any]:
-    """The figures of a run, and of the same without the gold passages; None where no row says anything."""
+    """The figures of a run, with and without the gold passages; None without rows."""
     asked = [row for row in rows if row["run"] == run]
     without = [row for row in rows if row["run"] == f"{run}-without-gold"]
 

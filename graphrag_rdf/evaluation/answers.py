@@ -1,7 +1,7 @@
-"""`eval answers`: are answers right, do citations hold, and does the program say when it doesn't know?
+"""`eval answers`: measures the correctness of answers and citations, and of declined answers.
 
-Each question is asked with the passages that answer it, and once more without them, of the pipeline and of a
-baseline (see `plain`). What came of each is a row; all figures are made from rows.
+The pipeline and a baseline (see `baseline`) answer each question with the gold passages and without them.
+Each answer is a row, and all figures are computed from rows.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import GraphRagError, LlmError
 from graphrag_rdf.evaluation.answer_rows import figures, score
+from graphrag_rdf.evaluation.baseline import Ask, baseline
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
 from graphrag_rdf.evaluation.pages import evidence_chunks
-from graphrag_rdf.evaluation.plain import Ask, baseline
 from graphrag_rdf.evaluation.results_file import ResultsFile
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
@@ -35,22 +35,22 @@ if TYPE_CHECKING:
 
 RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
 SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"
-"""What a model is asked to write, unless the settings say otherwise: the expected answers are as short."""
+"""Default form of the answers: the expected answers are as short."""
 
 _RESPONSE_TYPE = "synthesis.response_type"
-_JOBS = 4  # questions at once of a model, if `llm.jobs` says nothing
+_JOBS = 4  # concurrent questions with a model, without `llm.jobs`
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is measured.
+    """The options of a measurement.
 
     Attributes:
         settings: `step.parameter` → value.
         extraction: see `corpus.extractors`.
-        titles: whether passages have their titles.
-        runs: which of `RUNS`; None: all. Those without gold passages need gold passages.
-        limit, seed: ask a random sample of so many questions; None: all, in their order.
+        titles: whether to keep the titles of passages.
+        runs: some of `RUNS`; None: all. Runs without gold passages need a set with them.
+        limit, seed: of a random sample of questions; None: all, in order.
         keep: the file of rows, see `ResultsFile`.
     """
 
@@ -73,26 +73,28 @@ def evaluate_answers(
     progress: Callable[[int, int], None] | None = None,
     stop: Stop | None = None,
 ) -> dict[str, Any]:
-    """Take in the set's corpus, if it has one, and ask its questions, with the gold passages and without.
+    """Ingest the set's corpus, if it has one, and ask its questions, with the gold passages and without.
 
-    Questions whose answer is yes or no are left out of `contain_accuracy`: no evidence holds that word.
+    `contain_accuracy` leaves out questions with the answer yes or no, which no evidence contains.
 
     Args:
-        engine: the set's passages are added to its store. A store in memory loses the gold ones in the end.
-        reading: hears of each passage; `progress` of (questions done, all).
-        stop: asked between questions whether to end.
+        engine: the passages are added to its store. A store in memory loses the gold ones at the end.
+        reading: called for each passage; `progress` with (finished questions, all).
+        stop: called between questions; True ends the run.
 
     Returns:
-        the keys of `eval answers --format json`, of the rows that there are.
+        the keys of `eval answers --format json`, from the existing rows.
 
     Raises:
         UsageError: see `ResultsFile`.
-        KeyboardInterrupt: stopped before all passages were read.
-        LlmError: the model could not be asked at all.
+        KeyboardInterrupt: stopped before all passages were ingested.
+        LlmError: the model cannot be used at all.
     """
     model = engine.settings.llm.model
     settings = dict(options.settings)
-    chosen = engine.pipeline(options.pipeline).with_settings(settings)  # raises before anything is read
+    chosen = engine.pipeline(options.pipeline).with_settings(
+        settings
+    )  # raises before any passage is ingested
     if model is not None and "response_type" in chosen.parameters(with_model=True).get("synthesis", {}):
         settings.setdefault(_RESPONSE_TYPE, SHORTEST)
     runs = _runs(evalset, options.runs)
@@ -134,7 +136,7 @@ def evaluate_answers(
 
 
 def sample(questions: Sequence[Question], limit: int | None, seed: int) -> Sequence[Question]:
-    """A random sample, which a larger one of the same seed begins with; all without a limit."""
+    """A random sample; larger samples with the same seed begin with it. All without a limit."""
     if limit is None or limit >= len(questions):
         return questions
     shuffled = [*questions]
@@ -145,17 +147,17 @@ def sample(questions: Sequence[Question], limit: int | None, seed: int) -> Seque
 # --- asking --------------------------------------------------------------------------------------
 
 _Todo = tuple[str, Question]
-"""Name of a run, and what to ask in it."""
+"""The name of a run, and a question."""
 
 
 @dataclass(slots=True)
 class _Work:
-    """What is asked, and how far it is.
+    """The state of a measurement.
 
     Attributes:
         stopped: why it ended early.
-        error: what it ended by.
-        gold: question → documents, or chunks, that hold its answer.
+        error: that ended it.
+        gold: question → documents or chunks with its answer.
     """
 
     engine: Engine
@@ -172,12 +174,12 @@ class _Work:
     gold: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
 
     def left(self, runs: Sequence[str], asked: Sequence[Question]) -> list[_Todo]:
-        """What has no row yet: question by question, so that a part of it compares the runs."""
+        """The pairs without a row, ordered by question, so that a part of them compares the runs."""
         known = {(row["run"], row["id"]) for row in self.results.rows}
         return [(run, q) for q in asked for run in runs if (run, q.id) not in known]
 
     def ask_all(self, engine: Engine, todo: Sequence[_Todo]) -> None:
-        """Ask, several at once, and keep a row of each; a failed question is asked again by the next run."""
+        """Ask concurrently, and store a row for each; the next run asks failed questions again."""
         systems = {name: self._system(engine, name) for name in dict.fromkeys(run for run, _ in todo)}
         jobs = engine.settings.llm.jobs or (_JOBS if engine.settings.llm.model else 1)
 
@@ -187,7 +189,7 @@ class _Work:
         try:
             Schedule(find, self._keep, self.stop).run(iter(todo), jobs)
         except BudgetSpentError as spent:
-            hint = "raise it and run the same command again"
+            hint = "raise the budget, and run the same command again to continue"
             self.stopped, self.error = "budget", LlmError(str(spent), "budget", hint)
         except LlmError as error:
             self.stopped, self.error = "model", error
@@ -195,9 +197,7 @@ class _Work:
             self.stopped = "interrupted"
 
     def _found(self, ask: Ask, run: str, question: Question) -> dict[str, Any] | None:
-        """A row, or None if the question failed. Raises LlmError, so that it is judged whether others can
-        succeed.
-        """
+        """A row, or None if the question failed. Raises LlmError, which may end the run."""
         try:
             return self._row(ask, run, question)
         except GraphRagError as error:
@@ -221,7 +221,7 @@ class _Work:
             return baseline(engine, pipeline)
         if engine.settings.llm.model is not None:
             assert engine.gateway is not None  # noqa: S101 - made here, before threads want it
-        stored = engine.place is not None and not _without_gold(run)  # else nobody could read the trace
+        stored = engine.place is not None and not _without_gold(run)  # otherwise nobody can read the trace
 
         def ask(question: str) -> dict[str, Any]:
             return _ask(engine, question, self.options.pipeline, self.settings, stored=stored)
@@ -267,21 +267,21 @@ def _gold(evalset: EvalSet) -> list[int]:
 
 
 def _holding(engine: Engine, evalset: EvalSet) -> dict[str, set[str]]:
-    """Question → the passages of the set, or the chunks of the store, that hold its answer."""
+    """Question → the passages of the set, or the chunks of the store, with its answer."""
     found = {q.id: {passage_iri(evalset, index).value for index in q.gold} for q in evalset.questions}
     places = {q.id: (q.document, q.pages) for q in evalset.questions if q.document is not None}
     return found | evidence_chunks(engine, places) if places else found
 
 
 def _runs(evalset: EvalSet, wanted: Collection[str] | None) -> list[str]:
-    """The runs that were asked for and make sense."""
+    """The wanted runs that the set supports."""
     known = RUNS if wanted is None else [run for run in RUNS if run in wanted]
     return [run for run in known if _gold(evalset) or not _without_gold(run)]
 
 
 @contextmanager
 def _forgotten(engine: Engine, evalset: EvalSet) -> Iterator[Engine]:
-    """An engine on a store without any gold passage: a copy, or the store itself if it is in memory."""
+    """An engine on a store without gold passages: a copy, or the store itself if it is in memory."""
     gold = [passage_iri(evalset, index) for index in _gold(evalset)]
     if engine.place is None:
         retire_documents(engine.store, gold, engine.indexer)
@@ -294,7 +294,7 @@ def _forgotten(engine: Engine, evalset: EvalSet) -> Iterator[Engine]:
 
 
 def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[str, str]) -> dict[str, Any]:
-    """What rows depend on; a file of other rows is not continued."""
+    """Everything that rows depend on; a file with another head is not continued."""
     asked = evalset.model_dump_json(exclude={"questions": {"__all__": {"document", "pages"}}})
     return {
         "set": evalset.name,

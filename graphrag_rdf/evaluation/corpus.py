@@ -1,4 +1,4 @@
-"""Ingesting the corpus of an evaluation set: each passage is one document of one chunk."""
+"""Ingest of an evaluation set: each passage is a document of one chunk."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
 
 UNTITLED = "Untitled"
 _ONE_CHUNK = ChunkSettings(size=10_000_000)
-_UNSURE = 0.5  # of a recorded triple: no confidence was recorded
+_UNSURE = 0.5  # of recorded triples, which have no confidence
 
 
 class RecordedComponent:
-    """The triples that a model extracted once, replayed as if extracted now.
+    """An extractor that returns recorded triples of a model.
 
     Args:
         evalset: must have `openie`.
 
     Raises:
-        UsageError: when it has none.
+        UsageError: when it has no `openie`.
     """
 
     component = "graphrag-rdf-recorded"
@@ -96,7 +96,7 @@ class RecordedComponent:
 
 
 def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtractor]:
-    """The extractors of a comma list of `rules`, `recorded`, `llm`; their facts are merged.
+    """The extractors for a comma-separated list of `rules`, `recorded`, `llm`; their facts are merged.
 
     Raises:
         UsageError: for an unknown name.
@@ -109,7 +109,7 @@ def extractors(engine: Engine, evalset: EvalSet, spec: str) -> list[ChunkExtract
     found = []
     for name in spec.split(","):
         if name.strip() not in makers:
-            raise UsageError(f"{name.strip()!r} is not an extraction", hint=f"known: {', '.join(makers)}")
+            raise UsageError(f"unknown extraction {name.strip()!r}", hint=f"use one of: {', '.join(makers)}")
         found.append(makers[name.strip()]())
     return found
 
@@ -132,13 +132,13 @@ def ingest_corpus(
     progress: Progress | None = None,
     stop: Stop | None = None,
 ) -> IngestReport:
-    """Take the passages of a set into a store.
+    """Ingest the passages of a set.
 
     Args:
         spec: see `extractors`.
-        titles: whether passages keep their titles.
-        partly: return what was read if the run ends early.
-        stop: asked between passages whether the run should end.
+        titles: whether to keep the titles of passages.
+        partly: return the report even if the run ends early.
+        stop: called between passages; True ends the run.
 
     Returns:
         the report of the last extractor's run.
@@ -161,7 +161,7 @@ def ingest_corpus(
 
 
 def require_whole(report: IngestReport) -> None:
-    """Refuse to measure on a part of the documents.
+    """Raise if only a part of the documents was ingested.
 
     Raises:
         KeyboardInterrupt: the run was interrupted.
@@ -171,7 +171,7 @@ def require_whole(report: IngestReport) -> None:
         raise KeyboardInterrupt
     if report.stopped:
         raise LlmError(
-            "the budget is used up: not all documents were read",
+            "the budget is used up, and not all documents were ingested",
             "budget",
             hint="raise llm.budget_tokens or llm.budget_usd",
         )

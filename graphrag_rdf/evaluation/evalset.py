@@ -25,8 +25,8 @@ class Question(BaseModel):
     """A question.
 
     Attributes:
-        gold: indexes of the passages that are needed to answer it.
-        document, pages: of a question about a store: the file that answers, and its pages.
+        gold: indexes of the passages needed to answer it.
+        document, pages: for questions about a store: the file with the answer, and its pages.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -40,11 +40,11 @@ class Question(BaseModel):
 
 
 class EvalSet(BaseModel):
-    """A set, as its JSON file has it.
+    """An evaluation set, as in its JSON file.
 
     Attributes:
-        openie: per passage, triples that a model extracted and that were recorded.
-        entities: per passage, names that a model found.
+        openie: recorded triples of a model, per passage.
+        entities: recorded names of a model, per passage.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -60,9 +60,9 @@ class StoredQuestion(BaseModel):
     """A line of a file of questions about the documents of a store.
 
     Attributes:
-        id: the number of its line, if it has none.
-        answer, answers: what is expected; either or neither.
-        document, pages: name of the file that answers, or its path, and numbers of its pages, from 1.
+        id: default: the line number.
+        answer, answers: expected answers; either or neither.
+        document, pages: name or path of the file with the answer, and its page numbers, from 1.
     """
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True)
@@ -76,13 +76,13 @@ class StoredQuestion(BaseModel):
 
 
 def load_questions(path: Path) -> EvalSet:
-    """Read questions about documents that a store holds already, one JSON object a line.
+    """Read questions about documents of a store, one JSON object per line.
 
     Returns:
-        a set without passages, and without gold ones.
+        a set without passages.
 
     Raises:
-        UsageError: the file is missing, holds nothing, or has a line that is no question; or two have an id.
+        UsageError: the file is missing or empty, a line is not a question, or two questions have the same id.
     """
     questions = [
         Question(
@@ -124,6 +124,6 @@ def load_evalset(path: Path) -> EvalSet:
 
 
 def _first_fault(error: ValidationError) -> str:
-    """Where the first fault is, and what."""
+    """The place and message of the first error."""
     fault = error.errors()[0]
     return ": ".join(filter(None, [".".join(map(str, fault["loc"])), fault["msg"]]))

@@ -26,16 +26,16 @@ Fact = tuple[str, str, str]
 
 
 class LabelledText(BaseModel):
-    """A sentence, or a few, with the facts that it states.
+    """A text of one or a few sentences, with its facts.
 
-    Components of a labelled fact may hold alternatives, separated by `|`.
+    Parts of a labelled fact may have alternatives, separated by `|`.
 
     Attributes:
-        kind: of text, e.g. `chat`; `traits`: what is special about it, e.g. `negated`.
-        must: facts that have to come out; where one is a list of facts, any of them.
-        may: facts that are true as well.
-        must_not: facts that are false, or not stated, and easily read into it.
-        recorded: name of a model → the facts that it gave.
+        kind: of text, e.g. `chat`; `traits`: its special features, e.g. `negated`.
+        must: required facts; one of them, if it is a list.
+        may: other true facts.
+        must_not: false or unstated facts that are easily extracted by mistake.
+        recorded: name of a model → its facts.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -57,7 +57,7 @@ class LabelledText(BaseModel):
         wanted |= {key for fact in self.may for key in _keys(fact, self.language)}
         for fact in self.must_not:
             if wanted & set(_keys(fact, self.language)):
-                raise ValueError(f"{self.id}: {' | '.join(fact)} must not come out, and must or may")
+                raise ValueError(f"{self.id}: {' | '.join(fact)} is in must_not, and in must or may")
         return self
 
     @property
@@ -68,14 +68,14 @@ class LabelledText(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came out of a text, compared with its labels.
+    """The facts of a text, compared with its labels.
 
     Attributes:
-        right: facts that must or may come out.
-        forbidden: facts that must not.
-        unlisted: other facts; they count as wrong.
-        missed: required facts that did not come out.
-        required: how many facts must come out.
+        right: required or allowed facts.
+        forbidden: facts in `must_not`.
+        unlisted: other facts, which count as wrong.
+        missed: required facts that were not extracted.
+        required: number of required facts.
     """
 
     text: LabelledText
@@ -86,16 +86,16 @@ class Judged:
     required: int
 
     def as_json(self) -> dict[str, Any]:
-        """What was wrong or missed."""
+        """The wrong and missed facts."""
         found = {"forbidden": self.forbidden, "unlisted": self.unlisted, "missed": self.missed}
         return {"id": self.text.id, "text": self.text.text, **found}
 
 
 def load_labelled(path: Path) -> list[LabelledText]:
-    """Read labelled texts, one JSON object a line.
+    """Read labelled texts, one JSON object per line.
 
     Raises:
-        UsageError: the file is missing, or a line is no such text.
+        UsageError: the file is missing, or a line is not such a text.
     """
     return read_lines(path, LabelledText)
 
@@ -103,16 +103,16 @@ def load_labelled(path: Path) -> list[LabelledText]:
 def evaluate_facts(
     texts: Sequence[LabelledText], extractor: ChunkExtractor, candidate_filter: CandidateFilter
 ) -> dict[str, Any]:
-    """Compare the facts of an extractor, and those recorded of models, with labels.
+    """Compare the facts of an extractor, and recorded facts of models, with labels.
 
     Args:
-        extractor: reads each text by itself.
-        candidate_filter: holds its facts to what the ingest accepts.
+        extractor: run on each text.
+        candidate_filter: rejects the same candidates as the ingest.
 
     Returns:
         the keys of `eval facts --format json`: for each run (`rules` or `llm`, and the recorded models)
-        `precision`: the share of its facts that must or may come out; `recall`: the share of the facts that
-        must come out; `forbidden`: how many facts came out that must not.
+        `precision`: the share of its facts that are required or allowed; `recall`: the share of the required
+        facts that were extracted; `forbidden`: the number of facts in `must_not`.
     """
     own = "llm" if extractor.model else "rules"
     runs: dict[str, Callable[[LabelledText], Iterable[Fact] | None]] = {
@@ -155,7 +155,7 @@ def judge(text: LabelledText, facts: Iterable[Fact]) -> Judged:
 def _extracted(
     text: LabelledText, extractor: ChunkExtractor, candidate_filter: CandidateFilter
 ) -> list[Fact]:
-    """What an ingest would assert of a text; a definition is a fact as well."""
+    """The facts that an ingest would assert, including definitions."""
     found = extractor(
         text.text,
         split_sentences(text.text, text.language),
@@ -209,7 +209,7 @@ _ARTICLES = _words(
         "nl": "de het een",
     }
 )
-# words of a predicate that tell nothing beside others: auxiliaries, and prepositions that the object implies
+# words of a predicate without meaning of their own: auxiliaries, and prepositions that the object implies
 _LIGHT = _words(
     {
         "en": "is are was were be been being has have had do does did in on at to as",
@@ -226,14 +226,14 @@ Key = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 
 def _keys(fact: Fact, language: str) -> list[Key]:
-    """The keys of a labelled fact, whose parts may hold alternatives."""
+    """The keys of a labelled fact, whose parts may have alternatives."""
     subjects, predicates, objects = (part.split("|") for part in fact)
     return [_key((s, p, o), language) for s in subjects for p in predicates for o in objects]
 
 
 def _key(fact: Fact, language: str) -> Key:
-    """What two wordings of a fact share: stems, without articles, auxiliaries and light prepositions; the
-    passive with its actor is the active.
+    """The key of a fact, equal for different wordings: stems without articles, auxiliaries and light
+    prepositions. A passive with its actor has the key of the active.
     """
     code = primary_language(language)
     none: frozenset[str] = frozenset()

@@ -1,10 +1,14 @@
-"""Retrieval metrics as HippoRAG defines them, with bootstrap confidence intervals."""
+"""Retrieval metrics as defined by HippoRAG, bootstrap confidence intervals, and scores of answers."""
 
 from __future__ import annotations
 
 import random
+import unicodedata
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
+
+from graphrag_rdf.extract.names import CJK
 
 _RESAMPLES = 1000
 _SEED = 20240607
@@ -27,7 +31,7 @@ def reciprocal_rank(ranked: Sequence[int], gold: Sequence[int]) -> float:
 
 
 def mean(values: Sequence[float]) -> float:
-    """The arithmetic mean; 0.0 of nothing."""
+    """The arithmetic mean; 0.0 without values."""
     return sum(values) / len(values) if values else 0.0
 
 
@@ -48,3 +52,75 @@ def compared(before: Sequence[float], after: Sequence[float]) -> dict[str, Any]:
         out[name] = round(mean(values), 4)
         out[f"{name}_ci95"] = [round(end, 4) for end in confidence95(values)]
     return out
+
+
+# --- scores of answers -----------------------------------------------------------------------------
+
+
+_ARTICLES = {
+    "en": {"a", "an", "the"},
+    "de": {*("ein", "eine", "einen", "einem", "eines", "einer"), *("der", "die", "das", "den", "dem", "des")},
+}
+_YES_NO = frozenset({"yes", "no", "noanswer"})
+
+
+def tokens_of(text: str, language: str | None = None) -> list[str]:
+    """The tokens for comparing answers.
+
+    Args:
+        language: BCP 47 tag, whose articles are left out; None: those of English.
+    """
+    lower = unicodedata.normalize("NFKC", text).casefold()
+    plain = "".join(c for c in lower if not unicodedata.category(c).startswith("P"))
+    articles = _ARTICLES.get((language or "en").partition("-")[0], set())
+    return [token for token in CJK.sub(r" \g<0> ", plain).split() if token not in articles]
+
+
+def exact_match(answer: str, expected: Sequence[str], language: str | None = None) -> float:
+    """1.0 if the answer is one of the expected ones."""
+    given = tokens_of(answer, language)
+    return float(any(given == tokens_of(text, language) for text in expected))
+
+
+def token_f1(answer: str, expected: Sequence[str], language: str | None = None) -> float:
+    """The best F1 of tokens over the expected answers."""
+    given = tokens_of(answer, language)
+    return max((_f1(given, tokens_of(text, language)) for text in expected), default=0.0)
+
+
+def _f1(given: Sequence[str], wanted: Sequence[str]) -> float:
+    whole = {" ".join(given), " ".join(wanted)}
+    if len(whole) == 1:
+        return 1.0
+    shared = sum((Counter(given) & Counter(wanted)).values())
+    if not shared or whole & _YES_NO:
+        return 0.0
+    precision, recall = shared / len(given), shared / len(wanted)
+    return 2 * precision * recall / (precision + recall)
+
+
+def contained(texts: Sequence[str], expected: Sequence[str], *, words: bool = False) -> float:
+    """1.0 if the texts contain one of the expected answers, regardless of case, accents and punctuation.
+
+    Args:
+        words: only as whole words, so that 2024 does not contain 24; CJK texts anywhere.
+    """
+    found = fold(" ".join(texts))
+    wanted = filter(None, map(fold, expected))
+    return float(
+        any(
+            text in found if not words or CJK.search(text) else f" {text} " in f" {found} " for text in wanted
+        )
+    )
+
+
+def yes_or_no(expected: Sequence[str]) -> bool:
+    """Whether the expected answer is yes or no, which no evidence contains."""
+    return bool(expected) and {fold(text) for text in expected} <= _YES_NO
+
+
+def fold(text: str) -> str:
+    """Text without differences of case, width, accents and punctuation, for containment."""
+    flat = unicodedata.normalize("NFKD", text).casefold()
+    flat = "".join(c if c.isalnum() else " " for c in flat if unicodedata.category(c) != "Mn")
+    return " ".join(flat.split())

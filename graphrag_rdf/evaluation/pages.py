@@ -1,4 +1,4 @@
-"""`eval pages`: whether the chunks that are found first stand on a page that holds the evidence."""
+"""`eval pages`: measures whether the first chunks are on a page with the evidence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.corpus import require_whole
 from graphrag_rdf.evaluation.jsonlines import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
@@ -29,15 +29,15 @@ Place = tuple[str, int]
 
 CUT_OFFS = (1, 5, 10)
 _DEPTH = 200
-"""Chunks that are ranked, so that enough of them are left of the document that holds the answer."""
+"""Number of ranked chunks, enough for several from the document with the answer."""
 
 
 class PageQuestion(BaseModel):
-    """A question, the file that answers it, and the pages of that file that hold the evidence.
+    """A question, the file with the answer, and its pages with the evidence.
 
     Attributes:
         document: name of the file, or its path below the folder.
-        pages: numbers from 1, as a reader of the file counts them.
+        pages: numbers from 1, in the order of the file.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -50,22 +50,22 @@ class PageQuestion(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A page or a chunk: what it holds, and where it stands."""
+    """The text and pages of a page or chunk."""
 
     text: str
     places: frozenset[Place]
 
 
 def load_page_questions(path: Path) -> list[PageQuestion]:
-    """Read questions, one JSON object a line.
+    """Read questions, one JSON object per line.
 
     Raises:
-        UsageError: the file is missing, or a line is no such question.
+        UsageError: the file is missing, or a line is not such a question.
     """
     questions = read_lines(path, PageQuestion)
     for question in questions:
         if not question.pages or min(question.pages) < 1:
-            raise UsageError(f"{path}: question {question.id} names no page; pages count from 1")
+            raise UsageError(f"{path}: question {question.id} has no pages; they count from 1")
     return questions
 
 
@@ -84,20 +84,20 @@ def evaluate_pages(
 
     Args:
         engine: on an empty store, usually in memory.
-        ks: numbers of chunks (for BM25 over pages: of pages) to look at.
-        reading: hears of each finished chunk; `progress` of (questions done, all).
+        ks: numbers of first chunks (or pages, for BM25 over pages).
+        reading: called for each finished chunk; `progress` with (finished questions, all).
 
     Returns:
         the keys of `eval pages --format json`. `found`: the share of questions with an evidence page among
         the pages of the first k chunks; `document_known`: the same among the chunks of the document that
-        answers, as far as they are ranked.
+        answers, if they are ranked.
 
     Raises:
-        UsageError: there is no PDF, or a question names a document that is not in the folder.
+        UsageError: there is no PDF, or the document of a question is not in the folder.
     """
     files = sorted(path for path in folder.rglob("*") if path.suffix.lower() == ".pdf")
     if not files:
-        raise UsageError(f"there is no PDF in {folder}")
+        raise UsageError(f"{folder} has no PDF files")
     _require_files(folder, files, questions)
     start = time.perf_counter()
     report = engine.ingest(files, root=folder.resolve(), progress=reading)

@@ -1,4 +1,4 @@
-"""Rows of a long evaluation in a JSON Lines file, so that an interrupted one goes on where it was."""
+"""Rows of a long evaluation in a JSON Lines file, so that an interrupted evaluation can continue."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ _KIND = "graphrag-rdf eval answers"
 
 
 class ResultsFile:
-    """The first line says what is measured, each further line is a row.
+    """The first line has the settings of the evaluation, each further line is a row.
 
     Args:
-        path: continued if it exists; a last line that was cut off by a kill is dropped. None keeps rows in
-            memory only.
-        head: what the rows depend on.
+        path: continued if it exists; an incomplete last line is dropped. None: rows in memory only.
+        head: everything that the rows depend on.
 
     Attributes:
-        rows: those of the file, and those added.
+        rows: of the file, and added ones.
 
     Raises:
-        UsageError: the file cannot be read or written, is another one, or was made with other settings.
+        UsageError: the file cannot be read or written, is of another kind, or was made with other settings.
     """
 
     def __init__(self, path: Path | None, head: Mapping[str, Any]) -> None:
@@ -43,7 +42,7 @@ class ResultsFile:
             raise UsageError(f"{path}: {error.strerror}") from error
 
     def add(self, row: dict[str, Any]) -> None:
-        """Add a row; it is on the disk when this returns."""
+        """Add a row, and sync it to disk."""
         self.rows.append(row)
         if self.path is not None:
             self._write(row)
@@ -64,7 +63,7 @@ class ResultsFile:
         except (ValueError, AttributeError):
             known = False
         if not known:
-            raise UsageError(f"{path} holds no results of eval answers", hint="name another file with --out")
+            raise UsageError(f"{path} is not a file of eval answers", hint="name another file with --out")
         before, now = _flat(head), _flat(first)
         other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
         if other:

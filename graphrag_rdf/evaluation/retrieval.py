@@ -1,4 +1,4 @@
-"""`eval retrieval`: how many of the needed passages are found, beside BM25 and dense search."""
+"""`eval retrieval`: measures how many gold passages are found, compared with BM25 and dense search."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.documents.language import detect_language
-from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import confidence95, mean, perfect, recall, reciprocal_rank
@@ -35,15 +35,15 @@ def evaluate_retrieval(
     progress: Callable[[int, int], None] | None = None,
     settings: dict[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Take in the set's corpus and rank its passages for each question.
+    """Ingest the set's corpus, and rank its passages for each question.
 
     Args:
         engine: on an empty store, usually in memory. Relations are built if a pipeline ranks by them, or with
             the setting `relations.build`.
-        extraction: comma list of rules, recorded, llm.
+        extraction: comma-separated list of rules, recorded, llm.
         compare: further pipelines, whose figures are among the baselines.
         ks: cut-offs of recall.
-        reading: hears of each finished passage; `progress` of (questions done, all).
+        reading: called for each finished passage; `progress` with (finished questions, all).
 
     Returns:
         the keys of `eval retrieval --format json`.
@@ -140,7 +140,7 @@ def _baselines(
 
 
 def passages_bm25(evalset: EvalSet, *, titles: bool = True) -> Bm25:
-    """BM25 over a set's passages, title and text as one field, in the language that most of them are in."""
+    """BM25 over a set's passages, with title and text as one field, in their main language."""
     texts = [passage.text for passage in evalset.corpus]
     language = detect_language("\n".join(texts))
     if titles:

@@ -1,4 +1,4 @@
-"""Asking a model many things at once, within what a tuning has to do."""
+"""Concurrent model calls with progress, for tunings."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ F = TypeVar("F")
 
 
 class Asking:
-    """Counts calls, and ends when it should.
+    """Makes and counts calls.
 
     Args:
-        total: calls that there may be.
-        jobs: calls at once.
-        progress: hears (calls done, calls in all, what was asked).
-        stop: asked between calls whether to end; what was answered by then is in the cache.
+        total: maximum number of calls.
+        jobs: number of concurrent calls.
+        progress: called with (finished calls, all calls, purpose).
+        stop: called between calls; True ends the work. The answers so far are in the cache.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class Asking:
         self._done = 0
 
     def one(self, what: str, call: Callable[[], F]) -> F:
-        """One call. Raises whatever it raises, and KeyboardInterrupt when it should end."""
+        """Make one call. Raises its error, or KeyboardInterrupt after a stop."""
         ((_, found),) = self.many(what, lambda _: call(), [None])
         if isinstance(found, LlmError):
             raise found
@@ -40,14 +40,14 @@ class Asking:
     def many(
         self, what: str, call: Callable[[T], F], things: Iterable[T]
     ) -> Sequence[tuple[T, F | LlmError]]:
-        """A call for each thing, several at once.
+        """Make a call for each thing, concurrently.
 
         Returns:
-            each thing with what was found, or why nothing was; in the order of things.
+            each thing with the result or error, in order.
 
         Raises:
-            LlmError: when the model cannot be used at all, or the budget is spent.
-            KeyboardInterrupt: when it should end.
+            LlmError: when the model cannot be used at all, or the budget is used up.
+            KeyboardInterrupt: after a stop.
         """
         listed = list(things)
         found: dict[int, F | LlmError] = {}
@@ -65,12 +65,12 @@ class Asking:
                 iter(range(len(listed))), self._jobs
             )
         except BudgetSpentError as spent:
-            hint = "raise it and run the same again: what was answered is not asked again"
+            hint = "raise the budget, and run the same command again to continue"
             raise LlmError(str(spent), "budget", hint) from spent
         if self._stop():
             raise KeyboardInterrupt
         return [(thing, found[place]) for place, thing in enumerate(listed)]
 
     def skip(self, number: int) -> None:
-        """So many calls are not needed."""
+        """Reduce the total by a number of calls."""
         self._total -= number

@@ -1,7 +1,7 @@
-"""The prompt in force and a tuned one on held-out passages: what each finds, and how much of that is there.
+"""Comparison of the current and a tuned prompt on held-out chunks.
 
-A fact is verified when its quote is found in the passage, as the ingest looks for it. Whether it is *right*
-is not measured: nobody wrote down what should be found.
+A fact is verified if its quote is in the chunk, as the ingest locates it. Whether it is *right* is not
+measured, because the held-out chunks have no expected facts.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a prompt gave for a passage.
+    """The result of a prompt for a chunk.
 
     Attributes:
-        facts: statements; verified: those whose quote stands in the passage.
-        left_out: what the answer held and could not be taken.
-        in_tokens: of the prompt, as the server told; None if it did not.
-        types, predicates: how often each was used.
+        facts: statements; verified: those with a quote from the chunk.
+        left_out: rejected candidates.
+        in_tokens: of the prompt, as reported by the server; None if unknown.
+        types, predicates: counts of each.
     """
 
     facts: int
@@ -52,8 +52,8 @@ class Check:
     """The comparison.
 
     Attributes:
-        readings: of passages that both prompts gave an answer for, (before, after).
-        failures: where one gave none: chunk, title of its document, prompt (before or after), reason.
+        readings: of chunks with answers of both prompts, (before, after).
+        failures: of other chunks: chunk, title of its document, prompt (before or after), reason.
     """
 
     readings: Sequence[tuple[Reading, Reading]] = ()
@@ -66,13 +66,13 @@ class Check:
 
     @property
     def worse(self) -> bool:
-        """Whether fewer facts are verified, or fewer passages answered, than before; or nothing compared."""
+        """Whether there are fewer verified facts or answers than before, or no comparison."""
         before, after = self.total("verified")
         return after < before or self.lost > 0 or (not self.readings and bool(self.failures))
 
     @property
     def lost(self) -> int:
-        """Passages that the tuned prompt gave no answer for, less those of the one in force."""
+        """The failures of the tuned prompt, minus those of the current one."""
         failed = Counter(one["prompt"] for one in self.failures)
         return failed[AFTER] - failed[BEFORE]
 
@@ -119,16 +119,16 @@ def check(
     gateway: LlmGateway,
     asking: Asking,
 ) -> Check:
-    """Have both prompts read the passages.
+    """Extract facts from chunks with both prompts.
 
     Args:
-        before, after: the extraction with the prompt in force and with the tuned one.
-        passages: those held out.
-        candidate_filter: what the ingest leaves out of an answer.
+        before, after: the extraction with the current and with the tuned prompt.
+        passages: the held-out chunks.
+        candidate_filter: rejects the same candidates as the ingest.
 
     Raises:
-        LlmError: when the model cannot be used at all, or the budget is spent.
-        KeyboardInterrupt: when it should end.
+        LlmError: when the model cannot be used at all, or the budget is used up.
+        KeyboardInterrupt: after a stop.
     """
 
     def ask(task: tuple[Passage, LlmExtractor]) -> Reading:
@@ -159,11 +159,11 @@ def check(
 def reading(
     found: Extraction, text: str, candidate_filter: CandidateFilter, in_tokens: int | None
 ) -> Reading:
-    """Count what an extraction gave, without what the ingest would leave out.
+    """Count the results of an extraction that the ingest would accept.
 
     Args:
-        text: the passage, in which quotes are looked for.
-        in_tokens: of the prompt, as the server told; None if it did not.
+        text: of the chunk, to locate quotes in.
+        in_tokens: of the prompt, as reported by the server; None if unknown.
     """
     fit = candidate_filter.fit(found)
     facts: dict[tuple[str, str, str], bool] = {}

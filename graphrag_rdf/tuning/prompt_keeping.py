@@ -1,4 +1,4 @@
-"""A tuned prompt put into force: its data in the user's pipelines, how it was made in the store."""
+"""Applies a tuned prompt: writes its data to the user's pipelines, and its provenance to the store."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ COMPONENT, VERSION = "graphrag-rdf-prompt-tuning", "1"
 
 
 def file_in(pipelines: Path) -> Path:
-    """The file of a folder of pipelines that holds what the extraction prompt is told."""
+    """The file with the data of the extraction prompt, in a folder of pipelines."""
     return pipelines / "ingest" / FILE
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file that could not be written, before a model is paid for what shall be in it.
+    """Check that a file can be written, before any model is called.
 
     Raises:
-        UsageError: it is a folder, or its own may not be written into.
+        UsageError: when it is a folder, or there is no permission to write it.
     """
     there = next(place for place in path.parents if place.exists())
     if path.is_dir():
         raise _unwritable(path, "it is a folder")
     if not there.is_dir():
-        raise _unwritable(path, f"{there} is no folder")
+        raise _unwritable(path, f"{there} is not a folder")
     if not os.access(there, os.W_OK | os.X_OK):
-        raise _unwritable(path, f"{there} may not be written into")
+        raise _unwritable(path, f"there is no permission to write to {there}")
 
 
 def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
-    """Record the tuning and write the file; the IRI of the tuning.
+    """Record the tuning and write the file; return the IRI of the tuning.
 
     Args:
-        path: see `file_in`; what is there is replaced.
+        path: see `file_in`; an existing file is replaced.
 
     Raises:
         UsageError: when the file cannot be written; then nothing is recorded.
-        StoreError: when the store refuses; then nothing is written.
+        StoreError: when the store cannot be written; then the file is not written.
     """
     activity = iris.prompt_tuning(outcome.after.prompt_hash).value
     with _replaced(path, as_yaml(outcome.data.model_copy(update={"tuned_by": activity}))):
@@ -87,7 +87,7 @@ def _record(engine: Engine, outcome: Outcome) -> None:
 
 @contextmanager
 def _replaced(path: Path, text: str) -> Iterator[None]:
-    """Write a file beside another, do what depends on it, and put it in the other's place."""
+    """Write a temporary file, run the block, and replace the file."""
     beside = path.with_name(f".{path.name}.new")
     try:
         try:
@@ -103,4 +103,4 @@ def _replaced(path: Path, text: str) -> Iterator[None]:
 
 
 def _unwritable(path: Path, reason: str | None) -> UsageError:
-    return UsageError(f"{path} cannot be written: {reason}", hint="name another folder with --output")
+    return UsageError(f"cannot write {path}: {reason}", hint="name another folder with --output")

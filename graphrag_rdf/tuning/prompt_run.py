@@ -1,4 +1,4 @@
-"""A run of `tune prompts`: sample, ask, compare; and what it would take."""
+"""A run of `tune prompts` (sample, calls, comparison), and its estimate."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from graphrag_rdf.store.base import Store
 
 _PROFILE_OUT, _TYPES_OUT = 120, 900
-"""Tokens of answers; rules of thumb, on the high side."""
+"""Estimated tokens of answers, rather too high."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked for; the arguments are those of `sample.draw` and `prompts.Wishes`."""
+    """The options of a run, for `sample.draw` and `prompts.Wishes`."""
 
     wishes: Wishes = field(default_factory=Wishes)
     selection: Selection = "random"
@@ -53,19 +53,19 @@ class Request:
     seed: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, flat."""
+        """All options, flat."""
         own = {name: getattr(self, name) for name in ("selection", "limit", "held_out", "seed")}
         return {**own, **asdict(self.wishes)}
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of it.
+    """The result of a run.
 
     Attributes:
-        before, after: the extraction with the prompt in force and with the tuned one.
-        check: None when nothing was held out, or nothing differs.
-        rejected: why excerpts gave no example: reason → how many.
+        before, after: the extraction with the current and with the tuned prompt.
+        check: None without held-out chunks, or if the prompts are equal.
+        rejected: reason why excerpts gave no example → their number.
     """
 
     request: Request
@@ -83,27 +83,27 @@ class Outcome:
 
     @property
     def changed(self) -> bool:
-        """Whether the tuned prompt is another than the one in force."""
+        """Whether the tuned prompt differs from the current one."""
         return self.before.prompt_hash != self.after.prompt_hash
 
     @property
     def in_part(self) -> bool:
-        """Whether calls failed that would have compared more, or given an example that is missing."""
+        """Whether failed calls left out comparisons or examples."""
         missing = len(self.data.examples) < self.request.wishes.examples
         failed = missing and any(reason.startswith(FAILED) for reason in self.rejected)
         return failed or (self.check is not None and bool(self.check.failures))
 
     def diff(self) -> str:
-        """What differs between the two prompts, as a unified diff."""
+        """A unified diff of the two prompts."""
         old, new = (prompt_text(one).splitlines() for one in (self.before, self.after))
-        return "\n".join(difflib.unified_diff(old, new, "prompt in force", "tuned prompt", lineterm=""))
+        return "\n".join(difflib.unified_diff(old, new, "current prompt", "tuned prompt", lineterm=""))
 
     def warn(self, kind: str, detail: str) -> None:
-        """Note what is not as it might be."""
+        """Add a warning."""
         self.warnings.append({"type": kind, "detail": detail})
 
     def as_json(self) -> dict[str, Any]:
-        """The keys of `tune prompts --format json`, without what became of it."""
+        """The keys of `tune prompts --format json`, except the outcome of --apply."""
         return {
             "model": self.model,
             "sample": {
@@ -142,7 +142,7 @@ def choose(store: Store, request: Request) -> Sample:
     )
     if not drawn.seen:
         raise UsageError(
-            "there are no passages to look at", hint="name documents, or ingest some: graphrag-rdf ingest"
+            "the store has no chunks", hint="name documents, or ingest some: graphrag-rdf ingest"
         )
     return drawn
 

@@ -1,8 +1,8 @@
-"""`tune prompts`: what the extraction prompt is told of the documents, written by a model that looks at some.
+"""`tune prompts`: a model writes the data of the extraction prompt from a sample of the documents.
 
-Microsoft GraphRAG calls it auto tuning. Three things are asked: what the documents are about and whose eye
-they need (`profile.j2`), which types and relations they speak of (`types.j2`), and, by the extraction prompt
-itself, what stands in short excerpts. Of these answers only what holds becomes a worked example.
+Microsoft GraphRAG calls it auto tuning. There are three kinds of calls: the topic of the documents and the
+role of the reader (`profile.j2`), the types of entities and relations (`types.j2`), and extractions from
+short excerpts with the extraction prompt itself. The verified facts of these extractions become examples.
 """
 
 from __future__ import annotations
@@ -12,17 +12,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import ValidationError
+
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import predicate_phrase
-from graphrag_rdf.extract.model import Extraction
-from graphrag_rdf.extract.names import fold
-from graphrag_rdf.extract.prompts import Kind, PromptData, WorkedExample, one_line
+from graphrag_rdf.extract.evidence import locate
+from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
+from graphrag_rdf.extract.names import fold, match_key
+from graphrag_rdf.extract.prompts import (
+    ExampleEntity,
+    ExampleRelation,
+    Kind,
+    PromptData,
+    WorkedExample,
+    one_line,
+)
 from graphrag_rdf.ingest.extractors import llm_extractor, prompt_folder
-from graphrag_rdf.ingest.facts import candidate_filter
+from graphrag_rdf.ingest.facts import CandidateFilter, candidate_filter
 from graphrag_rdf.llm.jsonl import Section, parse_items, parse_sections
 from graphrag_rdf.llm.model import estimate_tokens
 from graphrag_rdf.steps.prompts import render
-from graphrag_rdf.tuning.examples import shown, worked_example
 from graphrag_rdf.tuning.sample import Passage, cover
 
 if TYPE_CHECKING:
@@ -34,13 +43,13 @@ if TYPE_CHECKING:
 
 PIPELINE = "tune_prompts"
 MOST_TYPES, MOST_RELATIONS = 12, 20
-"""Of a vocabulary: more would be a long prompt, and harder to keep to."""
+"""Limits of the vocabulary: more would make the prompt long and hard to follow."""
 TRIES = 2
-"""Excerpts that are asked about for each example that is wanted."""
+"""Number of excerpts to try for each wanted example."""
 MARK = "…"
-"""What stands in place of title and passage where a prompt is shown."""
+"""Placeholder for title and chunk in a printed prompt."""
 FAILED = "failed_"
-"""Begins the reason why an excerpt gave no example, when it is the kind of an `LlmError`."""
+"""Prefix of the kind of an `LlmError`, as the reason why an excerpt gave no example."""
 
 _SECTIONS = {
     "entity_types": Section(("entity_types", "types"), ("entity_type",)),
@@ -53,14 +62,14 @@ _BETTER_MODEL = "use a model that follows instructions better"
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the user says of the prompt.
+    """The user's options for the prompt.
 
     Attributes:
-        domain, persona: None has the model say it.
-        language: of predicates, types and definitions; None for each passage's own.
-        entity_types: given ones; empty has the model choose, if `discover`.
-        examples: as many at most.
-        max_tokens: of the prompt without a passage, about.
+        domain, persona: None lets the model decide.
+        language: of predicates, types and definitions; None for that of each chunk.
+        entity_types: empty lets the model decide, if `discover`.
+        examples: maximum number.
+        max_tokens: approximate limit of the prompt without a chunk.
     """
 
     domain: str | None = None
@@ -74,11 +83,11 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What was made.
+    """The data of a tuned prompt.
 
     Attributes:
-        rejected: why excerpts gave no example: reason → how many.
-        too_long: tokens of the prompt, when it is longer than wanted even without examples.
+        rejected: reason why excerpts gave no example → their number.
+        too_long: tokens of the prompt, if it exceeds the limit even without examples.
     """
 
     data: PromptData
@@ -87,11 +96,11 @@ class Made:
 
 
 class Tuner:
-    """Makes the data of a prompt.
+    """Creates the data of a prompt.
 
     Args:
-        model: its name; also that of the extraction.
-        asking: has the calls made.
+        model: its name, also for the extraction.
+        asking: makes the calls.
     """
 
     def __init__(self, settings: Settings, gateway: LlmGateway, model: str, asking: Asking) -> None:
@@ -99,15 +108,15 @@ class Tuner:
         self._candidate_filter = candidate_filter(settings)
 
     def make(self, seen: Sequence[Passage], excerpts: Sequence[Passage], wishes: Wishes) -> Made:
-        """Ask what there is to ask.
+        """Make all calls.
 
         Args:
-            seen: passages to look at.
-            excerpts: of them, from which examples are made.
+            seen: the sampled chunks.
+            excerpts: of them, for examples.
 
         Raises:
-            LlmError: a call failed, or its answer cannot be read (and is asked for again by another run).
-            KeyboardInterrupt: when it should end.
+            LlmError: a call failed, or its answer cannot be parsed (another run makes the call again).
+            KeyboardInterrupt: after a stop.
         """
         domain, persona = self._profile(seen, wishes)
         entity_types, relation_types = self._types(seen, wishes, domain, persona)
@@ -142,7 +151,7 @@ class Tuner:
         persona = wishes.persona or _cut(found.get("persona"), _PERSONA)
         if not domain or not persona:
             raise self._useless(
-                answer, "domain and persona", f"{_BETTER_MODEL}, or give it by --domain and --persona"
+                answer, "domain and persona", f"{_BETTER_MODEL}, or give --domain and --persona"
             )
         return domain, persona
 
@@ -159,7 +168,7 @@ class Tuner:
         types = _kinds(found["entity_types"])
         relations = _kinds(found["relation_types"], lower=True)[:MOST_RELATIONS]
         if not types and not relations:
-            raise self._useless(answer, "type or relation that could be one", _BETTER_MODEL)
+            raise self._useless(answer, "valid type or relation", _BETTER_MODEL)
         if wishes.entity_types:
             meant = {fold(kind.name): kind.meaning for kind in types}
             types = [Kind(name=name, meaning=meant.get(fold(name), "")) for name in wishes.entity_types]
@@ -170,9 +179,9 @@ class Tuner:
         return tuple(types), tuple(relations)
 
     def _useless(self, answer: Completion, missing: str, hint: str) -> LlmError:
-        """Why an answer will not do; it is forgotten, so that another run asks again."""
+        """The error for a useless answer, which is removed from the cache."""
         self._gateway.discard(answer)
-        return LlmError(f"the model's answer holds no {missing}: {answer.text[:200]!r}", "unparsable", hint)
+        return LlmError(f"the model's answer has no {missing}: {answer.text[:200]!r}", "unparsable", hint)
 
     def _ask(self, purpose: str, prompt: str) -> Completion:
         try:
@@ -184,7 +193,7 @@ class Tuner:
             )
         except LlmError as error:
             if error.kind == "bad_request":
-                error.hint = f"{error.hint}; or look at fewer passages: --limit"
+                error.hint = f"{error.hint}; or sample fewer chunks with --limit"
             raise
 
     # --- worked examples ---------------------------------------------------------------------------
@@ -192,7 +201,7 @@ class Tuner:
     def _examples(
         self, excerpts: Sequence[Passage], data: PromptData, wanted: int
     ) -> tuple[list[WorkedExample], dict[str, int]]:
-        """The examples that show the most together, and why other excerpts gave none."""
+        """The examples that together show the most, and the reasons why other excerpts gave none."""
         tried = excerpts[: wanted * TRIES]
         extractor = llm_extractor(self._settings, self._model, data)
         found: dict[WorkedExample, set[str]] = {}
@@ -224,12 +233,12 @@ class Tuner:
 
 
 def example_tries(excerpts: int, wishes: Wishes) -> int:
-    """How many excerpts are asked about at most."""
+    """Maximum number of excerpts to try."""
     return min(excerpts, wishes.examples * TRIES)
 
 
 def profile_prompt(settings: Settings, seen: Sequence[Passage], wishes: Wishes) -> str:
-    """What is asked about the documents as a whole."""
+    """The prompt for topic and persona."""
     return render(
         (prompt_folder(settings, PIPELINE, "profile.j2"),),
         "profile.j2",
@@ -241,7 +250,7 @@ def profile_prompt(settings: Settings, seen: Sequence[Passage], wishes: Wishes) 
 def types_prompt(
     settings: Settings, seen: Sequence[Passage], wishes: Wishes, domain: str | None, persona: str | None
 ) -> str:
-    """What is asked about types and relations."""
+    """The prompt for types and relations."""
     return render(
         (prompt_folder(settings, PIPELINE, "types.j2"),),
         "types.j2",
@@ -257,12 +266,12 @@ def types_prompt(
 
 
 def prompt_text(extractor: LlmExtractor) -> str:
-    """The extraction prompt, with marks in place of title and passage."""
+    """The extraction prompt, with placeholders for title and chunk."""
     return extractor.prompt(MARK, language=None, title=MARK)
 
 
 def prompt_tokens(extractor: LlmExtractor) -> int:
-    """About how many tokens the extraction prompt has without a passage."""
+    """The approximate number of tokens of the extraction prompt without a chunk."""
     return estimate_tokens([{"role": "user", "content": prompt_text(extractor)}])
 
 
@@ -271,7 +280,7 @@ def _shown_passages(passages: Sequence[Passage]) -> list[dict[str, str]]:
 
 
 def _kinds(items: Sequence[Any], *, lower: bool = False) -> list[Kind]:
-    """Types or relations of an answer, each once; what cannot be a name is left out."""
+    """The distinct types or relations of an answer; invalid names are left out."""
     found: dict[str, Kind] = {}
     for item in _apart(items):
         given = item if isinstance(item, dict) else {"name": item}
@@ -286,7 +295,7 @@ def _kinds(items: Sequence[Any], *, lower: bool = False) -> list[Kind]:
 
 
 def _apart(items: Sequence[Any]) -> Iterator[Any]:
-    """Items; one by one those of an object with a meaning for each name, or of a text instead of a list."""
+    """The items of a list, of an object of names with meanings, or of a comma-separated text."""
     if len(items) == 1 and isinstance(items[0], str):
         yield from items[0].split(",")
         return
@@ -298,7 +307,7 @@ def _apart(items: Sequence[Any]) -> Iterator[Any]:
 
 
 def _cut(value: object, length: int) -> str | None:
-    """A text on one line, of so many characters at most, ended at a sentence or a word; None without any."""
+    """A text on one line, cut at a sentence or a word to a maximum length; None without text."""
     text = one_line(value) if isinstance(value, str) else ""
     if not any(map(str.isalnum, text)):
         return None
@@ -307,3 +316,84 @@ def _cut(value: object, length: int) -> str | None:
     head = text[: length - 1]
     whole, _, _ = head.rpartition(". ")
     return f"{whole}." if whole else f"{head.rpartition(' ')[0] or head}…"
+
+
+# --- examples --------------------------------------------------------------------------------------
+
+
+LEAST_RELATIONS = 2
+"""Minimum number of relations of an example."""
+
+_DATATYPES = {"gYear": "year", "integer": "integer", "decimal": "decimal", "boolean": "boolean"}
+
+
+def worked_example(
+    excerpt: Passage, found: Extraction, candidate_filter: CandidateFilter
+) -> WorkedExample | str:
+    """An example from the verified facts of an answer, or the reason why there is none.
+
+    It has only entities that the excerpt names, relations between them with a quote from the excerpt, and
+    only what the ingest would accept. A quote that differs in spaces or marks is replaced by the excerpt's
+    text.
+    """
+    named, fit = fold(excerpt.text), candidate_filter.fit(found)
+    entities = {match_key(one.name): one for one in fit.entities if fold(one.name) in named}
+    relations: dict[tuple[str, ...], ExampleRelation] = {}
+    for relation in fit.relations:
+        place = locate(relation.quote, excerpt.text) if relation.quote else None
+        ends = [relation.subject, *([relation.object] if relation.object_is_entity else [])]
+        if place is not None and all(match_key(name) in entities for name in ends):
+            quote = excerpt.text[place.offset : place.offset + place.length]
+            key = (*map(match_key, (relation.subject, relation.object)), relation.predicate, quote)
+            relations.setdefault(key, _relation(relation, quote))
+    if len(relations) < LEAST_RELATIONS:
+        return "too_few_facts_hold" if found.relations else "no_facts"
+    try:
+        return WorkedExample(
+            text=excerpt.text,
+            source=excerpt.chunk.value,
+            entities=tuple(_entity(one, excerpt.text, named, candidate_filter) for one in entities.values()),
+            relations=tuple(relations.values()),
+        )
+    except ValidationError:
+        return "not_valid"
+
+
+def _entity(one: EntityCandidate, text: str, named: str, candidate_filter: CandidateFilter) -> ExampleEntity:
+    aliases = tuple(
+        alias for alias in one.aliases if fold(alias) in named and not candidate_filter.unfit(alias)
+    )
+    place = locate(one.quote, text) if one.definition and one.quote else None
+    return ExampleEntity(
+        name=one.name,
+        type=one.type,
+        definition=one.definition if place else None,
+        definition_evidence=text[place.offset : place.offset + place.length] if place else None,
+        aliases=aliases,
+    )
+
+
+def _relation(one: RelationCandidate, quote: str) -> ExampleRelation:
+    datatype = None
+    if not one.object_is_entity:
+        name = (one.datatype or "").rpartition("#")[2]
+        datatype = _DATATYPES.get(name, "date" if name else "string")
+    return ExampleRelation.model_validate(
+        {
+            "subject": one.subject,
+            "predicate": one.predicate,
+            "object": one.object,
+            "object_is_entity": one.object_is_entity,
+            "datatype": datatype,
+            "evidence": quote,
+            "confidence": 1.0 if one.confidence is None else one.confidence,
+        }
+    )
+
+
+def shown(example: WorkedExample) -> set[str]:
+    """The types, relations, datatypes and aliases in an example."""
+    shown = {f"type {entity.type}" for entity in example.entities if entity.type}
+    shown |= {f"predicate {relation.predicate}" for relation in example.relations}
+    shown |= {f"value {relation.datatype}" for relation in example.relations if relation.datatype}
+    return shown | ({"alias"} if any(entity.aliases for entity in example.entities) else set())

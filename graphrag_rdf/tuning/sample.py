@@ -1,26 +1,37 @@
-"""Which passages a model looks at, and which are held out to compare prompts with."""
+"""Samples of chunks for the tuning of prompts, and held-out ones for the comparison."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypeVar
+import hashlib
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.config import Settings
+from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.prompts import is_clean
+from graphrag_rdf.ingest.files import begin
+from graphrag_rdf.ingest.files import plans as planned
+from graphrag_rdf.ingest.plan import incoming
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.batches import select_in_batches
 
+if TYPE_CHECKING:
+    from graphrag_rdf.documents.discover import Discovery
+    from graphrag_rdf.ingest.report import IngestReport
+
 Selection: TypeAlias = Literal["random", "top", "auto", "all"]
-"""How passages are chosen: at random by a seed; the first; of a random `SUBSET` those that together name the
+"""How chunks are chosen: at random by a seed; the first; those of a random `SUBSET` that together name the
 most different things; all.
 """
 SUBSET = 300
-"""Passages among which `auto` chooses."""
+"""Number of chunks from which `auto` chooses."""
 EXCERPT = 500
-"""Characters of a worked example's passage at most."""
+"""Maximum length of the text of an example, in characters."""
 _BATCH = 200
 
 K = TypeVar("K", bound=Hashable)
@@ -28,7 +39,7 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk as an extraction sees it."""
+    """A chunk with the data for an extraction."""
 
     chunk: NamedNode
     text: str
@@ -38,7 +49,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Passages that are looked at, and others that are held out; `all` counts what there is."""
+    """The sampled chunks, the held-out chunks, and the number of all chunks."""
 
     seen: tuple[Passage, ...]
     held_out: tuple[Passage, ...]
@@ -46,13 +57,13 @@ class Sample:
 
 
 def draw(store: Store, selection: Selection, *, limit: int, held_out: int, seed: int) -> Sample:
-    """Choose passages of a store. The same store and seed give the same.
+    """Sample chunks of a store. The same store and seed give the same sample.
 
-    Those held out are drawn at random first, whatever the selection, and are a third of all passages at most.
+    The held-out chunks are drawn at random first, whatever the selection, and are at most a third of all.
 
     Args:
-        limit: passages to look at; without meaning for `all`.
-        held_out: passages to hold out.
+        limit: number of chunks to sample; ignored for `all`.
+        held_out: number of chunks to hold out.
     """
     (row,) = store.select("tuning/count-passages")
     number = int(str(to_python(row["number"])))
@@ -74,10 +85,10 @@ def draw(store: Store, selection: Selection, *, limit: int, held_out: int, seed:
 
 
 def cover(things: Mapping[K, Iterable[Hashable]], number: int) -> list[K]:
-    """Keys that together have the most different things, chosen greedily: each adds the most to those before.
+    """Keys that together have the most different things, chosen greedily.
 
-    That covers at least 63 % of what the best choice would (Nemhauser, Wolsey and Fisher 1978). Among equals
-    the first comes first; when nothing is added any more, the rest follow in their order.
+    They cover at least 63 % of the best choice (Nemhauser, Wolsey and Fisher 1978). Ties are in order of the
+    mapping, and so are the keys that add nothing.
     """
     left = {key: set(values) for key, values in things.items()}
     chosen: list[K] = []
@@ -91,9 +102,9 @@ def cover(things: Mapping[K, Iterable[Hashable]], number: int) -> list[K]:
 
 
 def excerpts(store: Store, passages: Sequence[Passage]) -> list[Passage]:
-    """Of each passage the sentences in a row that mention the most, `EXCERPT` characters of a page at most.
+    """For each chunk, the consecutive sentences that mention the most entities, at most `EXCERPT` characters.
 
-    Passages that are all rows of tables, or in which nothing is mentioned, give none.
+    Chunks of table rows only, or without mentions, have none.
     """
     found: dict[NamedNode, dict[tuple[int, int], set[str]]] = {}
     for chunk, offset, length, entity in _sentences(store, [passage.chunk for passage in passages]):
@@ -117,7 +128,7 @@ def _densest(sentences: Sequence[tuple[tuple[int, int], set[str]]], text: str) -
         mentioned: set[str] = set()
         end = start
         for (offset, length), entities in sentences[first:]:
-            if offset + length - start > EXCERPT or text[end:offset].strip():  # a row stands between
+            if offset + length - start > EXCERPT or text[end:offset].strip():  # a row is in between
                 break
             if not is_clean(text[end : offset + length]):
                 break
@@ -150,10 +161,41 @@ def _passages(store: Store, chunks: Sequence[NamedNode]) -> tuple[Passage, ...]:
 
 
 def _sentences(store: Store, chunks: Sequence[NamedNode]) -> list[tuple[NamedNode, int, int, str | None]]:
-    """(chunk, offset, length, entity that it mentions), in order; sentences that mention nothing too."""
+    """(chunk, offset, length, mentioned entity or None), in order."""
     out = []
     for row in select_in_batches(store, "tuning/sentences", "chunks", chunks, _BATCH):
         offset, length = (int(str(to_python(row[name]))) for name in ("offset", "length"))
         entity = text_of(row["entity"]) if "entity" in row else None
         out.append((node_of(row["chunk"]), offset, length, entity))
     return out
+
+
+FILES = 200
+"""Maximum number of files to read; the seed chooses among more."""
+
+
+@contextmanager
+def read_into_memory(
+    found: Discovery, settings: Settings, seed: int
+) -> Iterator[tuple[Engine, IngestReport]]:
+    """A store in memory with the chunks of documents and their mentions, without calls to a model.
+
+    Args:
+        settings: for reading and splitting the documents.
+        seed: chooses the files, if there are more than `FILES`.
+
+    Yields:
+        the store, and the report with the failures.
+    """
+    if len(found.sources) > FILES:
+        order = sorted(
+            found.sources, key=lambda source: hashlib.sha256(f"{seed} {source.identity}".encode()).digest()
+        )
+        found = replace(found, sources=tuple(order[:FILES]))
+    extract = settings.extract.model_copy(update={"use": "rules", "synonyms": None})
+    plain = Settings(store=":memory:", documents=settings.documents, extract=extract)
+    with Engine.open(config=plain) as engine, engine.keeping_indexes():
+        begun = begin(engine, refresh=False, progress=None, mentions_only=True, stop=None)
+        most = settings.documents.max_bytes
+        report = begun.run.run(incoming(planned(begun.run.planner(most, found.sources), found), most))
+        yield engine, report

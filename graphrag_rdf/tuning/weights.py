@@ -1,7 +1,7 @@
-"""`tune weights`: learn the weights of a passage's signals, and say honestly what that gains.
+"""`tune weights`: learn the weights of the signals of a chunk, and measure the gain.
 
-What is told of a gain is measured on questions that the weights were not learned from (cross-validation), by
-the retrieval itself, not by the model of it that the search works on.
+The gain is measured on held-out questions (cross-validation), by the retrieval itself rather than by the
+model of it that the search uses.
 """
 
 from __future__ import annotations
@@ -10,45 +10,50 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import compared, recall
+from graphrag_rdf.rdf.terms import text_of, to_python
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
 from graphrag_rdf.steps.passage_scores import SIGNALS
-from graphrag_rdf.tuning.placing import Example, Grades, Progress, placing, search
+from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from graphrag_rdf.engine import Engine
 
 LEAST = 10
-"""Questions below which nothing is learned."""
+"""Minimum number of questions."""
 REASON = "tune weights"
-"""How versions of the settings begin that were written here."""
+"""Beginning of the reasons of settings versions that this command writes."""
 _DEPTH = 100
 _WEIGHTS: Mapping[str, Mapping[str, str]] = {
     "explore": {name: f"passage_{name}" for name in SIGNALS},
     "hybrid": {name: f"weight_{RELATIONS.get(name, name)}" for name in (*OWN, *RELATIONS)},
 }
-"""Kind of step → signal of a passage → the parameter that is its weight."""
+"""Kind of step → signal of a chunk → parameter with its weight."""
 _TRACE = 1e-9
-"""Weight at which a signal is looked at, and changes no rank."""
+"""A weight that makes a signal visible without changing ranks."""
 
 
-class TooFew(GraphRagError):  # noqa: N818 - it says what is the matter
-    """There is too little to learn from."""
+class TooFew(GraphRagError):  # noqa: N818
+    """There are too few questions to learn from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The weights of a pipeline's passages.
+    """The weights of a pipeline.
 
     Attributes:
-        step: the name of its step that explores.
+        step: name of the exploration step.
         kind: of that step.
         values: signal → weight.
-        beside: what else is set for a question, `step.parameter` → value: it is read by rules, and passages
-            are not ranked again, also where models are set for that: they would be called too often.
+        beside: other settings of a question, `step.parameter` → value. They turn off models, which would be
+            called too often.
     """
 
     pipeline: str
@@ -64,20 +69,20 @@ class Weights:
         return {**self.beside, **given}
 
     def stored(self) -> dict[str, float]:
-        """`pipeline.step.parameter` → value, as the store keeps it."""
+        """`pipeline.step.parameter` → value, as in the settings of the store."""
         names = _WEIGHTS[self.kind]
         return {f"{self.pipeline}.{self.step}.{names[name]}": value for name, value in self.values.items()}
 
     def changed(self, values: Mapping[str, float]) -> Weights:
-        """With other values for some."""
+        """The same with some other values."""
         return replace(self, values={**self.values, **values})
 
 
 def weights_in_force(engine: Engine, pipeline: str) -> Weights:
-    """The weights that a question would be answered with.
+    """The current weights of a pipeline.
 
     Raises:
-        UsageError: when the pipeline does not rank passages by weights.
+        UsageError: when the pipeline does not rank by weights.
     """
     engine.live.read()
     definition = engine.pipeline(pipeline).definition
@@ -103,23 +108,23 @@ def tune(
     """Learn weights.
 
     Args:
-        engine: on the store that the graded passages are in.
-        graded: question → passage → grade.
-        weights: those in force, from which the search starts.
+        engine: on the store with the graded chunks.
+        graded: question → chunk → grade.
+        weights: the current ones, from which the search starts.
         folds: of the cross-validation.
-        cuts: also tell recall at these ranks.
+        cuts: also measure recall at these ranks.
 
     Returns:
-        the weights learned from all questions, and what `tune weights --format json` tells of them: means
-        before and after with bootstrap intervals; `after` is of questions that they were not learned from.
+        the weights learned from all questions, and the keys of `tune weights --format json`: means before and
+        after, with bootstrap intervals; `after` is measured on held-out questions.
 
     Raises:
         TooFew: for fewer than `LEAST` questions.
     """
     if len(graded) < max(LEAST, folds):
         raise TooFew(
-            f"{len(graded)} questions with marks or gold passages are too few to learn from",
-            hint=f"{max(LEAST, folds)} are needed; graphrag-rdf feedback marks answers",
+            f"{len(graded)} questions with feedback or gold passages are too few to learn from",
+            hint=f"{max(LEAST, folds)} are needed; mark answers with: graphrag-rdf feedback",
         )
     questions = sorted(graded, key=lambda q: (hashlib.sha256(q.encode()).digest(), q))
     done, total = 0, len(questions) * 2
@@ -155,7 +160,7 @@ def tune(
 def _explore(
     engine: Engine, questions: Sequence[str], graded: Mapping[str, Grades], weights: Weights, heard: Any
 ) -> tuple[list[str], list[Example], dict[str, list[str]]]:
-    """(the signals that there are, examples, question → what is ranked now)."""
+    """(signals in use, examples, question → current ranking)."""
     import numpy as np
 
     seen = weights.changed({name: _TRACE for name, weight in weights.values.items() if not weight})
@@ -176,7 +181,7 @@ def _explore(
 
 
 def _signal(result: dict[str, Any], name: str, weight: float) -> float:
-    """A signal as the question weighed it, whose sureness is part of the weights of a result."""
+    """The signal of a result, with the confidence that is part of its weight."""
     value, weighed = result["signals"].get(name, 0.0), result["weights"].get(name, 0.0)
     return float(value * weighed / weight)
 
@@ -205,3 +210,137 @@ def _measures(
 
 def _recall(k: int, ranked: Sequence[str], grades: Grades) -> float:
     return recall(ranked, [passage for passage, grade in grades.items() if grade > 0], k)
+
+
+# --- placing of graded chunks, and the search for weights ------------------------------------------
+
+
+Grades: TypeAlias = Mapping[str, int]
+"""Chunk → 1 for a relevant one, -1 for an irrelevant one."""
+
+_FACTORS = (4.0, 2.0, 1.4, 1.15)
+_LEAST_GAIN = 1e-3
+"""Smaller gains do not change a weight."""
+_MOST_PASSES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with its ranked chunks.
+
+    Attributes:
+        passages: in the order of their IRIs.
+        signals: chunks × signals, each 0 to 1.
+    """
+
+    question: str
+    grades: Grades
+    passages: tuple[str, ...]
+    signals: NDArray[np.float64]
+
+
+def placing(ranked: Sequence[str], grades: Grades) -> float:
+    """The quality of the places of graded chunks in a ranking, 0 to 1: the mean over them.
+
+    A relevant chunk counts 1/(1 + n) with n other chunks that are not relevant before it, or 0 if it is not
+    ranked. For a single relevant chunk this is its reciprocal rank (Voorhees, TREC-8). An irrelevant chunk
+    counts 1 - 1/(1 + n), with n other chunks before it.
+    """
+    placed = [1.0 - (grade > 0) for grade in grades.values()]
+    order = list(grades)
+    for sign in (1, -1):
+        others = 0
+        for passage in ranked:
+            if grades.get(passage) == sign:
+                gain = 1 / (1 + others)
+                placed[order.index(passage)] = gain if sign > 0 else 1 - gain
+            else:
+                others += 1
+    return sum(placed) / len(placed) if placed else 0.0
+
+
+def rank(example: Example, weights: Sequence[float]) -> list[str]:
+    """The chunks of an example, ordered by the sum of their weighted signals, ties by IRI."""
+    import numpy as np
+
+    order = np.argsort(-(example.signals @ np.asarray(weights)), kind="stable")
+    return [example.passages[place] for place in order]
+
+
+def mean_placing(examples: Sequence[Example], weights: Sequence[float]) -> float:
+    """The mean over examples."""
+    return sum(placing(rank(e, weights), e.grades) for e in examples) / max(1, len(examples))
+
+
+def search(examples: Sequence[Example], start: Sequence[float]) -> tuple[float, ...]:
+    """The weights with the best mean placing, by coordinate search from `start`.
+
+    One weight at a time is made larger, smaller, a multiple of the sum of the others, or zero, in ever finer
+    steps. Changes that improve the placing are kept. Only the ratio of weights matters, so their sum stays
+    that of `start`.
+    """
+    best, value = tuple(start), mean_placing(examples, start)
+    for factor in _FACTORS:
+        for _ in range(_MOST_PASSES):
+            before = value
+            for place in range(len(best)):
+                best, value = _better(examples, best, value, place, factor)
+            if value - before < _LEAST_GAIN:
+                break
+    total = sum(best)
+    return tuple(round(weight * sum(start) / total, 4) for weight in best)
+
+
+def _better(
+    examples: Sequence[Example], best: tuple[float, ...], value: float, place: int, factor: float
+) -> tuple[tuple[float, ...], float]:
+    others = sum(best) - best[place]
+    tried = {weight * step for weight in (best[place], others) for step in (factor, 1 / factor)}
+    for weight in sorted((tried | {0.0}) - {best[place]}):
+        candidate = (*best[:place], weight, *best[place + 1 :])
+        if sum(candidate) > 0:
+            found = mean_placing(examples, candidate)
+            if found > value + _LEAST_GAIN:
+                best, value = candidate, found
+    return best, value
+
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called with (finished questions, all)."""
+
+
+# --- grades ----------------------------------------------------------------------------------------
+
+
+def graded_by_marks(store: Store, pipeline: str) -> dict[str, Grades]:
+    """Question → chunk → 1 (helpful) or -1 (wrong), from all marks in traces of a pipeline.
+
+    The majority counts. A mark of a fact or sentence counts for its chunks, and overrides marks of answers
+    that cite them.
+    """
+    votes: dict[str, dict[str, tuple[bool, int]]] = {}
+    for row in store.select("trace/marked-passages", pipeline=pipeline):
+        chunks = votes.setdefault(text_of(row["question"]), {})
+        direct, count = bool(to_python(row["direct"])), int(str(to_python(row["votes"])))
+        known = chunks.get(text_of(row["chunk"]))
+        if known is None or (direct and not known[0]):
+            chunks[text_of(row["chunk"])] = direct, count
+    graded = {
+        question: {chunk: 1 if count > 0 else -1 for chunk, (_, count) in chunks.items() if count}
+        for question, chunks in votes.items()
+    }
+    return {question: grades for question, grades in graded.items() if grades}
+
+
+def graded_by_set(evalset: EvalSet, index_of: dict[str, int]) -> dict[str, Grades]:
+    """Question → chunk → 1, from the gold passages of an evaluation set.
+
+    Args:
+        index_of: chunk → index of its passage.
+    """
+    chunk_of = {index: chunk for chunk, index in index_of.items()}
+    return {
+        question.q: {chunk_of[index]: 1 for index in question.gold if index in chunk_of}
+        for question in evalset.questions
+        if any(index in chunk_of for index in question.gold)
+    }

@@ -171,7 +171,7 @@ def test_a_set_that_cannot_be_measured_is_reported_and_the_others_go_on(
     (folder / "bad.json").unlink()
     nothing = run("eval", "all", ".")
     assert nothing.code == 2
-    assert "there is no set in ." in nothing.err
+    assert ". has no evaluation sets" in nothing.err
 
 
 def test_all_of_some_questions_and_one_measure(run: Run, evalset: Path, folder: Path) -> None:

@@ -139,7 +139,7 @@ def test_what_the_user_trusts_is_used_until_it_changes(
     file.write_text(hostile(MODEL, thief))
     told = run("config", "trust")
     assert told.code == 0
-    assert f"llm.api_base = {thief.url}/v1: documents and questions go there" in told.out
+    assert f"llm.api_base = {thief.url}/v1: documents and questions are sent there" in told.out
     run("ask", QUESTION)
     assert KEY.encode() in b"".join(thief.heard), "the thief can hear"
     thief.heard.clear()

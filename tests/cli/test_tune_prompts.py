@@ -116,7 +116,7 @@ def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedS
             obstacle.write_text("no folder")
         hindered = tune(run, documents, "--apply", "--force", "--output", place)
         assert hindered.code == 2
-        assert f"{place}/ingest/extract.yaml cannot be written" in hindered.err
+        assert f"cannot write {place}/ingest/extract.yaml" in hindered.err
         assert "folder" in hindered.err
     written(folder).rmdir()
     written(folder).write_text("domain: [mine]\n")
@@ -136,7 +136,7 @@ def test_a_folder_that_may_not_be_written_into(
     (folder / "pipelines").mkdir(mode=0o500)
     refused = tune(run, documents, "--apply")
     assert refused.code == 2
-    assert "may not be written into" in refused.err
+    assert "no permission to write" in refused.err
     assert model.requests == []
 
 
@@ -150,7 +150,7 @@ def test_nothing_is_recorded_that_could_not_be_written(
     model.answer_with(meanwhile)
     found = tune(run, documents, "--apply", "--output", folder / "pipelines", "--config", os.devnull)
     assert found.code == 2
-    assert "extract.yaml cannot be written" in found.err
+    assert "extract.yaml: " in found.err
     assert query(run, "tuning/tunings") == []
 
 
@@ -456,7 +456,7 @@ def test_answers_that_say_nothing(
     model.answer_with(answer)
     found = tune(run, documents)
     assert found.code == 1
-    assert "the model's answer holds no" in found.err
+    assert "the model's answer has no" in found.err
     assert "follows instructions better" in found.err
     model.answer_with(lambda request: tuning(request) or plain(request))
     assert tune(run, documents).code == 0
@@ -505,7 +505,7 @@ def test_the_budget_ends_it(
     found = tune(run, documents)
     assert found.code == 1
     assert "budget" in found.err
-    assert "not asked again" in found.err
+    assert "to continue" in found.err
 
 
 def test_a_template_that_does_not_read_it(
@@ -516,7 +516,7 @@ def test_a_template_that_does_not_read_it(
     own.write_text("Read this: <text>{{ text }}</text>")
     found = tune(run, documents)
     assert found.code == 2
-    assert "does not read extract.yaml" in found.err
+    assert "does not use extract.yaml" in found.err
     assert model.requests == []
     assert run("ingest", documents).code == 0  # without data it is as good as any
     written(folder).write_text("domain: ships\n")

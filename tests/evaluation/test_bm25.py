@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.evaluation.bm25 import Bm25
+from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.evalset import EvalSet, Passage
 from graphrag_rdf.evaluation.retrieval import passages_bm25
 

@@ -134,7 +134,7 @@ def test_recorded_facts_of_a_model_are_a_run_of_their_own() -> None:
         (
             '{"id": "x", "kind": "a", "text": "b", "may": [["s", "built", "o"]], '
             '"must_not": [["o", "was built by", "s"]]}',
-            "line 1: x: o | was built by | s must not come out, and must or may",
+            "line 1: x: o | was built by | s is in must_not, and in must or may",
         ),
     ],
 )

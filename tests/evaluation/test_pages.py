@@ -81,8 +81,8 @@ def test_a_damaged_file_is_reported_and_its_questions_are_missed(folder: Path) -
     [
         ("{", "questions.jsonl, line 2"),
         ('{"id": "x", "q": "Who?", "pages": [1]}', "line 2: document: Field required"),
-        ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": []}', "question x names no page"),
-        ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": [0]}', "question x names no page"),
+        ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": []}', "question x has no pages"),
+        ('{"id": "x", "q": "Who?", "document": "a.pdf", "pages": [0]}', "question x has no pages"),
     ],
 )
 def test_a_malformed_question_is_an_error_with_its_line(tmp_path: Path, line: str, told: str) -> None:

@@ -34,6 +34,6 @@ def test_files_of_something_else_are_left_alone(tmp_path: Path) -> None:
         ResultsFile(path, {**HEAD, "settings": {"focus.lookups": 0}})
     for text in ("notes", '{"a": 1}\n', "[]\n", '{"results_of": "other"}\n'):
         path.write_text(text)
-        with pytest.raises(UsageError, match="holds no results"):
+        with pytest.raises(UsageError, match="is not a file of eval answers"):
             ResultsFile(path, HEAD)
         assert path.read_text() == text

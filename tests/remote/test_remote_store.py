@@ -107,7 +107,7 @@ def test_the_dialect_of_a_store_stays_what_it_was_written_in(server: Server) -> 
 def test_a_dialect_that_is_spoken_no_more_is_told(server: Server, store: RemoteStore) -> None:
     with (
         Gateway(server.url, refusing("<<(").judge) as between,
-        pytest.raises(StoreError, match="does not speak the dialect rdf12") as caught,
+        pytest.raises(StoreError, match="does not support rdf12") as caught,
     ):
         opened(between.url, create=False)
     assert "export" in (caught.value.hint or "")

@@ -7,7 +7,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.extract.model import EntityCandidate, Extraction, RelationCandidate
 from graphrag_rdf.extract.prompts import WorkedExample
 from graphrag_rdf.ingest.facts import CandidateFilter
-from graphrag_rdf.tuning.examples import shown, worked_example
+from graphrag_rdf.tuning.prompts import shown, worked_example
 from graphrag_rdf.tuning.sample import Passage
 
 XSD = "http://www.w3.org/2001/XMLSchema#"

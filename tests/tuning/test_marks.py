@@ -14,7 +14,7 @@ from graphrag_rdf.config import load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.feedback import add_mark
-from graphrag_rdf.tuning.marks import graded_by_marks
+from graphrag_rdf.tuning.weights import graded_by_marks
 
 QUESTION = "Who designed Drumlaw Head Lighthouse?"
 

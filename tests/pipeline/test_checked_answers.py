@@ -178,9 +178,9 @@ def test_a_model_corrects_its_answer_once(engine: Engine, scripted_server: Scrip
     assert "97" in second.partition("<problems>")[2]
     trace = engine.traces["last"]
     step = next(step for step in trace.steps if step.kind == "synthesis")
-    assert step.draft is not None
-    assert engine.blobs.text(step.draft) == DRAFT
-    assert f"the first draft is kept as {step.draft}" in render_trace(trace)
+    assert step.values["draft"] is not None
+    assert engine.blobs.text(step.values["draft"].value) == DRAFT
+    assert f"the first draft is kept as {step.values['draft'].value}" in render_trace(trace)
     assert all(check.ok for check in verify_trace(engine.store, engine.blobs, trace.iri))
 
 

@@ -81,7 +81,7 @@ def test_names_of_the_question_come_first_and_none_is_cut(
 ) -> None:
     found = retrieve(engine, scripted_server, "\n".join(f"thing {n}" for n in range(30)))
     trace = engine.traces[found["trace"]]
-    concepts = [concept for step in trace.steps for concept in step.concepts]
+    concepts = [concept.text for step in trace.steps for concept in step.items.get("concepts", ())]
     assert concepts.index("Halden Locks") < concepts.index("thing 0")
     assert len(concepts) == 12
 

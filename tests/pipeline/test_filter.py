@@ -86,11 +86,11 @@ def test_the_model_decides_what_goes_into_the_selection(
     (request,) = scripted_server.requests
     assert {key[0] == "s" and "s" not in item for key, item in offered(request).items()} == {True, False}
     focus = next(step for step in trace.steps if step.kind == "focus")
-    kept = [decision for decision in focus.decisions if decision.kept]
-    dropped = [decision for decision in focus.decisions if not decision.kept]
+    kept = [decision for decision in focus.items["filter"] if decision.kept]
+    dropped = [decision for decision in focus.items["filter"] if not decision.kept]
     assert kept
     assert dropped
-    assert len(focus.decisions) == len(offered(request))
+    assert len(focus.items["filter"]) == len(offered(request))
     assert all("reversing gear" in f"{one.fact} {one.text}" for one in kept if one.fact is None)
     assert all(one.reasoning and one.reasoning.startswith("tells of ") for one in kept)
     assert [one.reasoning for one in dropped if one.reasoning] == ["beside the point"]
@@ -98,13 +98,13 @@ def test_the_model_decides_what_goes_into_the_selection(
     sentences = {one.sentence for one in kept if one.sentence}
     for selection in focus.selections:
         assert selection.whole or selection.fact in facts or selection.sentence in sentences
-    assert {decision.filter for decision in focus.decisions} == {"llm"}
+    assert {decision.filter for decision in focus.items["filter"]} == {"llm"}
     assert [step.kind for step in trace.steps] == [
         *("question", "grounding", "exploration", "focus", "synthesis")
     ], "the chain is that of TrustGraph"
     assert focus.in_tokens
     shown = render_trace(trace, full=True)
-    assert f"kept {len(kept)} of {len(focus.decisions)} candidate(s)" in shown
+    assert f"kept {len(kept)} of {len(focus.items['filter'])} candidate(s)" in shown
     assert "beside the point" in shown
     assert "beside the point" in render_page(engine.store, trace)
     message = next(message for message in messages if message.kind == "focus")
@@ -118,7 +118,7 @@ def test_candidates_that_nobody_looked_at_are_left_out(
     scripted_server.answer_with(keeping(lambda item: True))
     _, trace, _ = ask(engine, FILTER | {"focus.filter_limit": "2"})
     focus = next(step for step in trace.steps if step.kind == "focus")
-    assert len(focus.decisions) == 4
+    assert len(focus.items["filter"]) == 4
     assert len(focus.selections) <= 4
 
 
@@ -129,7 +129,7 @@ def test_a_model_that_keeps_none_makes_an_honest_answer(
     answer, trace, _ = ask(engine, FILTER)
     assert not answer["citations"]
     assert "no_relevant_facts" in [warning["type"] for warning in answer["warnings"]]
-    assert not any(decision.kept for step in trace.steps for decision in step.decisions)
+    assert not any(decision.kept for step in trace.steps for decision in step.items.get("filter", ()))
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_filter_that_fails_keeps_everything_and_says_so(
     answer, trace, _ = ask(engine, FILTER)
     assert "filter_failed" in [warning["type"] for warning in answer["warnings"]]
     assert answer["answer"] == plain["answer"]
-    assert not any(step.decisions for step in trace.steps)
+    assert not any(step.items.get("filter") for step in trace.steps)
 
 
 def test_what_was_not_offered_is_a_warning(engine: Engine, scripted_server: ScriptedServer) -> None:
@@ -160,7 +160,7 @@ def test_a_reranker_drops_what_scores_low(engine: Engine) -> None:
     settings = BY_SCORE | {"grounding.use": "rules", "synthesis.use": "extractive"}
     _, trace, _ = ask(engine, settings | {"focus.filter_min_score": "0.6"})
     focus = next(step for step in trace.steps if step.kind == "focus")
-    given = [(decision.rerank or 0.0, decision.kept) for decision in focus.decisions]
+    given = [(decision.reranked or 0.0, decision.kept) for decision in focus.items["filter"]]
     least, most = min(score for score, _ in given), max(score for score, _ in given)
     assert {kept for _, kept in given} == {True, False}
     assert all(kept == ((score - least) / (most - least) >= 0.6) for score, kept in given)
@@ -185,11 +185,11 @@ def test_forgetting_takes_the_reasons_too(engine: Engine, scripted_server: Scrip
     """Also where nothing but a dropped sentence came from the document."""
     scripted_server.answer_with(keeping(gear))
     _, trace, _ = ask(engine, FILTER)
-    dropped = next(d for s in trace.steps for d in s.decisions if not d.kept and d.sentence)
-    row = engine.store.select("retrieval/sentence-texts", sentences=[NamedNode(dropped.sentence or "")])[0]
+    dropped = next(d for s in trace.steps for d in s.items.get("filter", ()) if not d.kept and d.sentence)
+    row = engine.store.select("retrieval/sentence-texts", sentences=[dropped.sentence])[0]
     forget_documents(engine, [NamedNode(text_of(row["document"]))])
     after = read_trace(engine.store, trace.iri, engine.blobs)
-    assert after.forgotten
-    decisions = [decision for step in after.steps for decision in step.decisions]
+    assert after.source_forgotten
+    decisions = [decision for step in after.steps for decision in step.items.get("filter", ())]
     assert decisions
     assert not any(decision.reasoning or decision.fact for decision in decisions)

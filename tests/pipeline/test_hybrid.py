@@ -209,11 +209,11 @@ def test_an_answer_and_its_trace_tell_of_relations(engine: Engine) -> None:
     trace = read_trace(engine.store, session, engine.blobs)
     exploration = next(step for step in trace.steps if step.kind == "exploration")
     assert exploration.mode == "hybrid"
-    relations = [relation for passage in exploration.passages for relation in passage.relations]
+    relations = [relation for passage in exploration.items["passages"] for relation in passage.relations]
     assert {"relates", "cooccurs"} <= {relation.signal for relation in relations}
     assert all(relation.label for relation in relations)
-    for passage in exploration.passages:
-        assert sum(passage.signals.values()) == pytest.approx(passage.score, abs=1e-9)
+    for passage in exploration.items["passages"]:
+        assert sum(passage.signal_shares.values()) == pytest.approx(passage.score, abs=1e-9)
     shown = render_trace(trace)
     assert "Relation: " in shown
     assert "words 0." in shown

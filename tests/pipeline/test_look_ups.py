@@ -13,6 +13,7 @@ from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.replay import replay
 from graphrag_rdf.store.base import plain_quads
 from graphrag_rdf.trace.export import TraceFormat, export_trace
@@ -81,7 +82,7 @@ def misses(*missing: str) -> Callable[[dict[str, str]], Lines]:
 
 
 def looked_up(trace: Trace) -> list[str | None]:
-    return [look_up.text for step in trace.steps for look_up in step.look_ups]
+    return [look_up.text for step in trace.steps for look_up in step.items.get("look_ups", ())]
 
 
 SMALL = {"focus__chunk_tokens": "30"}
@@ -120,13 +121,17 @@ def test_the_trace_tells_what_was_looked_up_and_what_was_found(
     scripted(scripted_server, of("Egon Falk built", "Egon Falk wife married"), misses())
     _, trace = ask(engine, QUESTION, **SMALL)
     focus = next(step for step in trace.steps if step.kind == "focus")
-    (look_up,) = focus.as_json()["look_ups"]
+    (look_up,) = to_json(focus.items["look_ups"])
     assert look_up["text"] == "Egon Falk wife married"
     assert look_up["queries"] > 3
-    found = [selection for selection in focus.selections if selection.iri in look_up["selections"]]
+    found = [
+        selection
+        for selection in focus.selections
+        if selection.iri and selection.iri.value in look_up["selections"]
+    ]
     assert found
     for selection in found:
-        assert selection.score.total
+        assert selection.score
         assert (selection.reasoning or "").startswith("look-up “Egon Falk wife married”: rank ")
     assert [call.purpose for call in focus.calls if call.kind == "llm"] == ["select", "select further"]
     assert "Looked up: Egon Falk wife married · 1 chunk(s) by" in render_trace(trace, width=200)
@@ -218,14 +223,14 @@ def test_what_was_chosen_before_stays_in_a_small_prompt(
 def test_a_look_up_takes_no_more_than_its_tokens(engine: Engine, scripted_server: ScriptedServer) -> None:
     scripted(scripted_server, misses("born in town", "Its builder"))
     _, trace = ask(engine, QUESTION, focus__lookups="1", focus__lookup_tokens="50", **SMALL)
-    (first, second) = next(step.look_ups for step in trace.steps if step.look_ups)
+    (first, second) = next(step.items["look_ups"] for step in trace.steps if step.items.get("look_ups"))
     assert len(first.selections) == len(second.selections) == 1
 
 
 def test_what_one_phrase_leaves_is_for_the_next(engine: Engine, scripted_server: ScriptedServer) -> None:
     scripted(scripted_server, misses("zzqx wqqzz", "born in town"))
     _, trace = ask(engine, QUESTION, focus__lookups="1", focus__lookup_tokens="50", **SMALL)
-    (nothing, found) = next(step.look_ups for step in trace.steps if step.look_ups)
+    (nothing, found) = next(step.items["look_ups"] for step in trace.steps if step.items.get("look_ups"))
     assert len(nothing.selections) == 0
     assert len(found.selections) == 2
 
@@ -253,7 +258,7 @@ def test_chunks_that_the_model_passed_over_have_little_room_in_the_answers_promp
     assert ("born in town" in said) is (room != "0")
     assert "born in town" in prompts[0]
     synthesis = next(step for step in trace.steps if step.kind == "synthesis")
-    assert (synthesis.left_out > 0) is (room == "0")
+    assert (synthesis.values["left_out"] > 0) is (room == "0")
     assert all(checks(engine, trace).values())
 
 

@@ -133,10 +133,10 @@ def test_facts_and_sentences_are_reranked_too(open_samples: Open) -> None:
         for row in engine.store.select("trace/session-of", node=NamedNode(last.answer["question_iri"]))
     )
     focus = next(s for s in read_trace(engine.store, session).steps if s.kind == "focus")
-    given = [selection.score.rerank for selection in focus.selections]
+    given = [selection.reranked for selection in focus.selections]
     assert any(score is not None for score in given)
     assert [call.kind for call in focus.calls if call.kind == "rerank"] == ["rerank"]
-    edges = [s.score.total for s in focus.selections if s.chunk is None]
+    edges = [s.score for s in focus.selections if s.chunk is None]
     assert edges == sorted(edges, key=lambda score: -(score or 0))
     shown = read_trace(engine.store, session, engine.blobs)
     assert "(was " in render_trace(shown)

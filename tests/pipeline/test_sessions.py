@@ -44,7 +44,8 @@ def session_of(answer: dict[str, Any]) -> NamedNode:
 
 def concepts(engine: Engine, answer: dict[str, Any]) -> tuple[str, ...]:
     trace = read_trace(engine.store, session_of(answer), engine.blobs)
-    return next(step.concepts for step in trace.steps if step.kind == "grounding")
+    grounding = next(step for step in trace.steps if step.kind == "grounding")
+    return tuple(concept.text for concept in grounding.items["concepts"])
 
 
 def test_a_follow_up_takes_up_the_names_of_the_session(engine: Engine) -> None:

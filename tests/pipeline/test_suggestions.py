@@ -55,14 +55,14 @@ def test_from_facts_that_the_answer_does_not_tell(plain: Engine) -> None:
     assert [one["by"] for one in suggested] == ["graph"] * 3
     assert len({one["question"] for one in suggested}) == 3
     trace = plain.traces["last"]
-    kept = trace.steps[-1].suggestions
-    assert [one.text for one in kept] == [one["question"] for one in suggested]
+    kept = trace.steps[-1].items["suggestions"]
+    assert [one.question for one in kept] == [one["question"] for one in suggested]
     cited = {tuple(c["edge"][x] for x in "spo") for c in answer["citations"] if "edge" in c}
     for one in kept:
         assert one.fact is not None
         assert (one.fact.s.value, one.fact.p.value, one.fact.o.value) not in cited
-        assert one.fact.s_label in str(one.text) or one.fact.o_label in str(one.text)
-        assert final(plain, str(one.text))["answer"]
+        assert one.fact.s_label in str(one.question) or one.fact.o_label in str(one.question)
+        assert final(plain, str(one.question))["answer"]
     assert final(plain)["suggestions"] == suggested
     assert all(check.ok for check in plain.traces.verify("last"))
 
@@ -135,8 +135,8 @@ def test_a_model_that_cannot_is_named_and_the_graph_is_asked(
 
 def test_forgetting_erases_their_words(plain: Engine) -> None:
     final(plain)
-    assert plain.traces["last"].steps[-1].suggestions[0].text
+    assert plain.traces["last"].steps[-1].items["suggestions"][0].question
     names = ["documents/loss-of-the-petrel.txt", "documents/museum-guide.md"]
     forget_documents(plain, find_documents(plain.store, names))
-    for one in plain.traces["last"].steps[-1].suggestions:
-        assert (one.text, one.fact) == (None, None)
+    for one in plain.traces["last"].steps[-1].items["suggestions"]:
+        assert (one.question, one.fact) == (None, None)

@@ -1,6 +1,6 @@
 """Documents: finding them, reading them, and cutting them into chunks and sentences.
 
-This room knows no store and no model; formats' libraries are imported when a file of that format is read.
+It knows no store and no model. The library for a format is imported when such a file is read.
 """
 
 from graphrag_rdf.documents.chunk import chunk_text

@@ -1,4 +1,4 @@
-"""Cutting a text into chunks that end where sentences end."""
+"""Cutting a text into chunks of whole sentences."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from graphrag_rdf.errors import ConfigError
 Unit = Literal["characters", "tokens"]
 
 DEFAULT_SIZE = 2000
-FULL_ENOUGH = 0.6  # of the size: earlier a chunk is not cut
+FULL_ENOUGH = 0.6  # of the size: a chunk is not cut before
 
-# how good a place to cut is: within a long sentence or right after a heading is worst
+# how good a place is for a cut: within a long sentence or right after a heading is worst
 _WORST, _SENTENCE, _LINE, _PARAGRAPH, _PAGE, _HEADING = range(6)
 _BLANK_LINE = re.compile(r"(?:\r\n|\n|\r)[^\S\r\n\f]*(?:\r\n|\n|\r)")
 _MARKED_HEADING = re.compile(r"#{1,6}[ \t]")
 _NO_HEADING_END = ".!?…:;,。！？"
 _LONGEST_HEADING = 100
 _AT_ONCE = 1 << 16
-"""Characters, or 32 chunks: the time of the splitter grows with the square of what it is given."""
+"""Characters, or 32 chunks, for the splitter: its time grows with the square of the length."""
 
 Measure = Callable[[int, int], int]
 
@@ -122,7 +122,7 @@ def _gap_strength(gap: str) -> int:
 
 
 def _is_heading(sentence: str, isolation: int) -> bool:
-    """A marked heading, or a short line on its own that does not end like a sentence."""
+    """Whether a line is a marked heading, or a short line on its own that does not end like a sentence."""
     if _MARKED_HEADING.match(sentence):
         return True
     return (
@@ -139,7 +139,7 @@ def _length(text: str, start: int, end: int, unit: Unit) -> int:
 
 
 def _cells_together(text: str, row: Span, separator: str, size: int, unit: Unit) -> Iterator[Span]:
-    """A long row in pieces that end where cells end, save cells that are too long themselves."""
+    """A long row in pieces that end where cells end; a cell that is too long itself is cut."""
     begin, last = row[0], row[0]
     for end in (row[0] + place for place in cell_ends(text[slice(*row)], separator)):
         if _length(text, begin, end, unit) > size:
@@ -176,13 +176,15 @@ def _pieces(text: str, sentence: Span, size: int, unit: Unit) -> Iterator[Span]:
         rest = start + found[-1][0] if stop < end and len(found) > 1 else stop
         for offset, piece in found:
             if start + offset < rest:
-                for first, last in _trimmed(piece, 0, len(piece)):  # its idea of white space is not Python's
+                for first, last in _trimmed(
+                    piece, 0, len(piece)
+                ):  # its definition of white space differs from Python's
                     yield start + offset + first, start + offset + last
         start = rest
 
 
 def _measure(text: str, spans: Sequence[Span], unit: Unit) -> Measure:
-    """Length of the spans first … last, in units."""
+    """A function for the length of the spans from first to last, in units."""
     if unit == "characters":
         return lambda first, last: spans[last][1] - spans[first][0]
     sums = [0, *accumulate(count_tokens(text[start:end]) for start, end in spans)]

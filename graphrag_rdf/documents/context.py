@@ -1,4 +1,4 @@
-"""What stands in a document before a chunk: headings and sentences, by which names are resolved."""
+"""What stands before a chunk in its document: headings and sentences that help to resolve names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MARK = re.compile(r"#{1,6}[ \t]")
 _ALONE = re.compile(
     r"(?:\A|\n[ \t]*\n|\f)[ \t]*([^\W_][^\n\f]{1,98}[^\n\f.!?…:;,。！？|])[ \t]*(?=\n[ \t]*\n)"
 )
-"""A line by itself that does not end like a sentence: a heading where the reader of a format tells none."""
+"""A line by itself that does not end like a sentence: taken as a heading if the reader reports none."""
 _SENTENCES, _LENGTH = 3, 400
-"""Of the sentences before a chunk: as many at most, and of so many characters together."""
+"""Largest number of sentences before a chunk, and of their characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Context:
     """What stands before a chunk.
 
     Attributes:
-        headings: under which it stands, from the outermost on; without the document's title.
+        headings: of its sections, the outermost first, without the document's title.
         before: the last sentences.
     """
 
@@ -61,7 +61,7 @@ def contexts_of(document: ParsedDocument, offsets: Sequence[int]) -> list[Contex
 
 
 def sentences_before(text: str, offset: int, language: str | None) -> str:
-    """The last sentences before a place, as many whole ones as fit."""
+    """The last whole sentences before a place, as many as the limits allow."""
     start = max(0, offset - 2 * _LENGTH)
     tail = text[start:offset]
     kept = ""

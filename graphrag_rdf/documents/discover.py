@@ -17,9 +17,9 @@ from graphrag_rdf.documents.readers.gzipped import beginning, inner_name
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs
 _OF_TOOLS = frozenset({"node_modules"})
-"""Folders of what tools have installed: nobody means them who names a folder above."""
+"""Folders of installed packages: nobody means them by naming a folder above."""
 _STORE = "a store of graphrag-rdf"
-_BINARY = "no text, and of no format that can be read"
+_BINARY = "not text, and not in a format that can be read"
 _EMPTY = "empty"
 _LINK = "a folder behind a symbolic link"
 
@@ -46,21 +46,21 @@ class Source:
 
 
 def location_of(path: str | Path) -> str:
-    """The IRI of a file or folder, without symbolic links, save those that lead in a circle."""
+    """The IRI of a file or folder with symbolic links resolved, except circular ones."""
     return Path(os.path.realpath(path)).as_uri()
 
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What there is to read.
+    """The files to read, and what was skipped.
 
     Args:
         sources: each file once, in the order of the arguments, within one by code point.
         skipped: (path, reason) of files without text that no reader supports, and of folders behind symbolic
             links.
         errors: (argument or path, reason) of what could not be found.
-        left_out: (folder, reason) of those that were not searched although they are not hidden.
-        idle: patterns that left out nothing.
+        left_out: (folder, reason) of folders that were not searched although they are not hidden.
+        idle: patterns that matched nothing.
     """
 
     sources: tuple[Source, ...]
@@ -94,7 +94,7 @@ class _Collector:
         return any(real == place or place in real.parents for place in self.excluded)
 
     def leaves_out(self, path: Path, root: Path) -> bool:
-        """Whether a pattern names a file or folder, by its name or by its path below what was named."""
+        """Whether a pattern matches a file or folder, by its name or its path below the argument."""
         below = path.relative_to(root).as_posix() if path != root else path.name
         fitting = [
             pattern
@@ -105,7 +105,7 @@ class _Collector:
         return bool(fitting)
 
     def passes_over(self, folder: Path) -> bool:
-        """Whether a folder that was not named itself is not searched."""
+        """Whether a folder is skipped, unless it was named itself."""
         if folder not in self.looked_at:
             self.looked_at.add(folder)
             if folder.name in _OF_TOOLS:
@@ -139,7 +139,7 @@ class _Collector:
             self.add(path, root)
 
     def no_text(self, path: Path) -> str | None:
-        """Why a file is passed over: no reader knows its format, and it holds no text; None if it is read."""
+        """Why a file is skipped: no reader knows its format, and it holds no text. None if it is read."""
         if suffix_of(path.name) in SUPPORTED:
             return None
         try:
@@ -182,11 +182,10 @@ def discover(
 ) -> Discovery:
     """Find the documents that files, folders and globs name.
 
-    Folders are searched recursively; hidden files and folders are left out, and so are stores, what tools
-    have installed (node_modules), and folders behind symbolic links (symbolic links to files are followed).
-    What is named itself is searched, save stores. Globs know `*`, `?`, `[…]` and `**`; what exists under a
-    name with such characters is not a glob. Nothing is raised: what is not there is reported, and the rest
-    goes on.
+    Folders are searched recursively. Hidden files and folders, stores, installed packages (node_modules)
+    and folders behind symbolic links are skipped; symbolic links to files are followed. A folder that is
+    named itself is searched unless it is a store. Globs know `*`, `?`, `[…]` and `**`; an existing name
+    with such characters is not a glob. Nothing is raised: missing files are reported.
 
     Args:
         arguments: as typed.
@@ -288,7 +287,7 @@ def _glob(path: Path, collector: _Collector) -> None:
 
 
 def _below(match: Path, root: Path, collector: _Collector, *, named: set[str]) -> bool:
-    """Whether a match of a glob is in a folder that is passed over and that the glob does not name."""
+    """Whether a match of a glob is in a skipped folder that the glob does not name."""
     above = [folder for folder in match.parents if folder.is_relative_to(root) and folder != root]
     return any(collector.passes_over(folder) for folder in above if folder.name not in named)
 

@@ -1,7 +1,7 @@
-"""Which language a text is in: by its script where that decides, else by two witnesses that agree.
+"""Language detection: by script where that decides, else by two methods that have to agree.
 
-The witnesses are statistics of byte n-grams (py3langid), which are sure of themselves on anything, and
-function words, which tables, code and lists of names lack.
+The methods are statistics of byte n-grams (py3langid), which always give an answer, and function words, which
+tables, code and lists of names lack.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def function_words() -> Mapping[str, frozenset[str]]:
 
 
 def detect_script(text: str) -> str | None:
-    """The language that all but owns the script of a text (zh, ja, ko, …); None where scripts are shared."""
+    """The language of a text whose script hardly any other uses (zh, ja, ko, …); else None."""
     languages = _written_in(text)
     return languages[0] if len(languages) == 1 else None
 
@@ -147,7 +147,7 @@ def _written_in(text: str) -> tuple[str, ...]:
 
 
 def _is_english(text: str) -> bool:
-    """Whether function words alone show that it is; False leaves it open."""
+    """Whether function words alone show that a text is English; False leaves it open."""
     words = _WORD.findall(text.lower())
     known = sum(map(word_list("language", "english").__contains__, words))
     return len(words) >= _FEWEST_WORDS and known >= _ENGLISH_SHARE * len(words)
@@ -164,7 +164,7 @@ def _classify(sample: str, candidates: Collection[str]) -> tuple[str, float]:
 
 
 def normalise_tag(tag: str | None) -> str | None:
-    """A declared language as BCP 47 writes it (`EN_us` → `en-US`), or None if it is no language tag."""
+    """A declared language as BCP 47 writes it (`EN_us` → `en-US`), or None for an invalid one."""
     cleaned = (tag or "").strip().replace("_", "-")
     if not _TAG.fullmatch(cleaned) or cleaned[:3].lower() in _NO_LANGUAGE:
         return None

@@ -1,4 +1,4 @@
-"""What a document, a page, a chunk and a sentence are.
+"""Documents, pages, tables, turns, chunks and sentences.
 
 All offsets are 0-based and count Unicode code points of the text as kept: the byte order mark is
 removed, line ends and everything else stay.
@@ -70,7 +70,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What somebody says in a chat, a transcript or a letter; see `documents.turns`.
+    """A turn of a speaker in a chat, a transcript or a letter; see `documents.turns`.
 
     Args:
         speaker: name of who says it.
@@ -79,7 +79,7 @@ class Turn:
         name: where the name is; of no length if it stands elsewhere.
         words: where the words begin.
         end: where they end.
-        told: whether a time or a bracket beside the name tells that it is a speaker.
+        told: whether a time or a bracket next to the name shows that it is a speaker.
     """
 
     speaker: str
@@ -93,7 +93,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ParsedDocument:
-    """A document as the rest of the program sees it.
+    """A parsed document.
 
     Args:
         text: the page texts joined by form feeds; without pages, the text.
@@ -103,11 +103,11 @@ class ParsedDocument:
         language: BCP 47 tag, or None if undeclared and not recognised.
         encoding: Python's name of the character encoding of a text file; None for other formats.
         metadata: (property IRI, value) pairs, e.g. `dcterms:creator`, in a fixed order, without duplicates.
-        titled: whether the document gives its title itself; if not, the title is made from its file's name.
+        titled: whether the document has a title itself; if not, the title is made from its file's name.
         tables: those of which the columns are known, and delimited ones of which they are not; in order.
-        unsaid: spans of the text that are no sentence of it, in order: front matter, brackets around records,
+        unsaid: spans of the text that are not sentences, in order: front matter, brackets around records,
             headers and footers of pages.
-        warnings: (type, detail) of what could not be read, or not well.
+        warnings: (type, detail) of parts that could not be read well.
         turns: who speaks where, in order.
         headings: in order.
     """
@@ -172,7 +172,7 @@ class Sentence:
 
 
 def join_pages(parts: Iterable[tuple[str, str | None]]) -> tuple[str, tuple[Page, ...]]:
-    """Join page texts by form feeds and say where each page begins.
+    """Join page texts by form feeds.
 
     Args:
         parts: (text, label) of each page. Form feeds within a page become line ends, one for one, so

@@ -1,8 +1,8 @@
-"""Where sentences begin and end, by rules.
+"""Splitting text into sentences by rules.
 
-First lines are gathered into blocks (paragraphs, headings, list items, table rows): no sentence crosses
-their borders. Then each block is cut after full stops and their like, unless the words around say that
-the full stop belongs to an abbreviation, an initial or an ordinal number.
+First lines are gathered into blocks (paragraphs, headings, list items, table rows), whose borders no
+sentence crosses. Then each block is cut after full stops and similar marks, unless a full stop belongs to
+an abbreviation, an initial or an ordinal number.
 """
 
 from __future__ import annotations
@@ -240,7 +240,7 @@ def _breaks(text: str, line: Span, following: Span, gap: str, width: int) -> boo
 
 
 def _quotations(text: str, start: int, end: int) -> list[Span]:
-    """Short quotations that end in a block: what is quoted is not torn from who says it."""
+    """Short quotations within a block: a quotation stays with the words that name its speaker."""
     found: list[Span] = []
     opened: tuple[int, str] | None = None
     for match in _QUOTE.finditer(text, start, end):
@@ -336,7 +336,7 @@ def _ends_sentence(
 
 
 def _says(text: str, start: int, end: int, rules: _Rules) -> bool:
-    """Whether what follows a quotation names its speaker: ("Why?") Mary Hale asked."""
+    """Whether the words after a quotation name its speaker: ("Why?") Mary Hale asked."""
     words = [match[0] for match in islice(_WORD.finditer(text, start, min(end, start + 80)), 4)]
     spoken = next((number for number, word in enumerate(words) if word in rules.speech), 0)
     between = text[start : start + 80].partition(words[spoken])[0] if spoken else ""

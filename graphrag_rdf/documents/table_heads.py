@@ -1,7 +1,7 @@
-"""The head of a table: its title, the lines that name its columns, the periods and units that they tell.
+"""The head of a table: its title, the lines that name its columns, and the periods and units in these names.
 
-Readers of all formats ask here, with the cells that they found. Two kinds of evidence count: that a line
-stands above values without being one, and the words that columns are often called by.
+Readers of all formats use it with the cells that they found. Two kinds of evidence count: a line without
+values above lines of values, and words that often name columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST_NAME = 80
 _MOSTLY = 0.8
 _LONGEST_STEP = 10  # between years above columns
 
-# what begins like this is a value, and no name of a column
+# the beginning of a value, which names no column
 _VALUE = re.compile(
     r"[-+(–−~<>]?\s?[€$£¥]?\s?[.,]?\d|(?:true|false|yes|no|n/?a|null)\Z|[a-z]+://|\S+@\S+\Z", re.IGNORECASE
 )
@@ -36,7 +36,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands above the rows of a table.
+    """The lines above the rows of a table.
 
     Args:
         titles: lines at the beginning that hold one text each.
@@ -81,7 +81,7 @@ def find_head(lines: Sequence[Line], *, declared: int | None = None) -> Head | N
 
 
 def _is_title(line: Line) -> bool:
-    """Whether one text stands in a line, from its beginning on."""
+    """Whether a line holds one text only, from its first cell on."""
     return bool(line[0]) and len(set(filter(None, line))) == 1
 
 
@@ -286,8 +286,8 @@ def name_and_unit(name: str) -> tuple[str, str]:
 
 
 def stated_unit(caption: str) -> tuple[str, frozenset[str]]:
-    """The unit that a caption tells for the numbers of its table (`in millions of euros`), and the words of
-    what it leaves out (`except per share data`).
+    """The unit that a caption gives for the numbers of its table (`in millions of euros`), and the words of
+    its exceptions (`except per share data`).
     """
     found = _STATED.search(caption)
     if found is None:

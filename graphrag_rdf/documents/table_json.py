@@ -1,4 +1,4 @@
-"""Records of JSON as rows: where they stand in the text, and what stands in each, at its characters.
+"""Records of JSON as rows: their places in the text, and the values in each with their places.
 
 A record is an object; its columns are its keys, those of an object within it with the outer key before them
 (`{"born": {"place": …}}` is "born place"). A list of plain values is one cell; one of anything else is none.
@@ -71,7 +71,7 @@ def items(text: str, start: int) -> list[tuple[str, int, int]]:
 
 
 def unescaped(piece: str) -> tuple[str, Sequence[int]]:
-    """What a piece of a string says.
+    """A piece of a JSON string without escapes.
 
     Returns:
         the text that its escapes stand for, and where in the piece each character of that begins; the last

@@ -1,9 +1,9 @@
-"""Tables as they stand in a text: where their rows are, and what stands in the cells of a row.
+"""Tables in a text: where their rows are, and the cells of a row.
 
-A row is never changed, so its offsets are right by construction: cells are found anew in its characters,
-by the way its table parts them. Four ways are known: a character between cells, which may be quoted (RFC
-4180); bars around and between them (Markdown, and what readers make of HTML); "name: value; name: value"
-(workbooks); keys of JSON objects (`json_rows`).
+A row is never changed, so its offsets are right by construction: its cells are found again in its
+characters, by the separator of its table. There are four kinds: a character between cells, which may be
+quoted (RFC 4180); bars around and between them (Markdown, and what readers make of HTML); "name: value;
+name: value" (workbooks); keys of JSON objects (`table_json`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RowPart:
-    """What a chunk holds of a row: all of it, unless the row is longer than a chunk may be.
+    """The part of a row in a chunk: all of it, unless the row is longer than a chunk may be.
 
     Args:
         table: number of its table in the document.
@@ -227,8 +227,8 @@ def _barred(row: str) -> tuple[Cell, ...]:
 
 
 def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
-    """None where a value looks like a further column, so that it is open where each one begins. A first
-    column without a name has what stands before all names.
+    """None if a value looks like a further column, so that the columns are ambiguous. A first column without
+    a name has what stands before all names.
     """
     first = int(bool(names) and not names[0])
     marks = "|".join(re.escape(name) for name in sorted(set(names[first:]), key=len, reverse=True))
@@ -252,7 +252,7 @@ def _labelled(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
 
 
 def _recorded(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
-    """None where the object is cut off; of a key that stands twice the last value counts, as in JSON."""
+    """None if the object is cut off. Of a repeated key the last value counts, as in JSON."""
     try:
         found = {member.name: member for member in members(row)}
     except ValueError:
@@ -265,7 +265,7 @@ def _recorded(row: str, names: Sequence[str]) -> tuple[Cell, ...] | None:
 
 
 def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
-    """The values of a cell, each as a cell: of a list in a record its items, else the cell itself."""
+    """The items of a cell that is a list in a record, each as a cell; else the cell itself."""
     if separator != RECORDS or row[cell.offset : cell.offset + 1] != "[" or cell.text[:1] == "[":
         return (cell,)
     found = items(row, cell.offset)
@@ -276,7 +276,7 @@ def items_of(row: str, separator: str, cell: Cell) -> tuple[Cell, ...]:
 
 
 def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
-    """Where rows are in the document's text, in order; with the rows that name the columns or without."""
+    """The places of rows in the document's text, in order, with or without the rows that name the columns."""
     spans = [span for table in tables for span in table.rows]
     if headers:
         spans += [table.header for table in tables if table.header]
@@ -284,7 +284,7 @@ def row_spans(tables: Sequence[Table], *, headers: bool = True) -> list[Span]:
 
 
 def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]:
-    """Tables, with their numbers, that may share a character with a chunk: there may be thousands."""
+    """The tables that may overlap a chunk, with their numbers. A document may have thousands."""
     end = chunk.offset + len(chunk.text)
     tables = document.tables
     first = max(bisect_right(tables, chunk.offset, key=lambda table: table.rows[0][0]) - 1, 0)
@@ -296,7 +296,7 @@ def _near(document: ParsedDocument, chunk: Chunk) -> Iterator[tuple[int, Table]]
 
 
 def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
-    """What a chunk holds of the rows of its document's tables, in order."""
+    """The rows in a chunk, or parts of rows, in order."""
     end = chunk.offset + len(chunk.text)
     parts = []
     for number, table in _near(document, chunk):
@@ -318,7 +318,7 @@ def rows_in(document: ParsedDocument, chunk: Chunk) -> tuple[RowPart, ...]:
 
 
 def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]:
-    """The sentences of a chunk; each row is one; what only names columns, or says nothing, is none."""
+    """The sentences of a chunk. Each row is one; headers of tables and spans that say nothing are not."""
     if not document.tables and not document.unsaid and not document.turns:
         return split_sentences(chunk.text, document.language)
     rows = [(part.offset, part.offset + part.length) for part in rows_in(document, chunk)]
@@ -332,7 +332,7 @@ def sentences_in(document: ParsedDocument, chunk: Chunk) -> tuple[Sentence, ...]
 
 
 def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
-    """Spans of the document's text that are no sentences: headers, and some that may be in the chunk."""
+    """Spans of the document's text, near a chunk, that are not sentences."""
     yield from (table.header for _, table in _near(document, chunk) if table.header)
     unsaid = document.unsaid
     first = max(bisect_right(unsaid, (chunk.offset, 0)) - 1, 0)
@@ -343,7 +343,7 @@ def _silent(document: ParsedDocument, chunk: Chunk) -> Iterator[Span]:
 
 
 def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
-    """What a chunk holds of spans, without the blanks around it."""
+    """The parts of spans in a chunk, without blanks around them."""
     end = chunk.offset + len(chunk.text)
     for span_start, span_end in spans:
         start, stop = max(span_start - chunk.offset, 0), min(span_end, end) - chunk.offset
@@ -353,7 +353,7 @@ def _within(chunk: Chunk, spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def columns_above(document: ParsedDocument, chunk: Chunk) -> tuple[str, ...]:
-    """Names of the columns of the table that a chunk begins in, where it does not hold them itself."""
+    """The columns of the table that a chunk begins in, if the chunk does not hold their names itself."""
     parts = rows_in(document, chunk)
     if not parts:
         return ()

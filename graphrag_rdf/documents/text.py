@@ -38,17 +38,17 @@ def _cost(piece: re.Match[str]) -> int:
             return 1 + length // 4
 
 
-# what XML 1.0, and so SPARQL's and RDF's XML formats, cannot carry; form feeds stay, they part the pages
+# not allowed in XML 1.0, and so in the XML formats of SPARQL and RDF; form feeds stay, they separate pages
 _NOT_STORABLE = re.compile("[\x00-\x08\x0b\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def storable_text(text: str) -> str:
-    """A text with U+FFFD in the place of each character that cannot be carried."""
+    """A text with U+FFFD in place of each character that RDF cannot hold."""
     return _NOT_STORABLE.sub("\ufffd", text)
 
 
 def one_line(text: str | None) -> str:
-    """A text without characters that cannot be carried, its white space collapsed."""
+    """A text without characters that RDF cannot hold, with white space collapsed."""
     return " ".join(_NOT_STORABLE.sub("", text or "").split())
 
 
@@ -57,7 +57,7 @@ _MARKS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 
 
 def unmarked(text: str) -> str:
-    """A line, or part of one, without its marks; of a link its text.
+    """A line of Markdown, or part of one, without marks; a link becomes its text.
 
     Args:
         text: some thousand characters at most, as each bracket may be looked at from all before it.

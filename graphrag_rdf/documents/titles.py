@@ -1,7 +1,7 @@
-"""What a document is called: its declared title, unless that says nothing, else what its own text says.
+"""The title of a document: the declared one, unless it is meaningless, else one from the text.
 
-Programs fill in titles: the number of a filing, a file name, "Untitled". A filing says on its cover who files
-which form for which period, and that is its title whatever was declared.
+Programs fill in titles: the number of a filing, a file name, "Untitled". The cover of a filing says who files
+which form for which period; that is its title, whatever was declared.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def says_nothing(title: str) -> bool:
 
 
 def _on_cover(text: str) -> str:
-    """Who files, which form, and for which period; "" if the text does not begin with such a cover."""
+    """Company, form and period from the cover of a filing; "" if the text does not begin with one."""
     below, form = _BELOW_NAME.search(text), _FORM.search(text)
     if below is None or form is None:
         return ""

@@ -1,9 +1,9 @@
-"""Who speaks in chats, transcripts and interviews: the turns of a text, found by its lines.
+"""The turns of chats, transcripts and interviews, found by the lines of a text.
 
 A turn begins with the name of its speaker: `Ada: …`, `[12/03/2023, 10:15:02] Ada Venn: …`,
 `12.03.23, 10:15 - Ada: …`, `<ada> …`, `Ada (00:01:02): …`, or a line of name and time above the words. A text
 is taken for a chat if most of its lines are in turns, people speak several times, and they speak as people
-do, of "I" and "you": a list of fields (`Name: …`, `Born: …`) is none.
+do, of "I" and "you": a list of fields (`Name: …`, `Born: …`) is not a chat.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _PERSONAL = re.compile(
 
 
 def find_turns(text: str) -> tuple[Turn, ...]:
-    """The turns of a chat in order; none if the text is no chat."""
+    """The turns of a chat, in order; none if the text is not a chat."""
     lines = [match.span() for match in re.finditer(r"[^\r\n\f]+", text) if not match[0].isspace()]
     turns = list(_begun(text))
     if not turns or not _is_chat(text, lines[:_MOST_LINES], turns):
@@ -70,7 +70,7 @@ def find_turns(text: str) -> tuple[Turn, ...]:
 
 
 def with_listeners(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """Turns that tell to whom they speak: to the other one, if two people do."""
+    """Turns with their listeners: the other speaker, if there are two."""
     names = list(dict.fromkeys(turn.speaker for turn in turns))
     if len(names) != 2:
         return tuple(turns)
@@ -97,7 +97,7 @@ def _begun(text: str) -> Iterator[Turn]:
 
 
 def _is_speaker(name: str, *, told: bool) -> bool:
-    """Whether somebody may be called so.
+    """Whether a text can be the name of a speaker.
 
     Args:
         name: what stands before the words.
@@ -166,7 +166,7 @@ def _ended(text: str, lines: Sequence[tuple[int, int]], turns: Sequence[Turn]) -
 
 
 def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
-    """Who speaks in a chunk, with places in its text; a turn that began before it begins with it."""
+    """The turns in a chunk, with places in its text; a turn that began earlier begins with the chunk."""
     turns = document.turns
     end = chunk.offset + len(chunk.text)
     first = max(bisect_right(turns, chunk.offset, key=lambda turn: turn.start) - 1, 0)
@@ -189,6 +189,6 @@ def turns_in(document: ParsedDocument, chunk: Chunk) -> tuple[Turn, ...]:
 
 
 def turn_at(turns: Sequence[Turn], offset: int) -> Turn | None:
-    """The turn that a place is in."""
+    """The turn at a place, or None."""
     number = bisect_right(turns, offset, key=lambda turn: turn.start) - 1
     return turns[number] if number >= 0 and offset < turns[number].end else None

@@ -41,7 +41,7 @@ class Statement:
         predicate: in lower case.
         object: as `subject`.
         pattern: key of `CONFIDENCE`.
-        doubt: why it is not asserted (see `doubt`), or "".
+        doubt: why it is not asserted (see `modality`), or "".
         general: whether it is in the present tense, so that its subject may be a kind of thing.
         qualifiers: the dates that stand beside it; see `RelationCandidate`.
     """

@@ -121,12 +121,12 @@ def fold(text: str) -> str:
 
 
 def match_key(label: str) -> str:
-    """What two labels share when they are the same name: folded, runs of white space as one blank."""
+    """The key of a label: equal for labels that are the same name. Folded, white space collapsed."""
     return " ".join(fold(label).split())
 
 
 def has_base_forms(language: str) -> bool:
-    """Whether words of a language are brought to a base form (or it has no words to part)."""
+    """Whether the words of a language are stemmed, or it is searched by pairs of characters."""
     return primary_language(language) in _SNOWBALL or primary_language(language) in _PAIRED
 
 
@@ -172,6 +172,6 @@ def common_words(text: str, language: str | None) -> int:
 
 
 def spoken_by(text: str) -> str | None:
-    """The language of which a text has most common words, English before others; None if it has none."""
+    """The language with most stop words in a text, English before others; None if there are none."""
     best = max(stop_words(), key=lambda language: (common_words(text, language), language == "en"))
     return best if common_words(text, best) else None

@@ -29,7 +29,7 @@ GatewayEmbed = Callable[[Sequence[str], str], "Vectors"]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of unit length."""
+    """Makes vectors of unit length from texts."""
 
     @property
     def name(self) -> str:
@@ -231,7 +231,7 @@ class OnnxModel:
 
     @property
     def tokenizer(self) -> Any:
-        """Cuts what is too long, and pads nothing."""
+        """The tokenizer; it cuts long texts, and does not pad."""
         self._load()
         return self._tokenizer
 

@@ -1,4 +1,4 @@
-"""The small file that says what an index consists of: replaced as a whole, or not at all."""
+"""The manifest of an index: a small file that lists its parts and is replaced as a whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..errors import RAISE_FILES, SearchIndexError, is_out_of_files, short_cause
 REBUILD = "graphrag-rdf index rebuild"
 NAME = "manifest.json"
 LACKS = "lacks it, or has it as it was once"
-"""How the difference ends that an index has which is behind the store."""
+"""End of the message about an index that is behind the store."""
 
 
 def read(folder: Path, *, form: int) -> dict[str, Any] | None:
@@ -43,7 +43,7 @@ def read(folder: Path, *, form: int) -> dict[str, Any] | None:
 
 
 def write(folder: Path, content: dict[str, Any]) -> None:
-    """Replaces the manifest durably: after a power cut either the old or the new one is there."""
+    """Replace the manifest durably: after a power cut either the old or the new one is there."""
     temporary = folder / f"{NAME}.{os.getpid()}.new"
     with temporary.open("w", encoding="utf-8") as file:
         json.dump(content, file, indent=1, sort_keys=True)
@@ -54,7 +54,7 @@ def write(folder: Path, content: dict[str, Any]) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes the names in a folder durable, where the system has a call for it."""
+    """Make the names in a folder durable, if the system supports it."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -82,7 +82,7 @@ def links_to(folder: Path) -> tempfile.TemporaryDirectory[str]:
 
 
 def damaged(path: Path, cause: object) -> SearchIndexError:
-    """The error for files that cannot be what was written, or be opened."""
+    """The error for files that are damaged or cannot be opened."""
     said = short_cause(cause)
     if is_out_of_files(said):
         return SearchIndexError(f"The search index {path} cannot be opened: {said}", RAISE_FILES)
@@ -92,7 +92,7 @@ def damaged(path: Path, cause: object) -> SearchIndexError:
 
 
 def discard(folder: Path) -> None:
-    """Removes an index, whatever its state, so that a new one can be built in its place."""
+    """Remove an index in any state, so that a new one can be built in its place."""
     with suppress(FileNotFoundError):
         if folder.is_dir() and not folder.is_symlink():
             shutil.rmtree(folder)

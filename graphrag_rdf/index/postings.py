@@ -98,7 +98,7 @@ _FURTHER = 0.7  # how far words count that are wanted beside a query
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A query, weighed: (field, term, weight) in fixed order, and the mean length of each field."""
+    """The weights of a query: (field, term, weight) in fixed order, and the mean length of each field."""
 
     terms: tuple[tuple[str, str, float], ...]
     mean: Mapping[str, float]
@@ -235,7 +235,7 @@ class KindIndex:
     # --- writing
 
     def begin(self) -> bool:
-        """Takes the writer's lock; False if another process has it."""
+        """Take the writer's lock; False if another process has it."""
         if self._writer is None:
             try:
                 self._writer = self._index.writer(_HEAP, 1)
@@ -276,7 +276,7 @@ class KindIndex:
         self.refresh()
 
     def release(self) -> None:
-        """Ends writing; uncommitted changes are lost."""
+        """End writing; uncommitted changes are lost."""
         if self._writer is not None:
             self._writer.rollback()
             self._writer.wait_merging_threads()  # also consumes the writer, which frees the lock
@@ -285,7 +285,7 @@ class KindIndex:
     # --- reading
 
     def refresh(self) -> None:
-        """Sees the last commit."""
+        """Read the last commit from now on."""
         self._index.reload()
         self._view = View(self._index.searcher())
         self._indexed = self._searcher.doc_freq("all", "1")
@@ -302,7 +302,7 @@ class KindIndex:
 
     @property
     def dead(self) -> int:
-        """Documents deleted but still in the segments, and in Tantivy's statistics."""
+        """Number of deleted documents that are still in the segments, and in Tantivy's statistics."""
         return self._indexed - self.count
 
     def entries(self) -> Iterator[Entry]:

@@ -1,4 +1,4 @@
-"""What goes into an index and what comes out of it."""
+"""The records of an index, and the hits of a search."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing that can be found by its words or its meaning.
+    """A thing that can be found by its words or its meaning.
 
     Args:
         iri: what is found.
@@ -31,7 +31,7 @@ class Record:
 
     @property
     def content_hash(self) -> str:
-        """16 hexadecimal digits that change when, and only when, what is indexed changes."""
+        """16 hexadecimal digits that change if, and only if, the indexed content changes."""
         digest = blake2b(digest_size=8)
         for part in (self.kind, self.language or "", self.text, *self.labels):
             raw = part.encode("utf-8", "surrogatepass")

@@ -1,8 +1,8 @@
-"""Rerankers: how well a text answers a question, both read together.
+"""Rerankers score how well a text answers a question.
 
-An index scores texts apart from the question; a reranker (cross-encoder) reads the two together, which is
-slower and better, so it is asked about the best few only (Nogueira and Cho, "Passage re-ranking with BERT",
-2019). `lexical` and `vector` need no such model: they compare words, or vectors.
+A cross-encoder reads text and question together. That is slower and better than an index, so only the best
+few hits are reranked (Nogueira and Cho, "Passage re-ranking with BERT", 2019). `lexical` and `vector` need
+no such model: they compare words, or vectors.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Reranker(Protocol):
 def reranker_for(
     spec: str, *, lexical: Likeness, embedder: Embedder | None, gateway_rerank: GatewayRerank
 ) -> Reranker:
-    """A reranker that is no model of its own, or a remote one, as a setting names it.
+    """The reranker that a setting names, unless it is a local model.
 
     Args:
         spec: `lexical`; `vector`; else a model name as litellm has it. `local:DIR` is an `OnnxReranker`.

@@ -1,4 +1,4 @@
-"""One immutable run of vectors of a kind: in memory, or as files mapped into memory."""
+"""An immutable segment of vectors of a kind: in memory, or as files mapped into memory."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class Segment:
 
     @property
     def count(self) -> int:
-        """Rows that count."""
+        """Number of live rows."""
         return int(self.alive.sum())
 
     @property
     def dead(self) -> list[int]:
-        """Rows that do not."""
+        """The rows that are marked dead."""
         return [int(row) for row in np.flatnonzero(~self.alive)]
 
     def iri(self, row: int) -> str:
@@ -106,7 +106,7 @@ class Segment:
     # --- files
 
     def save(self, folder: Path) -> None:
-        """Writes the files durably; the caller names the segment in the manifest afterwards."""
+        """Write the files durably; the caller names the segment in the manifest afterwards."""
         for part, array in (("vectors.npy", self.vectors), ("rows.npy", self._rows), ("iris", self._iris)):
             with (folder / f"{self.name}.{part}").open("wb") as file:
                 if part == "iris":
@@ -152,7 +152,7 @@ class Segment:
         return cls(name, vectors, rows, np.frombuffer(bytes(iris), dtype=np.uint8))
 
     def build_ann(self, folder: Path | None) -> None:
-        """Builds the graph for approximate search (Malkov and Yashunin, HNSW, 2018) with usearch."""
+        """Build the graph for approximate search (Malkov and Yashunin, HNSW, 2018) with usearch."""
         from usearch.index import Index
 
         ann = Index(ndim=self.vectors.shape[1], metric="ip", dtype=_ANN_TYPE)

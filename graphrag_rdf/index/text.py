@@ -3,8 +3,8 @@
 Tantivy finds the candidates; their scores are computed here, exactly, from the terms that it stores.
 Tantivy's own scores would not do: it counts deleted documents until their segment happens to be merged,
 estimates mean lengths when it merges them, and adds 32-bit floats in an order that depends on the
-segments, so that the same records could rank differently after another history. Here equal records give
-equal scores, to the digit.
+segments. So the same records could rank differently after another history. Here equal records give equal
+scores, to the digit.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TextIndex:
         return self._kinds[kind].count
 
     def close(self) -> None:
-        """Gives up the lock and forgets what was not committed."""
+        """Release the lock; uncommitted changes are lost."""
         self._release()
         self._pending = {kind: {} for kind in KINDS}
         if self._links is not None:
@@ -86,7 +86,7 @@ class TextIndex:
     # --- writing ---------------------------------------------------------------------------------
 
     def apply(self, upserts: Sequence[Record], deletes: Sequence[str] = ()) -> None:
-        """Adds or replaces records, and removes IRIs of any kind; what is unchanged costs a look only.
+        """Add or replace records, and remove IRIs of any kind. Unchanged records are not written.
 
         Raises:
             SearchIndexError: another process is writing, or the index was opened to be read.
@@ -100,7 +100,7 @@ class TextIndex:
                 self._put(kind, wanted)
 
     def sync(self, records: Iterable[Record]) -> SyncReport:
-        """Makes the index hold exactly these records, writing only differences.
+        """Make the index hold exactly these records, writing only differences.
 
         For catching up after a crash and for rebuilding. Takes the records as a stream.
 
@@ -125,7 +125,7 @@ class TextIndex:
         return SyncReport(added, removed, unchanged)
 
     def differences(self, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
-        """What differs from these records, or cannot be read: the IRI or file, and what is wrong.
+        """Differences from these records, and damaged files: the IRI or file, and what is wrong.
 
         Raises:
             SearchIndexError: when the index cannot be read at all.
@@ -147,7 +147,7 @@ class TextIndex:
                         yield iri, "the index of words has it, the store has not"
 
     def settle(self) -> None:
-        """Writes to disk what was applied, and lets go of the memory that held it.
+        """Write applied changes to disk, and free the memory that held them.
 
         The index counts as it was before until the next `commit` gives it a number.
         """
@@ -159,7 +159,7 @@ class TextIndex:
         _give_back_memory()
 
     def commit(self, number: int, *, purge: bool = False) -> None:
-        """Makes everything applied durable and findable.
+        """Make all applied changes durable and searchable.
 
         Args:
             number: the store's commit that the index now covers; the store must hold it already.
@@ -184,7 +184,7 @@ class TextIndex:
         _give_back_memory()
 
     def _put(self, kind: Kind, wanted: Mapping[str, Record]) -> int:
-        """Writes those of the records that differ from what is there; returns how many."""
+        """Write the records that differ from the index; returns how many."""
         known = self._hashes(kind, wanted)
         kind_index = self._kinds[kind]
         written = 0
@@ -229,7 +229,7 @@ class TextIndex:
         )
 
     def _rewrite(self, kind: Kind) -> Path | None:
-        """Copies the living of a kind into a new folder; returns the old one, to be removed."""
+        """Copy the live documents of a kind into a new folder; returns the old one, to be removed."""
         old = self._kinds[kind]
         state = self._state["kinds"][kind]
         state["generation"] += 1
@@ -247,7 +247,7 @@ class TextIndex:
         return old.folder
 
     def _begin(self) -> None:
-        """Takes the lock, if we do not have it, on the index as it is now."""
+        """Take the lock on the present index, unless it is held."""
         if self._read_only:
             raise SearchIndexError("The search index was opened for reading only.")
         if self._writing:
@@ -326,7 +326,7 @@ class TextIndex:
             return {entry.iri: split(entry) for entry in kind_index.find("iri", iris)}
 
     def holders(self, word: str, *, kind: Kind, language: str | None = None) -> int:
-        """How many records of a kind have a word, in any of its forms; 0 for stop words."""
+        """Number of records of a kind with a word, in any of its forms; 0 for stop words."""
         kind_index = self._kinds[kind]
         with self._guard():
             counts = [
@@ -350,7 +350,7 @@ class TextIndex:
         return {term: found.get(term, rarest) for term in terms}
 
     def exact(self, labels: Sequence[str]) -> dict[str, list[str]]:
-        """Entities called so: each label that has any, with their IRIs in order.
+        """The IRIs of the entities with each label, in order; labels without any are left out.
 
         Labels match regardless of case, width and white space; stop words count.
         """
@@ -462,7 +462,7 @@ class TextIndex:
             manifest.write(self._path, self._state)
 
     def _sweep(self) -> None:
-        """Removes folders of former generations that a reader or a crash left behind."""
+        """Remove folders of former generations that a reader or a crash left behind."""
         if self._path:
             for kind in KINDS:
                 for folder in self._path.glob(f"{kind}-*"):
@@ -471,7 +471,7 @@ class TextIndex:
 
     @contextmanager
     def _guard(self) -> Iterator[None]:
-        """Turns what Tantivy raises into an error that names the index and the way out."""
+        """Turn Tantivy's exceptions into an error that names the index and the remedy."""
         try:
             yield
         except (ValueError, OSError) as error:
@@ -488,7 +488,7 @@ def _by_kind(records: Iterable[Record]) -> Iterator[tuple[Kind, dict[str, Record
 
 
 def _give_back_memory() -> None:
-    """Returns to the system what Tantivy's threads have freed.
+    """Return memory that Tantivy's threads have freed to the system.
 
     glibc keeps it, a heap for each thread: 260 MB rather than 60 after 3,000 chunks.
     """

@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 
 class VectorIndex:
-    """The vectors of one embedding model, found by commits: searched is what was committed.
+    """The vectors of one embedding model. A search sees what was committed.
 
     One process writes (the store's lock sees to it), any number may read meanwhile, each as of its
     opening. Files never change; a manifest, replaced as a whole, names those that count.
@@ -102,7 +102,7 @@ class VectorIndex:
     # --- writing ---------------------------------------------------------------------------------
 
     def missing(self, records: Iterable[Record]) -> list[Record]:
-        """Those records whose present content has no vector yet, in their order."""
+        """The records whose present content has no vector yet, in their order."""
         listed = list(records)
         known: dict[tuple[Kind, str], str] = {}
         for kind in KINDS:
@@ -114,7 +114,7 @@ class VectorIndex:
         return [r for r in listed if known.get((r.kind, r.iri)) != r.content_hash]
 
     def apply(self, records: Sequence[Record], vectors: NDArray[Any], deletes: Sequence[str] = ()) -> None:
-        """Adds or replaces the vectors of records, and removes IRIs of any kind.
+        """Add or replace the vectors of records, and remove IRIs of any kind.
 
         Args:
             records: what the vectors stand for.
@@ -139,7 +139,7 @@ class VectorIndex:
             self._pending[record.kind][record.iri] = Row(record.iri, record.content_hash, vector)
 
     def differences(self, records: Iterable[Record]) -> Iterator[tuple[str, str]]:
-        """What differs from these records: the IRI, and what is wrong."""
+        """Differences from these records: the IRI, and what is wrong."""
         import numpy as np
 
         kept: set[tuple[Kind, int]] = set()
@@ -156,7 +156,7 @@ class VectorIndex:
                     yield row.iri, "its vector is damaged: it is not of unit length"
 
     def retain(self, records: Iterable[Record]) -> int:
-        """Removes what is none of these records; with `missing` and `apply`, catches up with a store.
+        """Remove everything but these records; with `missing` and `apply`, catches up with a store.
 
         Returns:
             how many vectors go at the next commit.
@@ -172,7 +172,7 @@ class VectorIndex:
         return gone
 
     def commit(self, number: int, *, purge: bool = False) -> None:
-        """Makes everything applied durable and findable.
+        """Make all applied changes durable and searchable.
 
         Args:
             number: the store's commit that the index now covers; the store must hold it already.
@@ -277,7 +277,7 @@ class VectorIndex:
         return [Hit(iri, kind, score) for iri, score in best]
 
     def _nearest(self, query: Vectors, kind: Kind, k: int) -> list[tuple[Segment, list[int]]]:
-        """Rows that hold the k nearest, whatever rounding does, with few others; see `_OVERFETCH`."""
+        """Rows with the k nearest among them, in spite of rounding, and few others; see `_OVERFETCH`."""
         import numpy as np
 
         segments = self._segments[kind]

@@ -69,7 +69,7 @@ def test_the_same_file_is_read_once(docs: Path) -> None:
 
 def test_skipped_are_reported_and_hidden_are_not(docs: Path) -> None:
     found = discover(["docs"])
-    assert found.skipped == ((Path("docs/image.png"), "no text, and of no format that can be read"),)
+    assert found.skipped == ((Path("docs/image.png"), "not text, and not in a format that can be read"),)
     assert found.errors == ()
 
 
@@ -82,9 +82,9 @@ def test_text_is_read_whatever_it_is_called(docs: Path) -> None:
     found = discover(["docs"])
     assert {"docs/README", "docs/settings.conf", "docs/tool.1.gz"} <= {s.identity for s in found.sources}
     assert {path.name: why for path, why in found.skipped} == {
-        "image.png": "no text, and of no format that can be read",
+        "image.png": "not text, and not in a format that can be read",
         "nothing": "empty",
-        "tool.bin.gz": "no text, and of no format that can be read",
+        "tool.bin.gz": "not text, and not in a format that can be read",
     }
     document = read_document(docs / "settings.conf")
     assert (document.media_type, document.text) == ("text/plain", "größe = 1\n")
@@ -135,7 +135,7 @@ def test_errors_do_not_stop_the_rest(docs: Path) -> None:
     assert [source.identity for source in found.sources] == ["docs/b.md"]
     reasons = dict(found.errors)
     assert reasons["nowhere.md"] == "no such file or folder"
-    assert dict(found.skipped) == {Path("docs/image.png"): "no text, and of no format that can be read"}
+    assert dict(found.skipped) == {Path("docs/image.png"): "not text, and not in a format that can be read"}
     assert reasons["docs/pipe.txt"] == "not a regular file"
     assert reasons["docs/dangling.md"] == "a symbolic link that leads nowhere"
     assert reasons["no*.md"] == "matches no file"

@@ -22,11 +22,11 @@ _FEW_CJK = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ChatSentence:
     """A sentence of a chat.
 
     Attributes:
-        speaker: who says it, if the sentence does not begin with that name itself; else "".
+        speaker: the speaker, unless the sentence begins with that name itself; else "".
         turn: document and offset of the turn.
         words: without the speaker's name.
     """
@@ -42,14 +42,14 @@ class Said:
         return few and not any(map(str.isdigit, self.words))
 
 
-def said_in_chats(
+def chat_sentences(
     context: Context, step: Step, sources: Mapping[str, Source], texts: Mapping[str, tuple[str, int]]
-) -> dict[str, Said]:
-    """Those of the sentences that somebody says. The text of a chunk tells who says them. Where it begins
-    within a turn, the document is read.
+) -> dict[str, ChatSentence]:
+    """The sentences that are parts of chats. Turns are found in the text of the chunk; if it begins within a
+    turn, in the whole document.
 
     Args:
-        sources: sentence → where it stands.
+        sources: sentence → its place.
         texts: chunk → its text and offset.
     """
     turns = {chunk: find_turns(text) for chunk, (text, _) in texts.items()}
@@ -70,12 +70,12 @@ def said_in_chats(
         if turn is not None:
             words = source.quote[max(0, turn.words - offset) :]
             speaker = turn.speaker if turn.name[0] < offset else ""
-            found[iri] = Said(speaker, (source.document, start + turn.start), words)
+            found[iri] = ChatSentence(speaker, (source.document, start + turn.start), words)
     return found
 
 
-def lines_of(order: Sequence[str], said: Mapping[str, Said], apart: Iterable[str]) -> list[list[str]]:
-    """Sentences as they stand on lines: of a turn those in a row of which one at most is not brief.
+def lines_of(order: Sequence[str], said: Mapping[str, ChatSentence], apart: Iterable[str]) -> list[list[str]]:
+    """Sentences in lines: neighbours of one turn share a line if at most one of them is not brief.
 
     Args:
         order: sentences in the order of the text.
@@ -94,8 +94,8 @@ def lines_of(order: Sequence[str], said: Mapping[str, Said], apart: Iterable[str
 
 
 def _opens(source: Source, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]) -> bool:
-    """Whether a sentence stands before the first turn that begins in its chunk, and the chunk not at the
-    beginning of its document.
+    """Whether a sentence stands before the first turn that begins in its chunk, unless the chunk is the first
+    of its document.
     """
     begun, (_, start) = turns[source.chunk or ""], texts[source.chunk or ""]
     return start > 0 and (not begun or (source.char_offset or 0) - start < begun[0].start)

@@ -17,7 +17,7 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.dialogues import lines_of, said_in_chats
+from graphrag_rdf.steps.dialogues import chat_sentences, lines_of
 from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.nodes.exploration import Edge
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
@@ -223,7 +223,7 @@ def collect(
     sources = {iri: places[0] for iri, places in sentence_sources(context, state, step, found).items()}
     texts = chunk_texts(context, state, step, {source.chunk for source in sources.values()})
     rows = _rows(context, step, sources)
-    said = said_in_chats(context, step, sources, texts)
+    said = chat_sentences(context, step, sources, texts)
     ranks = {iri: _rank(source, parts, texts) for iri, source in sources.items()}
     after = {node.value: len(parts) + place for place, node in enumerate(sentences)}
     first: dict[str, int] = {}  # document -> its best chunk, else its best sentence

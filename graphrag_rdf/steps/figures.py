@@ -1,8 +1,8 @@
-"""Numbers and dates in running text, compared by value: 1,200 is 1200, 12% is 12 per cent, 1911-11-17 is
-17 November 1911, 18:30 is half past six.
+"""Comparing numbers and dates by value: 1,200 is 1200, 12% is 12 per cent, 1911-11-17 is 17 November 1911,
+18:30 is half past six.
 
-A claim is read as its language writes numbers. What it is held against may be in any language, so it is read
-in every way: "1.200" supports both 1200 and 1.2, and "twelve" supports 12.
+A claim is read as its language writes numbers. Evidence may be in any language, so it is read in every way:
+"1.200" supports both 1200 and 1.2, and "twelve" supports 12.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The numbers and dates of a text that others are held against."""
+    """The numbers and dates of a text that serves as evidence."""
 
     values: frozenset[Decimal]
     dates: frozenset[str]
 
     def supports(self, figure: Figure, beside: Known | None = None) -> bool:
-        """Whether the text says it: a month or year also by a date in it, a date also by its parts, and
-        half past six by six and a half.
+        """Whether the text supports a figure: a month or year also by a date in it, a date also by its parts,
+        and half past six by six and a half.
 
         Args:
-            beside: what may give a date its year.
+            beside: figures that may give a date its year.
         """
         if figure.date is None:
             return not figure.values.isdisjoint(self.values)
@@ -192,7 +192,7 @@ def figures(text: str, language: str | None) -> list[Figure]:
 
 
 def known_figures(text: str) -> Known:
-    """All that a text says in numbers, dates and number words, read in every way."""
+    """All numbers, dates and number words of a text, read in every way."""
     values: set[Decimal] = set()
     dates = {span.offset: span for span in find_literals(text, None) if span.kind in _DATES}
     inside = {place for span in dates.values() for place in range(span.offset, span.offset + span.length)}

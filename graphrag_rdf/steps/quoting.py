@@ -47,7 +47,7 @@ from graphrag_rdf.steps.nodes.synthesis import MARGIN
 from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
-from graphrag_rdf.steps.table_rows import TableRow, rows_among, table_row, tell
+from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
 from graphrag_rdf.trace.items import ScoreShare, Source
 from graphrag_rdf.trace.recorder import Step
@@ -274,11 +274,11 @@ def _weighed(
     barred = _excluded_names(context, step, state)
     kept = []
     for one in found:
-        telling = tell(one.row, state.question, words) if one.row else None
-        if telling:
-            one.text, one.factor = telling.text, one.factor * telling.factor
+        from_row = answer_from_row(one.row, state.question, words) if one.row else None
+        if from_row:
+            one.text, one.factor = from_row.text, one.factor * from_row.factor
         said = without_emoji(one.text).rstrip()
-        if not telling and one.source.chunk is not None and said[-1:] not in _ENDS:
+        if not from_row and one.source.chunk is not None and said[-1:] not in _ENDS:
             one.factor *= _LINE
         beyond = set(analyse(one.text, state.language)) - asked
         asks = said.rstrip(_CLOSING + _STOPS)[-1:] in _ASKS
@@ -286,7 +286,7 @@ def _weighed(
             continue
         shown = answered_words(state.question, one.text)
         one.factor *= _SHOWN if shown else _LITTLE if len(beyond) < 2 else 1.0
-        spoken = telling.spoken if telling else words.spoken_of(one.text)
+        spoken = from_row.question_words if from_row else words.spoken_of(one.text)
         asking = words.spoken_of(one.selection.asked)
         if words.weights.keys() - asking <= spoken:  # of a fact: all else that is asked is what it is about
             spoken |= asking

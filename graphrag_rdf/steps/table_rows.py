@@ -1,6 +1,6 @@
-"""Rows of tables in answers: what of a row bears on the question is told, with the names of its columns.
+"""Rows of tables in answers: the cells that bear on the question, in words, with the names of their columns.
 
-The row itself is what is cited; here it is only said so that it reads.
+The citation is the row itself.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from graphrag_rdf.steps.state import Context
 from graphrag_rdf.steps.words import QuestionWords, shows_what_is_asked
 from graphrag_rdf.trace.recorder import Step
 
-_MOST_CELLS = 8  # that are told where none bears on the question more than others
+_MOST_CELLS = 8  # of a row of which no cell bears on the question more than others
 _ELSEWHERE = 0.6  # of the score of a row in which a word of the question only names a column
 
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """What a row says.
+    """A row in words.
 
     Attributes:
-        kind: the name of the column that names what it is about, in words; "" where none does.
-        subject: what it is about, or "".
+        kind: the name of the key column in words, or "".
+        subject: the value of the key, or "".
         cells: (name of the column in words, value) of the others that are not blank, in order.
     """
 
@@ -39,9 +39,7 @@ class TableRow:
 
     @property
     def text(self) -> str:
-        """All of it: with dashes, with the unit that stands above the subjects, and with "?" for the name of
-        a column that has none.
-        """
+        """The whole row, also cells without a value, the unit above the subjects, and "?" for no name."""
         told = self.told((name or "?", value) for name, value in self.cells)
         if not stated_unit(self.kind)[0] or not self.subject:
             return told
@@ -49,33 +47,33 @@ class TableRow:
 
     @property
     def filled(self) -> tuple[tuple[str, str], ...]:
-        """The cells that say something: no dashes, no "n/a"."""
+        """The cells with a value: no dashes, no "n/a"."""
         return tuple(cell for cell in self.cells if kind_of(cell[1]) != "nothing")
 
     def told(self, cells: Iterable[tuple[str, str]]) -> str:
-        """Some of it: `Ada Moor: born in Kelm; occupation surveyor`."""
+        """Some cells in words: `Ada Moor: born in Kelm; occupation surveyor`."""
         said = "; ".join(f"{name} {value}".strip() for name, value in cells)
         return f"{self.subject}: {said}" if self.subject and said else self.subject or said
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
-    """What of a row is told as part of an answer.
+class RowAnswer:
+    """The part of a row that answers a question.
 
     Attributes:
         text: in words.
-        spoken: words of the question that it has.
-        factor: of its score.
+        question_words: words of the question in it.
+        factor: for its score.
     """
 
     text: str
-    spoken: frozenset[str]
+    question_words: frozenset[str]
     factor: float
 
 
 @dataclass(slots=True)
 class TableColumns:
-    """How the cells of a row are told apart and called.
+    """How the cells of a row are separated and named.
 
     Attributes:
         names: of the columns, as a record of CSV.
@@ -89,7 +87,7 @@ class TableColumns:
 
 
 def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[str, TableColumns]:
-    """Those of the sentences (IRIs) that are rows, with their columns."""
+    """The sentences (IRIs) that are rows, with their columns."""
     nodes = [NamedNode(iri) for iri in sorted(set(sentences))]
     if not nodes:
         return {}
@@ -105,7 +103,7 @@ def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[s
 
 
 def table_row(quote: str, columns: TableColumns) -> TableRow | None:
-    """A row from its characters; None if they do not fit the columns, as those of a part of a row do not."""
+    """A row from its characters; None if they do not fit the columns, like a part of a row."""
     names = next(csv.reader([columns.names]), [])
     if columns.separator == "\t" and quote.count("\t") + 1 < len(names):
         return None  # a blank cell at an end is lost with the white space around the sentence
@@ -125,12 +123,12 @@ def table_row(quote: str, columns: TableColumns) -> TableRow | None:
     )
 
 
-def tell(row: TableRow, question: str, words: QuestionWords) -> Telling:
-    """What of a row bears on a question.
+def answer_from_row(row: TableRow, question: str, words: QuestionWords) -> RowAnswer:
+    """The cells of a row that bear on a question.
 
-    Where the question names the row's subject, it asks for a cell: those whose column it speaks of are told,
-    and of these the ones that show the kind of thing asked for. Else it asks for the subject: then words of
-    the question that stand in the name of a column say little unless its cell has some too.
+    If the question names the row's subject, it asks for a cell: those of the columns that it mentions, first
+    of all cells of the kind asked for. Else it asks for the subject: then words of the question in the name
+    of a column count little, unless its cell has some too.
     """
     about = words.spoken_of(row.subject)
     values = {cell: words.spoken_of(cell[1]) for cell in row.filled}
@@ -143,4 +141,4 @@ def tell(row: TableRow, question: str, words: QuestionWords) -> Telling:
     told = shown or bearing or list(row.filled[:_MOST_CELLS])
     spoken = sure.union(*(names[cell] for cell in bearing))
     loose = not about and spoken > sure
-    return Telling(row.told(told), spoken, _ELSEWHERE if loose else 1.0)
+    return RowAnswer(row.told(told), spoken, _ELSEWHERE if loose else 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.documents.tables import BARRED, LABELLED
-from graphrag_rdf.steps.table_rows import TableColumns, TableRow, table_row, tell
+from graphrag_rdf.steps.table_rows import TableColumns, TableRow, answer_from_row, table_row
 from graphrag_rdf.steps.words import QuestionWords
 
 COLUMNS = "name,born,occupation,born_in,works_in"
@@ -32,15 +32,15 @@ def row(quote: str = ADA, names: str = COLUMNS, separator: str = ",", *keys: int
     ],
 )
 def test_what_bears_on_the_question_is_told(question: str, told: str) -> None:
-    assert tell(row(), question, QuestionWords.of(question, "en", None)).text == told
+    assert answer_from_row(row(), question, QuestionWords.of(question, "en", None)).text == told
 
 
 def test_the_name_of_a_column_says_little_of_a_row_whose_cell_says_something_else() -> None:
     question = "Who was born in Oslo?"
     words = QuestionWords.of(question, "en", None)
-    elsewhere = tell(row(), question, words)
-    there = tell(row("Bo Strand,1901,painter,Oslo,Kelm"), question, words)
-    assert there.spoken == elsewhere.spoken
+    elsewhere = answer_from_row(row(), question, words)
+    there = answer_from_row(row("Bo Strand,1901,painter,Oslo,Kelm"), question, words)
+    assert there.question_words == elsewhere.question_words
     assert there.factor > elsewhere.factor
 
 

@@ -86,7 +86,7 @@ def test_nothing_follows_from_a_candidate(engine: Engine) -> None:
     assert run_shapes(engine.store.quads()) == []
 
 
-def test_with_a_weight_activation_passes_over_it_and_the_trace_says_so(engine: Engine) -> None:
+def test_with_a_weight_activation_passes_over_it_and_the_trace_has_it(engine: Engine) -> None:
     candidate = only(engine)
     found = reached(engine, synonym_weight=0.5, threshold=0)[WRONG.value]
     assert found[RAG.carrier] == candidate.iri
@@ -104,7 +104,7 @@ def test_with_a_weight_activation_passes_over_it_and_the_trace_says_so(engine: E
     assert wide[1]["score"] > score
 
 
-def test_who_is_excluded_is_not_reached(engine: Engine) -> None:
+def test_excluded_entities_are_not_reached(engine: Engine) -> None:
     build_candidates(engine)
     settings = {"exploration.synonym_weight": "1", "exploration.threshold": "0"}
     step = next(

@@ -89,7 +89,7 @@ def test_facts_that_another_document_supports_stay(docs: Path, engine_of: MakeEn
     assert_same(content(engine, history=False), _scratch(docs))  # type: ignore[arg-type]
 
 
-def test_changed_title_is_extracted_anew(docs: Path, engine_of: MakeEngine) -> None:
+def test_documents_with_a_changed_title_are_extracted_again(docs: Path, engine_of: MakeEngine) -> None:
     """What is found depends on the title, so the store must not keep what was found under the old one."""
     sentences = _document(10)
     _write(docs / "people.md", sentences, "# Ada Lovelace\n\n")

@@ -45,7 +45,7 @@ def test_output_tokens_are_estimated_from_what_the_model_wrote_before(docs: Path
     assert abs(told.out_tokens - took.out_tokens) <= 0.25 * took.out_tokens
 
 
-def test_what_was_written_for_one_kind_of_text_tells_of_another(docs: Path, engine: Engine) -> None:
+def test_the_estimate_for_one_kind_of_text_uses_answers_about_another(docs: Path, engine: Engine) -> None:
     """Models write of names: a text of the same length without any costs much less."""
     texts = {
         "tale": f"{PROSE * 5} Ada Lovelace met Grace Hopper. {PROSE * 5}",

@@ -24,7 +24,7 @@ USERS = [{"id": "U1", "real_name": "Lena Moor"}, {"id": "U2", "real_name": "Ada 
 
 
 @pytest.mark.parametrize("folder", ["", "general"])
-def test_names_beside_a_chat_of_slack_are_those_of_its_speakers(
+def test_names_in_the_users_file_of_slack_are_those_of_speakers(
     folder: str, tmp_path: Path, engine_of: MakeEngine
 ) -> None:
     export = tmp_path / "export"

@@ -159,7 +159,7 @@ def test_small_models_are_not_asked_again(
         engine.ingest([docs])
 
 
-def test_another_context_is_read_anew(
+def test_a_chunk_with_another_context_is_read_again(
     docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
     """What a model is shown of the text before a chunk is part of what its facts depend on."""

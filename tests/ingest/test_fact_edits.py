@@ -55,7 +55,7 @@ def verified(engine: Engine, name: str = "last") -> dict[str, tuple[bool, str]]:
     return {check.check: (check.ok, check.detail) for check in engine.traces.verify(name)}
 
 
-def test_what_a_person_decided_is_answered_beside_what_documents_say(docs: Path, engine: Engine) -> None:
+def test_answers_use_corrections_and_documents(docs: Path, engine: Engine) -> None:
     """A fact has no full stop, and is no heading for that."""
     (docs / "b.txt").write_text("The archive of Upper Tarnay is old. Andrew Orr was born in Leeds.")
     engine.ingest([docs])
@@ -107,7 +107,7 @@ def test_a_removal_survives_ingests(engine: Engine, docs: Path) -> None:
     assert sound(engine)
 
 
-def test_what_no_document_says_any_more_does_not_come_back(engine: Engine, docs: Path) -> None:
+def test_undo_does_not_restore_facts_that_documents_no_longer_state(engine: Engine, docs: Path) -> None:
     (gone,) = engine.facts.remove(*BORN).facts
     (docs / "a.txt").write_text("Beatrice Pennock lived in Port Merrin.")
     engine.ingest([docs])
@@ -279,7 +279,7 @@ def test_a_correction_and_that_of_it_are_taken_back_together(engine: Engine) -> 
     assert sound(engine)
 
 
-def test_an_empty_name_is_none(engine: Engine) -> None:
+def test_an_empty_name_is_refused(engine: Engine) -> None:
     [decision] = engine.facts.remove(*BORN, by="").decisions
     assert (decision.by, decision.label) == (Person().node, "removal by hand")
     assert not [quad for quad in everything(engine) if quad.subject == decision.by]
@@ -298,7 +298,7 @@ def test_an_entity_that_is_one_with_another_may_still_say_it(engine: Engine, doc
     assert done.as_json()["kept_facts"] == 1
 
 
-def test_a_correction_is_found_beside_many_facts(engine: Engine, tmp_path: Path) -> None:
+def test_a_correction_is_found_among_many_facts(engine: Engine, tmp_path: Path) -> None:
     """Of what is known of a hub only some is looked at; what somebody gave by hand always is."""
     label = "<http://www.w3.org/2000/01/rdf-schema#label>"
     lines = [f'<urn:hub> {label} "Grand Junction" .', f'<urn:warden> {label} "has warden" .']

@@ -254,11 +254,11 @@ def test_plain_names(name: str) -> None:
     ["", "Bo", "bo yew", "bo@weir.example", "Orr, Cy", "see below", "Written by Bo Yew in a year of floods",
      "Bo Yew 2019", "3 authors", "Bo & Ann", "https://weir.example", "de la"],
 )  # fmt: skip
-def test_what_is_no_plain_name(text: str) -> None:
+def test_not_a_plain_name(text: str) -> None:
     assert not is_plain_name(text)
 
 
-def test_the_declared_title_is_kept_beside_a_better_one(heron: Path, engine_of: MakeEngine) -> None:
+def test_the_declared_title_is_kept_with_a_better_one(heron: Path, engine_of: MakeEngine) -> None:
     (heron / "heron.md").write_text(f"---\ntitle: heron_survey_final\n---\n{BODY}")
     engine = engine_of()
     engine.ingest([heron])

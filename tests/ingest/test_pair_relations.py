@@ -129,7 +129,7 @@ def sound(engine: Engine) -> bool:
 FOLLOW = {("follows", "1", "0"), ("follows", "2", "1"), ("follows", "3", "2")}
 
 
-def test_what_the_model_says_is_stated_with_its_provenance(
+def test_relations_of_a_model_have_provenance(
     story: Path, engine_of: MakeEngine, model: ScriptedServer
 ) -> None:
     engine = engine_with(engine_of, model)
@@ -161,7 +161,7 @@ def test_what_the_model_says_is_stated_with_its_provenance(
     assert run_shapes(engine.store.quads()) == []
 
 
-def test_a_quote_with_a_tag_of_the_prompt_is_found_where_it_stands(
+def test_a_quote_with_a_tag_of_the_prompt_is_located(
     docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
     """A passage cannot end its tag, and what the model repeats of it is located to the character."""
@@ -342,7 +342,7 @@ def test_an_edit_takes_the_relations_of_what_it_takes_out(
     assert {node[RAG.relationType][0] for node in nodes(engine)} == {RAG.follows}
 
 
-def test_what_stands_between_two_passages_now_parts_them(
+def test_a_new_chunk_between_two_ends_their_relation(
     story: Path, engine_of: MakeEngine, model: ScriptedServer
 ) -> None:
     engine = engine_with(engine_of, model, relations__window=1)
@@ -374,9 +374,7 @@ def test_forgetting_is_as_if_it_had_never_been(
         assert "The boiler of the Petrel" not in str(quad)
 
 
-def test_a_passage_that_a_trace_rests_on_is_related_no_more(
-    story: Path, engine_of: MakeEngine, model: ScriptedServer
-) -> None:
+def test_a_retired_chunk_has_no_relations(story: Path, engine_of: MakeEngine, model: ScriptedServer) -> None:
     engine = engine_with(engine_of, model)
     engine.ingest([story])
     engine.refresh_relations()
@@ -432,7 +430,7 @@ def test_one_document(story: Path, docs: Path, engine_of: MakeEngine, model: Scr
     assert sound(engine)
 
 
-def test_without_a_model_there_is_structure_only_and_it_is_said(
+def test_without_a_model_there_is_structure_only_and_a_warning(
     story: Path, engine_of: MakeEngine, model: ScriptedServer
 ) -> None:
     engine = engine_of()

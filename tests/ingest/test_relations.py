@@ -81,7 +81,7 @@ def said(store: EmbeddedStore, relation: NamedNode, value: NamedNode) -> dict[tu
     }
 
 
-def test_ingest_builds_them_when_told(documents: Path) -> None:
+def test_ingest_builds_them_with_the_setting(documents: Path) -> None:
     engine = engine_of(documents)
     counts = relation_counts(engine.store)
     assert counts[RAG.sharesEntityWith.value] >= 2

@@ -130,7 +130,7 @@ def test_a_split_is_replayed(engine: Engine, docs: Path, tmp_path: Path, engine_
     assert sound(again)
 
 
-def test_a_split_that_is_none(engine: Engine) -> None:
+def test_a_split_of_an_unmerged_entity_is_refused(engine: Engine) -> None:
     with pytest.raises(UsageError, match="not merged"):
         split(engine, entity("leeds"))
 

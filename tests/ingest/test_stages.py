@@ -102,7 +102,7 @@ def test_what_was_cut_otherwise_is_not_looked_at_for_mentions_alone(
     assert other.refresh_texts().chunks.added > 0
 
 
-def test_a_model_is_asked_anew_for_one_document(
+def test_a_model_is_asked_again_for_one_document(
     written: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
     engine = engine_of("kept", **by_model(scripted_server))

@@ -43,7 +43,7 @@ def _write(path: Path, rows: list[str], head: str = HEAD) -> None:
     path.write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
 
 
-def test_facts_do_not_depend_on_the_size_of_passages(docs: Path, engine_of: MakeEngine) -> None:
+def test_facts_do_not_depend_on_the_size_of_chunks(docs: Path, engine_of: MakeEngine) -> None:
     _write(docs / "people.csv", ROWS)
     found = []
     for size in (100, 170, 400, 2000):
@@ -131,9 +131,7 @@ def test_forgetting_leaves_nothing_of_a_table(docs: Path, engine_of: MakeEngine)
     assert not broken(engine)
 
 
-def test_what_is_no_table_of_things_is_said_with_the_name_of_the_file(
-    docs: Path, engine_of: MakeEngine
-) -> None:
+def test_a_table_without_facts_gives_a_warning_with_the_file_name(docs: Path, engine_of: MakeEngine) -> None:
     (docs / "years.csv").write_text("year,rain\n1990,5\n1990,6\n", encoding="utf-8")
     (docs / "bare.csv").write_text("Ada Moor,Oslo\nBo Yew,Kelm\nCy Orr,Kelm\n", encoding="utf-8")
     (docs / "letter.txt").write_text("Zzyzx qwrt plmk vbnx.\n", encoding="utf-8")
@@ -175,7 +173,7 @@ def test_a_very_wide_table(docs: Path, engine_of: MakeEngine) -> None:
     assert len(facts(wide)) == 3 * 200  # RuleSettings.max_facts of a row
 
 
-def test_names_beside_what_a_model_finds_are_read_without_the_escapes_of_json(
+def test_names_in_json_are_read_without_its_escapes_with_a_model_too(
     docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
     notes = ["They went to Orrin.\nMona Kell stayed in Tarn\u00e4y.", "Ida Moor built it."]
@@ -190,7 +188,7 @@ def test_names_beside_what_a_model_finds_are_read_without_the_escapes_of_json(
     assert not {"nMona Kell", "Tarn", "Ida Moor built it"} & named  # a string is no title in quotation marks
 
 
-def test_a_model_is_told_the_columns_of_later_passages(
+def test_the_prompt_has_the_columns_of_later_chunks(
     docs: Path, engine_of: MakeEngine, scripted_server: ScriptedServer
 ) -> None:
     _write(docs / "people.csv", ROWS[:8])

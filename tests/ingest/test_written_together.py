@@ -83,7 +83,7 @@ def test_a_person_has_the_last_word(docs: Path, engine: Engine) -> None:
 @pytest.mark.parametrize(
     "other", ["Yuriko Sato built a house in Leeds.\n", "YurikoSato: I built a house.\nBoYew: Yes.\n"]
 )
-def test_a_first_name_that_others_have_is_nobody(
+def test_an_ambiguous_first_name_is_not_merged(
     docs: Path, engine: Engine, engine_of: MakeEngine, other: str
 ) -> None:
     (docs / "other.txt").write_text(other)

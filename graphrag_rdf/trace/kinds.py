@@ -118,6 +118,7 @@ class NodeKind:
         about: what it does, in one line.
         types: further classes of its nodes.
         fields, items: what is written of it; the JSON of a step has their keys.
+        words: properties of its nodes that are no field and hold words, which `forget` erases.
         text: writes its part of `trace show`; without it all values and items are listed.
         page: the template of its part of a page, likewise.
     """
@@ -128,6 +129,7 @@ class NodeKind:
     types: tuple[NamedNode, ...] = ()
     fields: tuple[StepField, ...] = ()
     items: tuple[ItemKind, ...] = ()
+    words: tuple[NamedNode, ...] = ()
     text: Callable[[Lines, TraceStep, bool], None] | None = None
     page: Path | None = None
 
@@ -154,6 +156,7 @@ def erased_words() -> tuple[list[NamedNode], list[NamedNode]]:
     """The predicates whose values `forget` erases: of steps, and of items at any depth."""
     kinds = _registered.values()
     of_steps = {one.predicate for kind in kinds for one in kind.fields if one.words}
+    of_steps |= {predicate for kind in kinds for predicate in kind.words}
     of_items = {
         known.predicate
         for kind in kinds

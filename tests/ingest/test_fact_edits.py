@@ -14,6 +14,7 @@ from graphrag_rdf.exchange import export_graph, import_file
 from graphrag_rdf.ingest.fact_decisions import Person
 from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import local_name
 from tests.ingest.conftest import MakeEngine, everything, index_matches_store
@@ -177,7 +178,7 @@ def test_a_correction_is_found_answered_with_and_taken_back(engine: Engine) -> N
     assert ok
     assert "correction by hand, taken back" in detail
     notes = [
-        s["removed"] for step in engine.traces[trace].as_json()["steps"] for s in step.get("selections", ())
+        s["removed"] for step in to_json(engine.traces[trace])["steps"] for s in step.get("selections", ())
     ]
     assert [note["taken_back"] for note in notes if note] == [True]
 

@@ -151,7 +151,7 @@ def test_no_word_of_a_forgotten_document_is_left(
         forget_documents(engine, find_documents(engine.store, [f"docs/{victim}"]))
         assert sorted(found_in_store(engine, secret)) == []
         assert run_checks(engine.store, engine.blobs, engine.text_index) == []
-        erased = [trace for trace in engine.traces.list() if engine.traces[trace.iri].forgotten]
+        erased = [trace for trace in engine.traces.list() if engine.traces[trace.iri].source_forgotten]
         assert erased
         for trace in erased:
             assert "a document was forgotten" in render_trace(engine.traces[trace.iri])

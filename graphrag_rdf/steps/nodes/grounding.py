@@ -44,6 +44,7 @@ GROUNDING = NodeKind(
     TG.Grounding,
     "What of the question to search for.",
     items=(CONCEPT,),
+    words=(TG.concept,),  # what TrustGraph's clients read of it
     text=_text,
     page=Path(__file__).with_name("grounding.html.j2"),
 )

@@ -226,18 +226,18 @@ class Components:
         return StoreIndexer(self.store, self.text_index, self.vectors, self.embedder)
 
     def rebuild_indexes(self) -> None:
-        """Throw the indexes away, whatever their state, and build them anew from the store alone.
+        """Delete the indexes, whatever their state, and build them again from the store.
 
         Raises:
-            SearchIndexError: when vectors cannot be made; the index of words is complete then.
+            SearchIndexError: when vectors cannot be made; then the index of words is complete.
             StoreError: when the store is open for reading only.
         """
         from graphrag_rdf.index.manifest import discard
 
         if self.read_only:
             raise StoreError(
-                "the search indexes cannot be rebuilt: the store is open for reading only",
-                hint="if this user may not write to it, change the permissions of the folder, or copy it",
+                "cannot rebuild the search indexes: the store is open for reading only",
+                hint="open it for writing. If you lack the permission, change it, or copy the store",
             )
         if "text_index" in self.__dict__:
             self.text_index.close()
@@ -249,12 +249,12 @@ class Components:
                 discard(self.place.index / "vectors")
         self.indexer.catch_up()
         if self.indexer.error:
-            raise SearchIndexError(f"the vectors could not be made: {self.indexer.error}")
+            raise SearchIndexError(f"cannot make the vectors: {self.indexer.error}")
 
     # --- indexes that may be behind, or damaged ---------------------------------------------------
 
     def ready_index(self, warn: Warn) -> TextIndex | None:
-        """The index of words, brought up to the store if something left it behind; None if it is damaged."""
+        """The index of words, updated if it is behind the store; None if it is damaged."""
         from graphrag_rdf.ingest.indexing import StoreIndexer
 
         try:
@@ -262,36 +262,36 @@ class Components:
             if index.commit_number == self.store.content_commit():
                 return index
             if self._ingesting or (self.read_only and self._index_folder is not None):
-                warn("index_behind", "what was written last is not in the search index yet")
+                warn("index_behind", "the newest data are not in the search index yet")
                 return index
             with self._index_lock:
                 if index.commit_number != self.store.content_commit():
                     log.info("the search index is behind the store: catching up")
                     StoreIndexer(self.store, index, self.ready_vectors(warn), self.embedder).catch_up()
         except SearchIndexError as error:
-            warn("index_missing", f"{error}; run: graphrag-rdf index rebuild")
+            warn("index_missing", f"{error}. Run: graphrag-rdf index rebuild")
             return None
         return index
 
     def ready_vectors(self, warn: Warn) -> VectorIndex | None:
-        """The vector index; where it is damaged or of another model, words alone are searched."""
+        """The vector index; None if it is damaged or of another model, and the search uses words only."""
         try:
             return self.vectors
         except SearchIndexError as error:
-            warn("index_missing", f"{error}; only words were searched; run: graphrag-rdf index rebuild")
+            warn("index_missing", f"{error}. The search used words only. Run: graphrag-rdf index rebuild")
             return None
 
     def languages(self) -> tuple[str, ...]:
-        """The languages that documents are in, that of most first; `und` where it is not known."""
+        """The languages of the documents, the most frequent first; `und` for unknown ones."""
         commit = self.store.content_commit()
-        if self._spoken is None or self._spoken[0] != commit:  # counts every document: once for each commit
+        if self._spoken is None or self._spoken[0] != commit:  # counting reads all documents
             rows = self.store.select("system/languages")
             self._spoken = commit, tuple(text_of(row["language"]) for row in rows)
         return self._spoken[1]
 
     @contextmanager
     def keeping_indexes(self) -> Iterator[None]:
-        """The indexes are kept by the caller alone; questions take them as they are meanwhile."""
+        """Let only the caller update the indexes; questions use them as they are."""
         with self._index_lock:
             before, self._ingesting = self._ingesting, True
             try:

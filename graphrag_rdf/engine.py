@@ -349,13 +349,13 @@ class Engine(Components):
             question, pipeline, settings, include=include, exclude=exclude, stored=stored, session=session
         )
         if not stored:
-            state.warn("trace_not_stored", "the store is read-only: this trace was streamed and not kept")
+            state.warn("trace_not_stored", "the store is read-only: this trace was streamed but not stored")
         model = self.settings.llm.model
         if model is None:
             state.warn("no_llm", "No language model is configured: this answer quotes the documents.")
         given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
         for key, why in chosen.without_effect(given, with_model=model is not None).items():
-            state.warn("setting_ignored", f"{key} was not followed: {why}")
+            state.warn("setting_ignored", f"{key} had no effect: {why}")
         for words in chosen.unused:
             state.warn("setting_ignored", words)
         kept = None
@@ -375,7 +375,7 @@ class Engine(Components):
         chosen = self.pipeline(pipeline).with_settings(settings or {})
         context, state = prepare(self, chosen, question, version=version, **options)
         for key, value in self.live.now.untrusted.items():
-            state.warn("setting_not_trusted", f"{_untrusted(key, value)}: it was ignored; {_TRUST_HINT}")
+            state.warn("setting_not_trusted", f"{_untrusted(key, value)}, so it was ignored: {_TRUST_HINT}")
         return chosen, context, state
 
     def aask(
@@ -461,13 +461,13 @@ class Engine(Components):
             LlmError: when a step asks a model and that fails.
         """
         if k < 1:
-            raise UsageError(f"{k} results cannot be ranked", hint="ask for 1 or more")
+            raise UsageError(f"cannot rank {k} results", hint="k must be 1 or more")
         wanted, stored = stored, stored and not self.read_only
         chosen, context, state = self._prepared(
             question, pipeline, settings, include=include, exclude=exclude, stored=stored
         )
         if wanted and not stored:
-            state.warn("trace_not_stored", "the store is read-only: no trace was kept")
+            state.warn("trace_not_stored", "the store is read-only: no trace was stored")
         trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
         passages = rank_passages(context, state, k)
         out: dict[str, Any] = {

@@ -205,14 +205,17 @@ def ask_without(
         facts: each three terms or labels.
         documents: by IRI, identity, path or title.
         sources: IRIs of chunks; imported files, or corrections by hand, by IRI or name.
-        with_sentences: nor the sentences that the facts were quoted from.
+        with_sentences: leave out the sentences of the facts too.
 
     Raises:
-        UsageError: as `replay`; also when nothing is named, or something is not there anyway.
+        UsageError: as `replay`; also when nothing is named, or a named thing does not exist.
         ConfigError, LlmError: as `replay`.
     """
     if not (facts or documents or sources):
-        raise UsageError("it is not said what shall not be there", hint="give --fact, --document or --source")
+        raise UsageError(
+            "nothing to leave out: name a fact, document or chunk",
+            hint="give --fact, --document or --source",
+        )
     trace = _asked(engine, name)
     with _copy(engine, trace, model, alone) as copied:
         before = _ask(copied, trace)
@@ -236,7 +239,7 @@ def _asked(engine: Answering, name: str) -> Trace:
     if first is not None:
         trace = read_trace(store, find_trace(store, first.value), engine.blobs)
     if not trace.question or trace.kind is None:
-        raise UsageError(f"the question of {trace.iri} is not there any more", hint="ask it anew")
+        raise UsageError(f"the trace {trace.iri} has no question any more", hint="ask the question again")
     return trace
 
 
@@ -350,14 +353,14 @@ def _model_of(engine: Answering, trace: Trace, model: str | None) -> Settings:
     asked = trace.model if model is None else model
     if model is None and asked not in (None, engine.settings.llm.model):
         raise UsageError(
-            f"the trace was made with the model {asked}, which your settings do not name",
-            hint=f"--model {asked} asks it again; --model none works by rules",
+            f"the trace used the model {asked}, which is not in your settings",
+            hint=f"name it with --model {asked}, or use --model none for rules only",
         )
     llm = engine.settings.llm.model_copy(update={"model": None if asked == "none" else asked})
     return engine.settings.model_copy(update={"llm": llm})
 
 
-# --- what shall not be there ---------------------------------------------------------------------
+# --- leaving out ---------------------------------------------------------------------------------
 
 
 def _without_facts(
@@ -366,10 +369,9 @@ def _without_facts(
     for fact in facts:
         done = Facts(engine).remove(*fact, with_sentences=with_sentences)
         if not done.facts:
-            raise UsageError(f"({', '.join(fact)}) does not hold anyway", hint="graphrag-rdf facts list")
-        many = len(done.sentences)
-        beside = f" and {many} sentence{'' if many == 1 else 's'}" if with_sentences else ""
-        yield f"fact ({', '.join(fact)}){beside}"
+            raise UsageError(f"({', '.join(fact)}) is removed already", hint="graphrag-rdf facts list")
+        named = f"fact ({', '.join(fact)})"
+        yield f"{named}, with its sentences ({len(done.sentences)})" if with_sentences else named
 
 
 def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]:
@@ -380,7 +382,7 @@ def _without_documents(engine: Answering, names: Sequence[str]) -> Iterator[str]
 
 
 def _without_source(engine: Answering, name: str) -> str:
-    """Take out a chunk, or what was drawn from an imported file or a correction."""
+    """Remove a chunk, or the facts of an imported file or a correction."""
     store = engine.store
     try:
         chunk = [NamedNode(name)] if ":" in name else []
@@ -392,8 +394,8 @@ def _without_source(engine: Answering, name: str) -> str:
     drawn = store.select("provenance/drawn-from", name=name)
     if not drawn:
         raise UsageError(
-            f"there is no source {name!r}",
-            hint="give the IRI of a chunk, or an imported file; documents with --document",
+            f"unknown source {name!r}",
+            hint="give the IRI of a chunk or an imported file; name documents with --document",
         )
     subgraphs = [NamedNode(text_of(row["subgraph"])) for row in drawn]
     changes = Changes()
@@ -403,7 +405,7 @@ def _without_source(engine: Answering, name: str) -> str:
     things = [row["s"] for row in held if isinstance(row["s"], NamedNode)]
     engine.indexer.changed(entities=[*things, *settle(store)])
     engine.indexer.flush(final=True)
-    return f"source {' and '.join(dict.fromkeys(text_of(row['source']) for row in drawn))}"
+    return f"source {', '.join(dict.fromkeys(text_of(row['source']) for row in drawn))}"
 
 
 __all__ = ["Replay", "Without", "ask_without", "replay"]

@@ -119,12 +119,13 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
         if not exists:
             raise Problem(412, "there is no such graph (If-Match)")
         if not any(tag == "*" or tag.startswith(current) for tag in _tags(match)):
-            weak = "; a weak tag, of solutions, matches nothing" if "W/" in match else ""
-            raise Problem(412, f"the store is not as If-Match says: something was written since{weak}")
+            if "W/" in match:
+                raise Problem(412, "If-Match failed: weak tags, as of query results, never match")
+            raise Problem(412, "If-Match failed: the store has changed")
     elif (moment := moment_of(request.headers.get("if-unmodified-since"))) is not None and int(
         changed
     ) > moment:
-        raise Problem(412, "something was written after the date of If-Unmodified-Since")
+        raise Problem(412, "If-Unmodified-Since failed: the store has changed")
     unseen = request.headers.get("if-none-match")
     if unseen is None or request.method in ("GET", "HEAD") or not exists:
         return

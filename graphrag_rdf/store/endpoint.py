@@ -355,19 +355,18 @@ def _cause(error: Exception) -> object:
 def _refused(reply: Reply, settings: RemoteSettings, *, update: bool) -> EndpointError | UsageError:
     """The error for an HTTP status."""
     url, status = reply.url, reply.status
-    said = f": {reply.excerpt}" if reply.excerpt and _readable(reply) else ""
     what = "update" if update else "query"
     if status == 400:
-        return MalformedError(f"{url} reports a malformed {what}{said}", url)
+        return MalformedError(_with_cause(reply, f"{url} reports a malformed {what}"), url)
     if status in (503, 504):
         kind: EndpointErrorKind = "unreachable" if status == 503 else "timeout"
-        message, hint = f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
+        message, hint = _with_cause(reply, f"{url} failed to run the {what} (status {status})"), SEE_ITS_LOG
         return EndpointError(message, kind, hint=hint, address=url)
-    message, hint = _in_words(reply, said, settings, update=update)
+    message, hint = _in_words(reply, settings, update=update)
     return EndpointError(message, "refused", hint=hint, address=url)
 
 
-def _in_words(reply: Reply, said: str, settings: RemoteSettings, *, update: bool) -> tuple[str, str]:
+def _in_words(reply: Reply, settings: RemoteSettings, *, update: bool) -> tuple[str, str]:
     """(message, hint)."""
     url, status, what = reply.url, reply.status, "update" if update else "query"
     if status == 401 and settings.has_credentials:
@@ -382,12 +381,12 @@ def _in_words(reply: Reply, said: str, settings: RemoteSettings, *, update: bool
         )
     if status in (403, 405) and update:
         return (
-            f"{url} accepts no updates from this client ({status}){said}",
+            _with_cause(reply, f"{url} accepts no updates from this client ({status})"),
             "check the credentials, and set remote.update_url if updates have another address. The endpoint "
             "may also be read-only",
         )
     if status == 403:
-        return f"{url} refuses this client (403){said}", "use credentials that may read"
+        return _with_cause(reply, f"{url} refuses this client (403)"), "use credentials that may read"
     if status in (404, 405):
         return f"{url} is not a SPARQL endpoint ({status})", "set remote.query_url and remote.update_url"
     if status == 413:
@@ -400,8 +399,9 @@ def _in_words(reply: Reply, said: str, settings: RemoteSettings, *, update: bool
             f"{url} redirects to {reply.headers.get('location', 'nowhere')} ({status})",
             "use that address, if you trust it",
         )
-    return f"{url} failed to run the {what} (status {status}){said}", SEE_ITS_LOG
+    return _with_cause(reply, f"{url} failed to run the {what} (status {status})"), SEE_ITS_LOG
 
 
-def _readable(reply: Reply) -> bool:
-    return "html" not in reply.media_type
+def _with_cause(reply: Reply, message: str) -> str:
+    """A message with the beginning of the endpoint's own text, unless that is a page."""
+    return message if "html" in reply.media_type or not reply.excerpt else f"{message}: {reply.excerpt}"

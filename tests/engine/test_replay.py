@@ -171,14 +171,14 @@ def test_what_cannot_be(engine: Engine) -> None:
     with pytest.raises(UsageError, match="no trace yet"):
         engine.replay("last")
     ask(engine)
-    with pytest.raises(UsageError, match="shall not be there"):
+    with pytest.raises(UsageError, match="nothing to leave out"):
         engine.ask_without("last")
     with pytest.raises(UsageError, match="no source 'nothing'"):
         engine.ask_without("last", sources=["nothing"])
     with pytest.raises(UsageError, match="no document"):
         engine.ask_without("last", documents=["nothing"])
     engine.facts.remove(*BORN)
-    with pytest.raises(UsageError, match="does not hold anyway"):
+    with pytest.raises(UsageError, match="is removed already"):
         engine.ask_without("last", facts=[BORN])
     assert engine.place is not None
     assert not engine.place.snapshots.exists()
@@ -208,9 +208,9 @@ def test_with_the_model_of_the_trace(ingested: Path, tmp_path: Path, scripted_se
         trace = engine.traces["last"]
         assert trace.model == "openai/test-model"
         calls = len(scripted_server.requests)
-        with pytest.raises(UsageError, match="your settings do not name"):
+        with pytest.raises(UsageError, match="which is not in your settings"):
             engine.replay("last")
-        with pytest.raises(UsageError, match="your settings do not name"):
+        with pytest.raises(UsageError, match="which is not in your settings"):
             engine.ask_without("last", documents=["documents/harbour.md"])
         assert len(scripted_server.requests) == calls, "the trace alone does not say whom to ask"
     with Engine.open(tmp_path / "store", config=with_model) as engine:
@@ -260,5 +260,5 @@ def test_a_question_that_was_forgotten(engine: Engine) -> None:
     """Its words may be the document's: they went with it, and the error says so."""
     ask(engine)
     forget_documents(engine, find_documents(engine.store, ["documents/harbour.md"]))
-    with pytest.raises(UsageError, match=r"question of .* is not there any more"):
+    with pytest.raises(UsageError, match="has no question any more"):
         engine.replay("last")

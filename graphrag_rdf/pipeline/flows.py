@@ -94,6 +94,7 @@ def best_first(plan: Plan, context: Context, state: State) -> Messages:
     while queued() and not limits.reached("visits"):
         work.item = heapq.heappop(queue)[2]
         yield from _all(plan, "visit", context, state)
+    work.item = None
     work.stopped_by = work.stopped_by or "empty"
     yield from _all(plan, "end", context, state)
 
@@ -109,6 +110,7 @@ def map_reduce(plan: Plan, context: Context, state: State) -> Messages:
         context.recorder.last = tuple(node for branch, _ in branches for node in branch.recorder.last)
     for _, branch_state in branches:
         state.work.results += branch_state.work.results
+        state.work.usage += branch_state.work.usage
     yield from _all(plan, "reduce", context, state)
 
 

@@ -214,12 +214,7 @@ class Pipeline:
             "pipeline": self.definition.name,
             **state.final,
             "steps": recorder.steps,
-            "usage": {
-                "llm_calls": recorder.calls,
-                "in_tokens": recorder.in_tokens,
-                "out_tokens": recorder.out_tokens,
-                "cost_usd": recorder.cost_usd,
-            },
+            "usage": _usage(recorder, state),
             **({"stopped_by": state.work.stopped_by} if state.work.stopped_by else {}),
             "seconds": recorder.milliseconds() / 1000,
             "cached": kept is not None,
@@ -298,11 +293,11 @@ class Pipeline:
         inside = replace(context, recorder=recorder, prompt_folders=pipeline.prompt_folders, reuse=None)
         *_, last = pipeline.run(inside, asked, model=model, details={})
         context.recorder.last = recorder.last
-        state.work.tokens += (recorder.in_tokens or 0) + (recorder.out_tokens or 0) + asked.work.tokens
         if last is None or last.answer is None:
             said = ((last and last.error) or {}).get("message", "it has no answer")
             raise GraphRagError(f"pipeline {name}, called by {self.definition.name}: {said}")
         state.work.results.append(last.answer)
+        state.work.usage.append(last.answer["usage"])
 
 
 def _as_stored(
@@ -336,6 +331,18 @@ def hash_of_folder(folder: Path) -> str:
     """SHA-256 over the names and texts of all files below a folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     return iris.digest("\x00".join(f"{path.name}\x00{path.read_text('utf-8')}" for path in files))
+
+
+def _usage(recorder: TraceRecorder, state: State) -> dict[str, Any]:
+    """Calls, tokens and cost of a run and of the runs that it called; None when unknown."""
+    own = {
+        "llm_calls": recorder.calls,
+        "in_tokens": recorder.in_tokens,
+        "out_tokens": recorder.out_tokens,
+        "cost_usd": recorder.cost_usd,
+    }
+    known = {key: [one[key] for one in (own, *state.work.usage) if one[key] is not None] for key in own}
+    return {key: sum(found) if found else None for key, found in known.items()}
 
 
 def _told(messages: Messages) -> Iterator[GraphRagResponse]:

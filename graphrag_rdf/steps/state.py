@@ -128,7 +128,7 @@ class Work:
         item: the one in hand; None outside of such a step.
         results: what steps made of items, and the answers of sub-pipelines, in order.
         stopped_by: why a loop ended: done, empty, or the limit that was reached.
-        tokens: that sub-pipelines used.
+        usage: of the runs of sub-pipelines: calls, tokens and cost, as answers have them.
     """
 
     done: bool = False
@@ -137,7 +137,12 @@ class Work:
     item: Any = None
     results: list[Any] = field(default_factory=list)
     stopped_by: str | None = None
-    tokens: int = 0
+    usage: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens that sub-pipelines used."""
+        return sum((one["in_tokens"] or 0) + (one["out_tokens"] or 0) for one in self.usage)
 
 
 @dataclass(slots=True)

@@ -22,6 +22,8 @@ from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.text import render_trace
+from tests.pipeline.test_with_a_model import model, settings
+from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
 NOTE = NodeKind("note", NamedNode("http://example.org/Note"), "A note of a test.")
@@ -221,6 +223,9 @@ def test_a_pipeline_calls_others_for_each_item(engine: Engine) -> None:
     assert messages[-1].answer is not None
     assert messages[-1].answer["answer"] == "1, 1"
     assert [message.kind for message in messages].count("session") == 1, "those of sub-runs are not passed on"
+    assert messages[-1].answer["usage"] == {
+        "llm_calls": 0, "in_tokens": None, "out_tokens": None, "cost_usd": None
+    }  # fmt: skip
     found = origins(engine)
     assert found["one"] == found["two"] == {"split"}
     assert found["round 1"] == {"one", "two"}  # both rounds say the same
@@ -255,3 +260,21 @@ def test_what_a_flow_lacks_is_told_when_the_file_is_read(
     with pytest.raises(ConfigError, match=told) as refused:
         engine.pipeline("wrong")
     assert "pipeline.yaml" in str(refused.value)
+
+
+def test_tokens_of_called_pipelines_count(
+    engine: Engine, tmp_path: Path, scripted_server: ScriptedServer
+) -> None:
+    """For the limit of a loop, and in the answer."""
+    assert engine.settings.pipelines is not None
+    steps = LOOP.replace("step: count", "call: graph_rag")
+    write(engine, "rounds", "flow: loop\nlimits: {tokens: 1, rounds: 5}", steps)
+    scripted_server.answer_with(model())
+    config = settings(scripted_server, pipelines=str(engine.settings.pipelines))
+    with open_engine(":memory:", config=config) as asking:
+        (tmp_path / "d.txt").write_text("Walter Pennock founded the Tarnay Electric Light Company in 1897.\n")
+        asking.ingest([tmp_path / "d.txt"])
+        found = ask(asking, "rounds", "Who founded the Tarnay Electric Light Company?")
+    assert found["stopped_by"] == "tokens"
+    assert found["usage"]["llm_calls"] >= 2
+    assert found["usage"]["in_tokens"] > 0

@@ -20,6 +20,7 @@ from graphrag_rdf.steps.answer import (
     read_answer,
     record_answer,
 )
+from graphrag_rdf.steps.chunks import record_chunks
 from graphrag_rdf.steps.citations import cited_numbers
 from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
 from graphrag_rdf.steps.focus import record_selections
@@ -86,7 +87,7 @@ class ModelParameters(_Parameters):
 
 def extractive(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The sentences of the evidence that best answer, in document order, each cited."""
-    step = _begin(context, "extractive")
+    step = _begin(context, state, "extractive")
     found = pick(context, step, state, parameters)
     context.recorder.say(step, RAG.margin, double(found.margin))
     if found.quotes and (state.vouched or found.margin >= parameters["min_margin"]):
@@ -100,7 +101,7 @@ def extractive(context: Context, state: State, parameters: Parameters) -> Iterat
 
 def by_model(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """The model's answer from the selected evidence, streamed. It is not asked where nothing was selected."""
-    step = _begin(context, "llm")
+    step = _begin(context, state, "llm")
     evidence = _evidence(context, state, step)
     passed_over = {rank for rank, chunk in enumerate(state.chunks) if chunk.passed_over}
     lines = evidence.fitting(parameters["evidence_tokens"], parameters["unchosen_tokens"], passed_over)
@@ -199,8 +200,11 @@ def _unchosen(state: State, line: Line) -> Selection:
     return Selection(score=hit.score, hit=hit, sources=(line.source,))
 
 
-def _begin(context: Context, mode: str) -> Step:
+def _begin(context: Context, state: State, mode: str) -> Step:
+    """The step. The chunks that the answer may rest on are its own selections if no step before selected."""
     step = context.recorder.step(SYNTHESIS)
+    if any(chunk.iri is None for chunk in state.chunks):
+        record_chunks(context, state, step, len(state.selections))
     context.recorder.say(step, RAG.mode, Literal(mode))
     context.recorder.say(step, TG.document, context.recorder.answer_document)
     return step

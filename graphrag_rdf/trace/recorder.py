@@ -286,11 +286,12 @@ class TraceRecorder:
 
     # --- steps -------------------------------------------------------------------------------------
 
-    def step(self, kind: NodeKind, after: Sequence[NamedNode] = ()) -> Step:
+    def step(self, kind: NodeKind, after: Sequence[NamedNode] = (), label: str = "") -> Step:
         """Begin a step.
 
         Args:
             after: the steps that it derives from; by default the one before it.
+            label: for people; by default that of the kind.
         """
         with self._shared.lock:
             self._shared.counts[f"step {kind.name}"] += 1
@@ -298,7 +299,7 @@ class TraceRecorder:
         step = Step(kind, node, tuple(after) or self.last, now(), time.perf_counter())
         for rdf_type in (PROV.Entity, kind.type, *kind.types):
             self.say(step, RDF.type, rdf_type)
-        self.say(step, RDFS.label, Literal(kind.label))
+        self.say(step, RDFS.label, Literal(label or kind.label))
         for before in step.derived_from:
             self.say(step, PROV.wasDerivedFrom, before)
         self.say(step, PROV.wasGeneratedBy, self.session)

@@ -336,11 +336,14 @@ RANKED = ItemKind(
 
 
 def _text(page: Lines, step: TraceStep, full: bool) -> None:
-    candidates, edges = step.values["candidates"], step.values["edges"]
+    candidates, edges, chunks = (step.values[key] for key in ("candidates", "edges", "chunks"))
     if candidates is not None:
         page.line(f"    Met {candidates} edge(s), kept {edges or 0}")
     seeds = step.items["seeds"]
-    page.line(f"    {len(seeds)} seed entit{'y' if len(seeds) == 1 else 'ies'}")
+    if chunks is not None:
+        page.line(f"    Found {chunks} chunk(s) by {step.mode}")
+    else:
+        page.line(f"    {len(seeds)} seed entit{'y' if len(seeds) == 1 else 'ies'}")
     for seed in seeds:
         how = (
             f" ({seed.matched_by}, {number_words(seed.score)}: {seed.matched_text})"
@@ -382,7 +385,11 @@ EXPLORATION = NodeKind(
     "exploration",
     TG.Exploration,
     "From concepts to entities, facts, sentences and chunks.",
-    fields=(StepField("candidates", RAG.candidateCount), StepField("edges", TG.edgeCount)),
+    fields=(
+        StepField("candidates", RAG.candidateCount),
+        StepField("edges", TG.edgeCount),
+        StepField("chunks", TG.chunkCount),
+    ),
     items=(SEED, ACTIVATED, CONSIDERED, RANKED),
     text=_text,
     page=Path(__file__).with_name("exploration.html.j2"),

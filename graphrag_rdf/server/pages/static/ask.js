@@ -17,7 +17,9 @@
   const ends = (triples, term) => triples.filter((t) => t.p.value.endsWith(term)).map((t) => t.o);
   const details = {
     grounding: (t) => ends(t, "/concept").map((o) => o.value).join(", "),
-    exploration: (t) => ends(t, "/edgeCount").map((o) => `${o.value} edges`).join(", "),
+    exploration: (t) => [
+      ...ends(t, "/edgeCount").map((o) => `${o.value} edges`), ...ends(t, "/chunkCount").map((o) => `${o.value} chunks`),
+    ].join(", "),
     focus: (t) => {
       const [facts, sentences] = [ends(t, "/selectedEdge").length, ends(t, "#selectedSentence").length];
       return `${ends(t, "/selectedChunk").length - sentences} chunks, ${sentences} sentences, ${facts} facts selected`;

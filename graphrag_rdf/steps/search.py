@@ -174,6 +174,14 @@ class QuestionSearch:
         hits = self.context.vectors.search(self._query_vector, kind="sentence", k=self.searched)
         return {hit.iri: max(0.0, hit.score) for hit in hits if hit.iri not in self.state.set_aside}
 
+    def passages_with_words(self, k: int) -> list[tuple[str, float]]:
+        """The k chunks that share most words with the question, with their BM25 as a share of the best."""
+        index, state = self.context.text_index, self.state
+        if index is None:
+            return []
+        hits = index.search(state.question, kind="chunk", k=k, language=state.language, also=state.also)
+        return [(hit.iri, hit.score / hits[0].score) for hit in hits]
+
     def similar_passages(self, k: int) -> list[tuple[str, float]]:
         """The k chunks that mean most like the question, with their cosine as a share of the best."""
         if self._query_vector is None or self.context.vectors is None:

@@ -53,6 +53,8 @@ def everything(engine: Engine) -> tuple[set[str], set[str], int]:
         ("graph_rag", {}),
         ("hops_rag", {"synthesis.suggestions": "2", "focus.min_score": "0.2"}),
         ("hybrid_rag", {"exploration.relation_hops": "2"}),
+        ("doc_rag", {"focus.diversity": "mmr", "exploration.chunk_limit": "4"}),
+        ("basic", {}),
     ],
 )
 def test_the_same_comes_out_and_nothing_is_left(

@@ -89,6 +89,8 @@ def test_every_declared_parameter_is_read(
         for engine in (full, samples):
             list(engine.ask(QUESTION, pipeline))
             list(engine.ask("Where did Roda Tennant work?", pipeline))
+    for use in ("words", "meaning", "both"):
+        list(full.ask(QUESTION, "doc_rag", settings={"exploration.use": use, "focus.diversity": "mmr"}))
     for use in ("rank", "llm-score", "chunks", "edges"):
         list(full.ask(QUESTION, settings={"focus.filter": "rerank", "focus.use": use}))
     scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')

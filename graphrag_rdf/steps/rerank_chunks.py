@@ -1,0 +1,123 @@
+"""Focus of Document RAG: the order of the chunks that were found, by a reranker and by how they differ.
+
+It writes a node only if it changes the order: with a reranker, or with diversity. Diversity is maximal
+marginal relevance: each next chunk is the one with the highest
+
+    balance × relevance − (1 − balance) × likeness                             (queries/selection/next-chunk)
+
+relevance   the score, with the best candidate 1 and the worst 0
+likeness    share of equal content words (Jaccard) with the chosen chunk that is most like it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal as Choose
+
+from pydantic import Field
+from pyoxigraph import Literal, NamedNode
+
+from graphrag_rdf.errors import ConfigError
+from graphrag_rdf.index.analyse import analyse
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.steps.chunks import fit_chunks, record_chunks
+from graphrag_rdf.steps.deciding import decide
+from graphrag_rdf.steps.kinds import StepKind, Way, register
+from graphrag_rdf.steps.nodes.exploration import PassageHit
+from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
+from graphrag_rdf.steps.parameters import Share, Some, StepParameters
+from graphrag_rdf.steps.reranking import rerank_passages, reranks
+from graphrag_rdf.steps.search import QuestionSearch
+from graphrag_rdf.steps.search_chunks import TEMPLATES, ChunkParameters, find_sentences
+from graphrag_rdf.steps.sources import chunk_texts
+from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import Step
+
+
+class RerankParameters(StepParameters):
+    """Of the order of chunks."""
+
+    rerank_limit: Some = Field(20, description="chunks that the reranker scores, and diversity chooses from")
+    rerank_weight: Share = Field(
+        0.5, description="with a reranker (setting rerank.model): its share of a chunk's score"
+    )
+    diversity: Choose["none", "mmr"] = Field("none", description="mmr: prefer chunks that differ")
+    balance: Share = Field(0.7, description="of mmr: 1 is relevance alone, 0 difference alone")
+
+
+def rerank(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
+    """Rerank the chunks that `search_chunks` found, and select those that fit.
+
+    Raises:
+        ConfigError: after another exploration.
+    """
+    exploring = state.exploring
+    if not ChunkParameters.model_fields.keys() <= exploring.keys():
+        raise ConfigError("rerank_chunks needs a step search_chunks before it")
+    modes = ["rerank"] if reranks(context, parameters) else []
+    modes += ["mmr"] if parameters["diversity"] == "mmr" else []
+    if not modes:
+        return
+    step = context.recorder.step(FOCUS_NODE, label="Chunk Selection")
+    context.recorder.say(step, RAG.mode, Literal("+".join(modes)))
+    rerank_passages(context, state, step, parameters)
+    if "mmr" in modes:
+        _diversify(context, state, step, parameters, exploring["chunk_limit"])
+    find_sentences(QuestionSearch(context, state, parameters, step), state, exploring)
+    state.chunks = fit_chunks(context, state, step, state.passages, exploring, exploring["chunk_tokens"])
+    record_chunks(context, state, step, 0)
+    yield context.recorder.finish(step)
+
+
+def _diversify(context: Context, state: State, step: Step, parameters: Parameters, number: int) -> None:
+    """Choose so many of the best chunks one by one; the others follow in their order."""
+    among = state.passages[: parameters["rerank_limit"]]
+    texts = chunk_texts(context, state, step, [hit.chunk.value for hit in among])
+    words = {iri: frozenset(analyse(text, state.language)) for iri, (text, _) in texts.items()}
+    left = {hit.chunk.value: hit for hit in among if hit.chunk.value in words}
+    scores = [hit.score for hit in left.values()]
+    chosen: list[PassageHit] = []
+    while left and len(chosen) < number:
+        (row,) = decide(
+            context,
+            step,
+            "selection/next-chunk",
+            candidates=[(hit.chunk, rank, hit.score) for rank, hit in enumerate(left.values(), start=1)],
+            likeness=_likeness(words, list(left.values()), chosen),
+            least=min(scores),
+            most=max(scores),
+            balance=parameters["balance"],
+        )
+        chosen.append(left.pop(text_of(row["chunk"])))
+    taken = {hit.chunk for hit in chosen}
+    state.passages = [*chosen, *(hit for hit in state.passages if hit.chunk not in taken)]
+
+
+def _likeness(
+    words: Mapping[str, frozenset[str]], left: Sequence[PassageHit], chosen: Sequence[PassageHit]
+) -> list[tuple[NamedNode, NamedNode, float]]:
+    """Of each chunk that is left how alike it is to each that was chosen, 0 to 1."""
+    pairs = ((one.chunk, other.chunk) for one in left for other in chosen)
+    return [(one, other, _jaccard(words[one.value], words[other.value])) for one, other in pairs]
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other) if one or other else 0.0
+
+
+RERANK_CHUNKS = register(
+    StepKind(
+        "rerank_chunks",
+        FOCUS_NODE,
+        "Reranks the chunks that search_chunks found, and prefers those that differ.",
+        {
+            "rerank": Way(
+                rerank,
+                RerankParameters,
+                templates=(*TEMPLATES, "selection/reranked", "selection/next-chunk"),
+            )
+        },
+    )
+)

@@ -110,3 +110,9 @@ def _known(words: list[str]) -> bool:
 
 def _options(command: click.Command) -> set[str]:
     return {name for each in command.params for name in (*each.opts, *each.secondary_opts)}
+
+
+def test_pages_use_the_words_of_the_field() -> None:
+    """Not those that the project once invented for parts of itself."""
+    private = r"(?i)(?<![`.:\w])(librarian|outpost|shelf|sieve)s?\b(?!/)"
+    assert {(page, word) for page, word in named(private)} == set()

@@ -17,14 +17,15 @@ from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.han import simplified
 
 from .chinese import names_in, table, tokens_of
-from .literals import typed_literal
+from .literals import read_date
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .names import fold
+from .numbers import HAN_DATE
 from .prose import RuleSettings
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}
 _CARRIED = 0.85  # of a clause whose subject is that of the clause before
-_DATE = re.compile(r"(?<!\d)(\d{4})\s?年(?:\s?(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?)?")
+_DATE = re.compile(rf"(?<!\d){HAN_DATE}")
 _NUMBER = re.compile(r"\d[\d,.]*\s?(?:%|％|[百千万亿]+)?")
 _BRACKETS = re.compile(r"（[^（）]*）|\([^()]*\)")
 _LATIN_NAME = re.compile(r"[（(]\s*([A-Z][A-Za-z .'’-]+)\s*[）)]")
@@ -144,7 +145,8 @@ class ChineseProse:
         place = (fact.subject.start, fact.subject.end)
         subject = names.get(place, words[slice(*place)])
         target = names.get(fact.object, words[slice(*fact.object)]) if fact.entity else ""
-        lexical, datatype = (target, None) if fact.entity else _literal(words[slice(*fact.object)])
+        text = words[slice(*fact.object)]
+        lexical, datatype = (None if fact.entity else read_date(text)) or (target or text, None)
         unfit = self.settings.reject(subject) or (fact.entity and self.settings.reject(target)) or ""
         if len(lexical) > _LONGEST:
             unfit = unfit or "too_long"
@@ -170,17 +172,6 @@ class ChineseProse:
                 span=(sentence.offset, sentence.length),
             ),
         )
-
-
-def _literal(text: str) -> tuple[str, str | None]:
-    """A date with its datatype; other text as it is."""
-    if date := _DATE.fullmatch(text):
-        year, month, day = date.groups()
-        lexical = year + (f"-{int(month):02d}" if month else "") + (f"-{int(day):02d}" if day else "")
-        value, datatype, fits = typed_literal(lexical, "date")
-        if fits:
-            return value, datatype
-    return text, None
 
 
 def _doubt_of_sentence(words: str) -> str:

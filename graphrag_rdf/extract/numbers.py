@@ -35,6 +35,8 @@ _DECIMAL_COMMA = frozenset(
 )  # fmt: skip
 
 
+HAN_DATE = r"\d{4}[ ]?年(?:[ ]?\d{1,2}[ ]?月(?:[ ]?\d{1,2}[ ]?[日号])?)?"
+"""A regular expression for a date in Chinese or Japanese."""
 _BLANKS = "\u00a0\u202f"  # that do not break a line, between groups of digits
 _NUMBER = re.compile(
     r"(?<![A-Za-zÀ-ɏ\d])"
@@ -212,7 +214,7 @@ def _pattern() -> re.Pattern[str]:
         | (?P<dmy>\d{{1,2}}{ordinal}\s+(?:of\s+|de\s+)?(?P<dmy_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
         | (?P<mdy>(?P<mdy_month>{month})\s+\d{{1,2}}(?:st|nd|rd|th)?,?\s+{year})(?!\w)
         | (?P<dotted>\d{{1,2}}\.\s?\d{{1,2}}\.\s?{year})(?!\w)
-        | (?P<cjk>\d{{4}}年(?:\d{{1,2}}月(?:\d{{1,2}}日)?)?)
+        | (?P<cjk>{HAN_DATE})
         | (?P<my>(?P<my_month>{month}),?\s+(?:de\s+)?{year})(?!\w)
         | (?P<money>(?:{money})\s?(?:{number}){large})
         | (?P<quantity>(?:{number})(?:\s?[-\u2013]\s?(?:{number}))?{unit})

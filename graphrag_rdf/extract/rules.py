@@ -23,7 +23,7 @@ from .reference import with_speaker_labels
 from .table_rows import Row, RowRules, read_rows, split_by_rows
 from .tagging import tagger_for
 
-RULES_VERSION = "22"
+RULES_VERSION = "23"
 """Changes whenever the same text may give other facts."""
 
 _WORDS_OF_TITLE = 8

@@ -18,6 +18,7 @@ from graphrag_rdf.extract.numbers import LiteralSpan, find_literals, numbers_in,
 
 _DATES = frozenset({"date", "month"})
 _GLUED = re.compile(r"(?<=[A-Za-z'’])(?:19|20)\d\d(?!\d)")  # FY2024, Q2'2023
+_HAN_MONTH = re.compile(r"(\d{1,2}) ?月")
 _STAMP = re.compile(r"(?<!\d)((?:19|20)\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?!\d)")  # 20260814
 _CLOCK = re.compile(r"(?<![\d:.])([01]?\d|2[0-3])(?::|\s?h\s?)([0-5]\d)(?![\d:])")
 _LIST_MARK = re.compile(r"^\s*\d{1,3}[.)](?=\s|$)", re.MULTILINE)
@@ -209,7 +210,7 @@ def known_figures(text: str) -> Known:
         time, parts = _time(clock)
         told.add(time)
         values |= parts
-    values.update(map(Decimal, _GLUED.findall(text)))
+    values.update(map(Decimal, [*_GLUED.findall(text), *_HAN_MONTH.findall(text)]))
     for stamp in _STAMP.finditer(text):
         told.add("-".join(stamp.groups()))
         values |= {Decimal(stamp[1]), Decimal(stamp[3])}

@@ -23,6 +23,7 @@ from graphrag_rdf.extract.numbers import XSD, find_literals, number_type, plain_
         ("3 de mayo de 1871", "es", "1871-05-03", "date"),
         ("1871-05-03", None, "1871-05-03", "date"),
         ("1871年5月3日", "ja", "1871-05-03", "date"),
+        ("1871 年 5 月 3 日", "zh", "1871-05-03", "date"),
         ("May 1902", "en", "1902-05", "gYearMonth"),
         ("1871", "en", "1871", "gYear"),
         ("1871年", "zh", "1871", "gYear"),

@@ -56,6 +56,8 @@ def missing(claim: str, source: str, language: str | None = "en") -> list[str]:
         ("H2O and T-34", "water and a tank"),
         ("on 14 August 2026", "20260814_1500"),
         ("in fiscal 2024", "Q2 of FY2024"),
+        ("8月31日", "2009年8月31日"),
+        ("2009年8月31日", "2009 年 8 月 31 日"),
         ("no number", "none"),
     ],
 )

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyoxigraph import Literal, NamedNode, Quad
 
-from graphrag_rdf.rdf.namespaces import DCTERMS, PREFIXES, PROV, RAG, RDF, TG, XSD
+from graphrag_rdf.rdf.namespaces import DCTERMS, PREFIXES, PROV, RAG, RDF, XSD, Graphs
 from graphrag_rdf.rdf.terms import Term
 
 _INSTANCES: Mapping[str, str] = {
@@ -50,23 +50,12 @@ _RELATIONS: Mapping[NamedNode, tuple[str, str, str, str | None]] = {
     RAG.sentenceOf: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:sentenceOf"),
     RAG.continues: ("wasInformedBy", "informed", "informant", "rag:continues"),
     RAG.replayOf: ("wasInformedBy", "informed", "informant", "rag:replayOf"),
-    TG.selectedEdge: ("hadMember", "collection", "entity", None),
-    TG.selectedChunk: ("hadMember", "collection", "entity", None),
-    RAG.consideredEdge: ("hadMember", "collection", "entity", None),
-    RAG.filterDecision: ("hadMember", "collection", "entity", None),
-    RAG.lookUp: ("hadMember", "collection", "entity", None),
     RAG.foundByLookUp: ("wasDerivedFrom", "generatedEntity", "usedEntity", "rag:foundByLookUp"),
-    RAG.rankedPassage: ("hadMember", "collection", "entity", None),
-    RAG.scoreShare: ("hadMember", "collection", "entity", None),
-    RAG.activationPath: ("hadMember", "collection", "entity", None),
-    RAG.relationPath: ("hadMember", "collection", "entity", None),
-    RAG.sentence: ("hadMember", "collection", "entity", None),
-    RAG.conceptTerm: ("hadMember", "collection", "entity", None),
-    RAG.seed: ("hadMember", "collection", "entity", None),
-    RAG.warning: ("hadMember", "collection", "entity", None),
     RAG.call: ("wasInfluencedBy", "influencee", "influencer", "rag:call"),
     DCTERMS.isPartOf: ("hadMember", "entity", "collection", None),
 }
+_MEMBER = ("hadMember", "collection", "entity", None)
+"""What links a step to its items, and an item to its parts, whatever the kind."""
 _REVERSED = {DCTERMS.isPartOf}
 _BARE = {"hadMember", "specializationOf"}  # relations that PROV-N gives neither identifier nor attributes
 _THIRD = {"wasGeneratedBy", "used", "wasAssociatedWith"}
@@ -102,6 +91,11 @@ class _Document:
             key=lambda quad: (str(quad.subject), str(quad.predicate), str(quad.object)),
         )
         times = {quad.subject: quad.object for quad in facts if quad.predicate == PROV.generatedAtTime}
+        of_traces = {quad.subject for quad in facts if quad.graph_name == Graphs.RETRIEVAL}
+        of_runs = {quad.subject for quad in facts if quad.predicate == PROV.wasGeneratedBy}
+        self._items = (
+            of_traces - of_runs - {quad.object for quad in facts if quad.predicate == PROV.wasGeneratedBy}
+        )
         for quad in facts:
             self._add(quad, times)
         for relation in self.relations:
@@ -113,8 +107,9 @@ class _Document:
         subject, predicate, value = quad.subject, quad.predicate, quad.object
         assert isinstance(subject, NamedNode)  # noqa: S101
         thing = self.things[subject.value]
-        if predicate in _RELATIONS and isinstance(value, NamedNode):
-            name, first, second, subtype = _RELATIONS[predicate]
+        known = _RELATIONS.get(predicate) or (_MEMBER if value in self._items else None)
+        if known is not None and isinstance(value, NamedNode):
+            name, first, second, subtype = known
             ends, keys = (subject.value, value.value), (first, second)
             if predicate in _REVERSED:
                 ends, keys = ends[::-1], keys[::-1]

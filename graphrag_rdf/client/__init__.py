@@ -90,7 +90,8 @@ class Client(Connection):
                     return found
                 progress(found["done"], found["total"], found["path"])
         raise ServerError(
-            f"{self.url} broke off: the ingest may not be complete", hint="send the same again: it goes on"
+            f"{self.url} broke off: the ingest may not be complete",
+            hint="send the same documents again to continue",
         )
 
     def documents(self) -> Iterator[DocumentSummary]:
@@ -119,13 +120,13 @@ class Client(Connection):
         found: list[dict[str, Any]] = self._json("GET", "/documents?duplicates=true", holds="items")["items"]
         return found
 
-    # --- decisions about facts ---------------------------------------------------------------------
+    # --- manual corrections ------------------------------------------------------------------------
 
     def decisions(self, *, every: bool = False) -> list[dict[str, Any]]:
-        """What was decided about facts, as `facts list --format json`; arguments are as of `Engine.facts`.
+        """Manual corrections, as `facts list --format json`; arguments as of `Engine.facts`.
 
         Raises:
-            UsageError: (these methods) when the server says that the request is wrong.
+            UsageError: (these methods) the server rejects the request.
             ServerError: (these methods) as `ask`.
         """
         path = f"/facts/decisions?all={_truth(every)}"
@@ -139,18 +140,18 @@ class Client(Connection):
 
         Args:
             fact: three terms or labels.
-            instead: what holds in its place: subject, predicate, object.
+            instead: the corrected subject, predicate or object.
             how: by, reason, with_sentences, dry_run.
         """
         body = {**dict(zip(_TERMS, fact, strict=True)), "instead": instead, **how}
         return self._json("POST", "/facts", body, holds="decisions")
 
     def undo(self, decisions: Sequence[str], *, dry_run: bool = False) -> dict[str, Any]:
-        """Take decisions back, as `facts undo --format json`."""
+        """Undo decisions, as `facts undo --format json`."""
         return self._undo([("decision", name) for name in decisions], dry_run=dry_run)
 
     def undo_about(self, fact: tuple[str, str, str], *, dry_run: bool = False) -> dict[str, Any]:
-        """Take back what was decided about a fact."""
+        """Undo the decisions about a fact."""
         return self._undo(zip(_TERMS, fact, strict=True), dry_run=dry_run)
 
     def _undo(self, named: Iterable[tuple[str, str]], *, dry_run: bool) -> dict[str, Any]:
@@ -164,7 +165,7 @@ class Client(Connection):
         return self._again(trace, "replay", {})
 
     def ask_without(self, trace: str, **what: Any) -> dict[str, Any]:
-        """Ask the question of a trace as if something were not there, as `trace ask-without --format json`.
+        """Ask the question of a trace without some facts or documents, as `trace ask-without --format json`.
 
         Args:
             what: facts, documents, sources, with_sentences.
@@ -176,7 +177,7 @@ class Client(Connection):
         return self._json("POST", path, body, holds="differences", patience=_PATIENCE)
 
     def trace_text(self, trace: str) -> str:
-        """A trace for people, as `trace show`.
+        """A trace as text, as `trace show`.
 
         Raises:
             ServerError: as `ask`.

@@ -158,7 +158,7 @@ class Connection:
             problem = json.loads(self._all(response))
             detail, hint = str(problem["detail"]), problem.get("hint")
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise self._not_ours("its refusal is no problem document") from None
+            raise self._not_ours("its refusal is not a problem document") from None
         raise self._refusal(response, detail, hint)
 
     def _refusal(self, response: httpx.Response, detail: str, hint: Any) -> GraphRagError:
@@ -180,7 +180,7 @@ class Connection:
     def _cut(self, seen: int) -> ServerError:
         return ServerError(
             f"{self.url} broke off after {seen} messages: the answer is not complete",
-            hint="ask again; the server's log tells more",
+            hint="ask again; see also the server's log",
         )
 
     # --- bodies ---------------------------------------------------------------------------------------
@@ -216,15 +216,15 @@ class Connection:
         try:
             return GraphRagResponse.from_json(found)
         except (ValueError, TypeError, AttributeError) as error:
-            raise self._not_ours(f"it sends what is no message ({error})") from None
+            raise self._not_ours(f"a message is malformed ({error})") from None
 
     def _object(self, data: str) -> dict[str, Any]:
         try:
             found = json.loads(data)
         except ValueError as error:
-            raise self._not_ours(f"it sends what is no message ({error})") from None
+            raise self._not_ours(f"a message is malformed ({error})") from None
         if not isinstance(found, dict):
-            raise self._not_ours("it sends what is no message")
+            raise self._not_ours("a message is malformed")
         if "detail" in found and "kind" not in found:
             raise ServerError(f"{self.url} says: {found['detail']}", hint=found.get("hint"))
         return found

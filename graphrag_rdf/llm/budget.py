@@ -1,4 +1,4 @@
-"""What calls took so far, and how much they may take."""
+"""Usage of models so far, and its limits."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ class LlmUsage:
 
     Attributes:
         calls: calls that a server answered.
-        cached: calls that the cache answered; nothing else counts them.
-        in_tokens, out_tokens: as far as servers told them; None when none did.
+        cached: calls that the cache answered; they count nowhere else.
+        in_tokens, out_tokens: as far as servers report them; None if none does.
         cost_usd: as far as prices are known; None when no call's was.
-        cached_in_tokens: of the prompts' tokens those that providers had in their caches.
+        cached_in_tokens: prompt tokens from providers' caches.
     """
 
     calls: int = 0
@@ -33,7 +33,7 @@ class LlmUsage:
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """What a call under way may take."""
+    """The reserved share of a running call."""
 
     tokens: int
     cost_usd: float
@@ -42,8 +42,8 @@ class Reservation:
 class Budget:
     """Adds up usage and refuses calls that would go beyond a limit. Safe with several threads.
 
-    A call reserves what it is expected to take and settles for what it took, so calls side by side
-    do not each spend the same rest.
+    A call reserves its expected usage and settles its real usage, so concurrent calls do not spend the same
+    remainder.
 
     Args:
         max_tokens: prompt and answer tokens together; None for no limit.
@@ -64,10 +64,10 @@ class Budget:
         return self._usage
 
     def reserve(self, tokens: int, cost_usd: float = 0.0) -> Reservation:
-        """Set aside what a call is expected to take.
+        """Reserve the expected usage of a call.
 
         Raises:
-            LlmError: of kind `budget`, when it does not fit any more.
+            LlmError: of kind `budget`, when the budget does not allow it.
         """
         with self._lock:
             if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
@@ -75,7 +75,7 @@ class Budget:
                 raise LlmError(
                     f"the token budget of {self.max_tokens} is used up: {left} left, {tokens} needed",
                     "budget",
-                    "raise the token limit and run again: what is done stays done",
+                    "raise the token limit and run again: finished work is kept",
                 )
             if self.max_cost_usd is not None and (
                 self._cost >= self.max_cost_usd or self._cost + cost_usd > self.max_cost_usd
@@ -83,14 +83,14 @@ class Budget:
                 raise LlmError(
                     f"the budget of {self.max_cost_usd:g} USD is used up: {self._cost:.4f} spent or in use",
                     "budget",
-                    "raise the cost limit and run again: what is done stays done",
+                    "raise the cost limit and run again: finished work is kept",
                 )
             self._tokens += tokens
             self._cost += cost_usd
         return Reservation(tokens, cost_usd)
 
     def release(self, reserved: Reservation) -> None:
-        """The call failed and took nothing."""
+        """The call failed and used nothing."""
         with self._lock:
             self._tokens -= reserved.tokens
             self._cost -= reserved.cost_usd
@@ -103,10 +103,10 @@ class Budget:
         cost_usd: float | None,
         cached_in_tokens: int | None = None,
     ) -> None:
-        """The call was answered. What the server does not tell counts as reserved, but not in `usage`."""
-        told = in_tokens is not None
+        """The call was answered. Unreported tokens count as reserved, but not in `usage`."""
+        reported = in_tokens is not None
         with self._lock:
-            self._tokens += (in_tokens or 0) + (out_tokens or 0) - reserved.tokens if told else 0
+            self._tokens += (in_tokens or 0) + (out_tokens or 0) - reserved.tokens if reported else 0
             self._cost += cost_usd - reserved.cost_usd if cost_usd is not None else 0.0
             self._usage = replace(
                 self._usage,

@@ -1,6 +1,6 @@
-"""Answers of models on disk, and vectors: least recently used ones go first, forgotten text goes at once.
+"""Answers of models and vectors on disk: least recently used ones are evicted, forgotten text is erased.
 
-One SQLite file, written through a log (WAL), so a killed process leaves whole entries. The prompt is
+One SQLite file, written through a log (WAL), so a killed process leaves complete entries. The prompt is
 kept with the answer, because `forget` has to find text in it.
 """
 
@@ -35,7 +35,7 @@ CREATE INDEX IF NOT EXISTS entry_used ON entry (used);
 CREATE TABLE IF NOT EXISTS learnt (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 EMBEDDING = "embedding:"
-"""What the keys of vectors begin with; those of other answers are bare hashes."""
+"""Prefix of the keys of vectors; other keys are bare hashes."""
 Kind: TypeAlias = Choice["answers", "embeddings"]
 _OF_KIND: dict[Kind | None, str] = {
     None: "1",
@@ -67,7 +67,7 @@ class CacheStats:
 class ResponseCache:
     """Answers by key. Safe with several threads and several processes.
 
-    A cache never fails a call: a damaged file is moved aside and a write that does not succeed (disk
+    A cache never fails a call: a damaged file is renamed, and a write that fails (disk
     full, file read-only) is logged as a warning.
 
     Args:
@@ -131,13 +131,13 @@ class ResponseCache:
         self._guarded(lambda db: db.execute("DELETE FROM entry WHERE key = ?", (key,)), "written")
 
     def learnt(self, key: str) -> str | None:
-        """What was learnt of a server, None if nothing; see `llm.servers`."""
+        """A learned property of a server, or None; see `llm.servers`."""
         find = "SELECT value FROM learnt WHERE key = ?"
         row = self._guarded(lambda db: db.execute(find, (key,)).fetchone(), "read")
         return None if row is None else str(row[0])
 
     def learn(self, key: str, value: str) -> None:
-        """Keep what was learnt of a server, until `clear`."""
+        """Keep a learned property of a server, until `clear`."""
         put = "INSERT OR REPLACE INTO learnt VALUES (?, ?)"
         self._guarded(lambda db: db.execute(put, (key, value)), "written")
 
@@ -235,11 +235,13 @@ class ResponseCache:
         return db
 
     def _replace_damaged(self, error: sqlite3.Error) -> sqlite3.Connection:
-        aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
-        self.path.replace(aside)
+        renamed = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+        self.path.replace(renamed)
         for suffix in ("-wal", "-shm"):
             self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        log.warning("the cache of model answers was damaged (%s): moved to %s, a new one begun", error, aside)
+        log.warning(
+            "the cache of model answers was damaged (%s): moved to %s, a new one was started", error, renamed
+        )
         return self._open()
 
     def _guarded(self, work: Callable[[sqlite3.Connection], T], done: str) -> T | None:

@@ -1,4 +1,4 @@
-"""One call on its way: what is asked, what it takes, and what its raw answer says."""
+"""One call: its prompt as it is sent, its usage, and its raw answer."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Asked:
         cost_usd: float | None,
         attempts: int,
     ) -> Completion:
-        """The answer to it, come just now."""
+        """The answer to it, received just now."""
         seconds = time.monotonic() - self.clock
         return Completion(
             raw,
@@ -89,11 +89,11 @@ class Asked:
 
 
 class Take:
-    """What one attempt takes from the limits: call it with tokens and cost as they come to be known.
+    """The usage of one attempt: call it with tokens and cost once they are known.
 
     Attributes:
         slot: its place in the rate limits.
-        begun: an answer began to come, so it is paid for even if it breaks off.
+        begun: an answer began, so it costs even if it breaks off.
     """
 
     def __init__(self, budget: Budget, reserved: Reservation) -> None:
@@ -110,7 +110,7 @@ class Take:
             self.slot.tokens = tokens.read + (tokens.written or 0)
 
     def close(self) -> None:
-        """Settle what was begun, give back what was not."""
+        """Settle a begun attempt, release another."""
         if self._settled:
             return
         if self.begun:
@@ -123,8 +123,8 @@ def raw_output(content: str | None, thinking: str | None, finish_reason: str | N
     """The output of a model, with thinking between tags.
 
     Args:
-        content: as it came; null is no answer, unless the limit of tokens left no room for any.
-        thinking: what the server or litellm has separated from it.
+        content: as received; null is no answer, unless the token limit left no room for one.
+        thinking: thinking that the server or litellm has separated.
 
     Raises:
         LlmError: there is no answer.
@@ -137,7 +137,7 @@ def raw_output(content: str | None, thinking: str | None, finish_reason: str | N
 
 
 class Told(NamedTuple):
-    """Tokens as a server told them: of the prompt, of the answer, and of the prompt those from its cache."""
+    """Reported tokens: of the prompt, of the answer, and of the prompt those from the provider's cache."""
 
     read: int | None = None
     written: int | None = None
@@ -145,9 +145,9 @@ class Told(NamedTuple):
 
 
 def told_tokens(usage: Any) -> Told:
-    """What a server told of tokens.
+    """The tokens that a server reported.
 
-    litellm puts 0 where a server is silent; as no prompt has 0 tokens, that stands for silence.
+    litellm has 0 for unreported ones; as no prompt has 0 tokens, that is unambiguous.
     """
     read = getattr(usage, "prompt_tokens", None) or None
     if read is None:

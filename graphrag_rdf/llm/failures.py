@@ -1,4 +1,4 @@
-"""From what litellm raises to what people are told: the kind of failure, its cause, the way out.
+"""From exceptions of litellm to messages for people: the kind of failure, its cause, the way out.
 
 litellm maps several failures to one class (a refused connection and a missing key are both its
 InternalServerError), so the kind is read from the whole chain of causes and from the HTTP status.
@@ -42,7 +42,7 @@ _HINT: dict[LlmErrorKind, str] = {
     "model": "check the name, provider and model, such as openai/gpt-4o-mini or ollama_chat/qwen3",
     "rate_limit": "lower the number of jobs, set a limit per minute, or check the quota of the account",
     "timeout": "raise the timeout, or use a faster model",
-    "connection": "is {server} running at {where}?",
+    "connection": "check that {server} is running at {where}",
     "server": "try again later; if it goes on, check that {where} is the address of a model's API",
     "bad_request": "the model may not take prompts as long as this, or of this kind: use another model",
 }
@@ -57,12 +57,12 @@ _LONGEST_CAUSE = 300
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a call was made to.
+    """The server and model of a call.
 
     Attributes:
         model: litellm's name.
         api_base: URL of the server, None for the provider's own.
-        secrets: texts that no message may hold.
+        secrets: texts that no message may contain.
     """
 
     model: str
@@ -90,9 +90,7 @@ class Target:
 
 
 def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, str] | None = None) -> str:
-    """Take every key out of a text: those given, those in the environment, those in addresses, and what
-    looks like one.
-    """
+    """Remove every key from a text: given ones, those of the environment and of addresses, and lookalikes."""
     named = os.environ if environment is None else environment
     known = [*secrets, *(value for name, value in named.items() if _SECRET_NAME.search(name.upper()))]
     for secret in sorted({value for value in known if len(value) >= 4}, key=len, reverse=True):
@@ -101,10 +99,10 @@ def redact(text: str, secrets: tuple[str, ...] = (), environment: Mapping[str, s
 
 
 def explain(error: BaseException, target: Target) -> LlmError:
-    """The error to raise for what a call raised.
+    """The error to raise for an exception of a call.
 
     Args:
-        error: anything that litellm let through.
+        error: any exception of litellm.
         target: what was called.
     """
     if isinstance(error, LlmError):
@@ -118,8 +116,8 @@ def failure(kind: LlmErrorKind, cause: str, target: Target) -> LlmError:
     """An error of a kind, in words.
 
     Args:
-        kind: not `budget` or `unparsable`, which have no server to blame.
-        cause: what the server or the network said.
+        kind: not `budget` or `unparsable`, which are no failures of a server.
+        cause: the message of the server or network.
         target: what was called.
     """
     key = _missing_key(target.model) or f"{target.provider.upper()}_API_KEY"
@@ -127,14 +125,14 @@ def failure(kind: LlmErrorKind, cause: str, target: Target) -> LlmError:
     message = f"{_WHAT[kind].format(**words)}: {cause}" if cause else _WHAT[kind].format(**words)
     hint = _HINT[kind].format(**words)
     if kind == "connection" and target.where == target.provider:  # that of the provider's own address
-        hint = "is this computer connected to the network, and HTTPS_PROXY right?"
+        hint = "check the network connection and HTTPS_PROXY"
     if kind == "auth" and target.api_base:
-        hint += " (any text will do if the server asks for none)"
+        hint += " (any text if the server needs none)"
     return LlmError(redact(message, target.secrets), kind, redact(hint, target.secrets))
 
 
 def retry_after(error: BaseException) -> float | None:
-    """Seconds that the server asked to wait for, None if it did not."""
+    """Seconds to wait, as the server asked; None if it did not."""
     for cause in _chain(error):
         for headers in (
             getattr(getattr(cause, "response", None), "headers", None),
@@ -152,7 +150,7 @@ def _kind(error: BaseException, target: Target) -> LlmErrorKind:
 
     chain = list(_chain(error))
     classes = {type(cause).__name__ for cause in chain}
-    # litellm makes up a response where none came, without headers
+    # litellm invents a response where none came, without headers
     answered = any(getattr(getattr(cause, "response", None), "headers", None) for cause in chain)
     status = getattr(error, "status_code", None)
     untold = not answered and status not in _STATUS
@@ -184,13 +182,13 @@ def _cause(error: BaseException) -> str:
 
 
 def _said(text: str) -> str:
-    """What a server said: the message of an error in JSON, without what litellm adds."""
+    """A server's message: that of an error in JSON, without additions of litellm."""
     text = _LITELLM_ADDS.split(text)[0]
     body = _ERROR.search(text)
     if body is None:
         return text
     try:
-        said = ast.literal_eval(body[0])  # the OpenAI client shows what it read as Python does
+        said = ast.literal_eval(body[0])  # the OpenAI client prints JSON as Python
     except (ValueError, SyntaxError):
         try:
             said = json.loads(body[0])
@@ -222,7 +220,7 @@ def _missing_key(model: str) -> str | None:
 
     try:
         missing = litellm.validate_environment(model)["missing_keys"]
-    except Exception:  # noqa: BLE001  # an unknown provider is told elsewhere
+    except Exception:  # noqa: BLE001  # an unknown provider is reported elsewhere
         return None
     # of Azure also address and version: the key is what is asked for
     return str(next((name for name in missing if name.endswith("KEY")), missing[0])) if missing else None

@@ -1,4 +1,4 @@
-"""Text from outside between the tags of a prompt: it cannot close them, nor open others."""
+"""Text of documents and users between the tags of a prompt: it cannot close them, nor open others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAGS = (
 """The tags of our prompts."""
 
 FENCE = "‹"
-"""What stands in place of a tag's first bracket."""
+"""Replaces a tag's first bracket."""
 
 _TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ _TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(TAGS)})\b)", re.IGNORECASE)
 def fenced(text: str) -> str:
     """The text with `FENCE` for the first bracket of what looks like one of the tags.
 
-    Character by character, so that what a model repeats of it stands where it stood; `extract.evidence`
-    takes the two brackets for the same.
+    The length stays, so that a model's quotes keep their offsets; `extract.evidence` treats the two brackets
+    as equal.
     """
     return _TAG.sub(FENCE, text)

@@ -43,11 +43,11 @@ class LlmGateway:
     """Chat, streams, embeddings and reranking, for calls from any thread.
 
     Args:
-        settings: which models, where, and how hard they may be pushed.
+        settings: models, servers and limits.
         cache: answers of chat calls, and vectors of texts; None to ask each time.
-        budget: what calls may take; None for no limit.
-        servers: what is known of servers, shared with other gateways; None to find out anew.
-        on_call: told of every chat call, answered, cached or failed; called on the caller's thread.
+        budget: limit of usage; None for none.
+        servers: known properties of servers, shared with other gateways; None to learn them again.
+        on_call: called for every chat call, answered, cached or failed, in the caller's thread.
         sleep: how to wait before a retry and for a free place, seconds.
     """
 
@@ -91,18 +91,18 @@ class LlmGateway:
         since: float | None = None,
         shared: int = 0,
     ) -> Completion:
-        """Ask for a whole answer.
+        """Ask for a complete answer.
 
         Args:
             messages: the prompt.
-            purpose: what it is for, told to the log.
+            purpose: for the log.
             json_mode: ask for JSON, in the way that the server accepts, if it has one.
             max_tokens, temperature, model: None for what the settings say.
             use_cache: False to ask again; the new answer is kept in place of the old.
             since: when the texts were read, by `time.monotonic`; None for now. Nothing is kept if texts were
                 erased from the cache later.
             shared: characters at the beginning of the first message that other calls begin with too; a
-                provider that caches only what is marked is told so.
+                provider that caches only marked text gets a mark there.
 
         Raises:
             LlmError: the call failed, for good or too often; or the budget is used up.
@@ -123,7 +123,7 @@ class LlmGateway:
     ) -> ChatStream:
         """Ask for an answer piece by piece; arguments and errors are those of `chat`.
 
-        A broken stream is asked for again only as long as no piece of it was given out. An answer from
+        A broken stream is requested again only if no piece of it was returned. An answer from
         the cache comes in one piece.
         """
         asked = self._asked(messages, purpose, model, False, max_tokens, temperature, since)
@@ -159,7 +159,7 @@ class LlmGateway:
         return np.stack([rows[text] for text in texts])
 
     def rerank(self, query: str, documents: Sequence[str], model: str | None = None) -> list[float]:
-        """How well each document answers the query.
+        """Score how well each document answers the query.
 
         Args:
             query: the question.
@@ -177,7 +177,7 @@ class LlmGateway:
             return []
         litellm = litellm_for(name)
         connection = self._connection()
-        if self.settings.rerank_api_base is not None:  # another server, whose key is not the model's
+        if self.settings.rerank_api_base is not None:  # another server with another key
             connection |= {"api_base": self.settings.rerank_api_base, "api_key": None}
 
         def send() -> Any:
@@ -198,7 +198,7 @@ class LlmGateway:
         return [scores[index] for index in range(len(documents))]
 
     def discard(self, completion: Completion) -> None:
-        """Take an answer that turned out useless out of the cache."""
+        """Remove a useless answer from the cache."""
         if self._cache is not None:
             self._cache.discard(self._cache_key(completion.prompt_hash))
 
@@ -329,7 +329,7 @@ class LlmGateway:
         )
 
     def _note_thinking(self, completion: Completion) -> None:
-        """Some servers put the tag that opens the thinking into the prompt: streams have to know."""
+        """Some servers put the opening tag of the thinking into the prompt: streams need to know."""
         if starts_inside(completion.raw):
             self._servers.learn(self._target(completion.model), "thinking", "unopened")
 
@@ -448,7 +448,7 @@ class LlmGateway:
 
     @contextlib.contextmanager
     def _spending(self, target: Target, in_tokens: int, out_tokens: int = 0) -> Iterator[Take]:
-        """A place, a slot and a share of the budget for an attempt. What is raised leaves as LlmError."""
+        """A place, a slot and a share of the budget for an attempt. Exceptions leave as LlmError."""
         cost = self._expected_cost(target.model, in_tokens, out_tokens)
         with self._places:
             reserved = self.budget.reserve(in_tokens + out_tokens, cost)
@@ -462,7 +462,7 @@ class LlmGateway:
                 taken.close()
 
     def price(self, in_tokens: int, out_tokens: int) -> float | None:
-        """What so many tokens of the model cost in USD; None when its price is not known."""
+        """Cost in USD of so many tokens of the model; None if its price is unknown."""
         return price_of(self._model(self.settings.model, "model"), in_tokens, out_tokens)
 
     def _expected_cost(self, model: str, in_tokens: int, out_tokens: int) -> float:
@@ -471,7 +471,7 @@ class LlmGateway:
         cost = price_of(model, in_tokens, out_tokens)
         if cost is None:
             raise LlmError(
-                f"the price of {model} is not known, so a cost limit cannot be kept",
+                f"the price of {model} is not known, so a cost limit cannot be enforced",
                 "budget",
                 "set a limit of tokens instead",
             )

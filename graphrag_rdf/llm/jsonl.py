@@ -1,8 +1,8 @@
-"""Reading the JSON that models write: in fences, in prose, line by line, cut off, slightly wrong.
+"""Reading JSON of models: in fences, in prose, line by line, cut off, slightly wrong.
 
-Whatever stands around is passed over. A piece is first parsed strictly, then without trailing commas
+Surrounding text is ignored. A piece is first parsed strictly, then without trailing commas
 and typographic quotes, then, if it was cut off, up to its last whole item. json-repair, which guesses,
-comes last, and what it gives is flagged.
+comes last, and its result is flagged.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _OF_A_CALL = ("arguments", "parameters")
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A piece of an answer that was not as it should be.
+    """A malformed piece of an answer.
 
     Attributes:
         reason: `not_json` (left out), `cut_off` (the incomplete end, left out), `repaired` (used as
-            json-repair guessed it), `unknown_form` (JSON, but none of what was asked for; left out).
+            json-repair guessed it), `unknown_form` (JSON of another form; left out).
         text: the piece, at most 500 characters.
     """
 
@@ -48,7 +48,7 @@ class Bad:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A list that an answer is asked for.
+    """A list in the requested answer.
 
     Attributes:
         keys: names under which models give it.
@@ -66,7 +66,7 @@ def parse_items(text: str) -> tuple[list[Any], list[Bad]]:
         text: the answer.
 
     Returns:
-        (items, each once; pieces that were not as they should be).
+        (items, each once; malformed pieces).
     """
     values, bad = _read(text)
     items = [item for value in values for item in (value if isinstance(value, list) else [value])]
@@ -81,10 +81,10 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
         names: what is asked for, by the name to return it under.
 
     Returns:
-        (items of each section, each once; pieces that were not as they should be).
+        (items of each section, each once; malformed pieces).
 
     Raises:
-        LlmError: of kind `unparsable`, when no section and no item of one is in it.
+        LlmError: of kind `unparsable`, when it has no section and no item of one.
     """
     items, bad = parse_items(text)
     found: dict[str, list[Any]] = {name: [] for name in names}
@@ -92,7 +92,7 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
     if not any(sorted_in):
         wanted = " or ".join(names)
         raise LlmError(
-            f"the model's answer holds no {wanted}: {_shown(text) or 'it is empty'}",
+            f"the model's answer has no {wanted}: {_shown(text) or 'it is empty'}",
             "unparsable",
             "use a model that follows instructions better, or ask again without the cache",
         )
@@ -107,7 +107,7 @@ def parse_sections(text: str, names: Mapping[str, Section]) -> tuple[dict[str, l
 def _sort_in(item: Any, names: Mapping[str, Section], found: dict[str, list[Any]], depth: int = 0) -> bool:
     if not isinstance(item, dict):
         return False
-    for key in _OF_A_CALL:  # a call of a tool that nobody offered has a name, which names nothing
+    for key in _OF_A_CALL:  # a call of a tool that was not offered
         if isinstance(item.get(key), dict):
             return _sort_in(item[key], names, found, depth)
     known = False
@@ -129,7 +129,7 @@ def _sort_in(item: Any, names: Mapping[str, Section], found: dict[str, list[Any]
 
 
 def _read(text: str) -> tuple[list[Any], list[Bad]]:
-    """Objects and arrays in a text, in order, and what was wrong on the way."""
+    """Objects and arrays in a text, in order, and malformed pieces."""
     text = text.lstrip("\ufeff")
     whole = _strict(text)
     if isinstance(whole, str):  # JSON in a JSON string
@@ -167,11 +167,11 @@ class _Scan:
         return self.values, self.bad
 
     def _rescue(self, start: int) -> int:
-        """Make what can be made of the piece at `start`; returns where to go on."""
+        """Read the piece at `start` as far as possible; returns where to continue."""
         end = self._line_end(start) or _balanced(self.text, start)
         piece = self.text[start : end or len(self.text)]
         if end is not None and '"' not in piece.translate(_QUOTES) and ":" not in piece:
-            return start + 1  # brackets of the prose, with who knows what inside
+            return start + 1  # brackets of the prose
         value = _tidied(piece)
         if value is None and end is None:
             value, rest = _whole_items(piece)
@@ -221,7 +221,7 @@ def _tidied(piece: str) -> Any:
 
 
 def _balanced(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed, None if it is not."""
+    """End of the bracket at `start`, None if it is not closed."""
     depth = 0
     for token in _TOKEN.finditer(text, start):
         if token[0] in "{[":
@@ -255,7 +255,7 @@ def _repaired(piece: str) -> Any:
 
     try:
         value = _strict(json.dumps(json_repair.loads(piece)))
-    except Exception:  # noqa: BLE001  # a guesser fed with anything at all: whatever it raises, there is no value
+    except Exception:  # noqa: BLE001  # it guesses from any text: any exception means no value
         return None
     return value if isinstance(value, dict | list) and value else None
 
@@ -266,7 +266,7 @@ def _depth(piece: str) -> int:
 
 
 def _once(items: Sequence[Any]) -> list[Any]:
-    if len(items) < 2:  # as a rule an answer is one object, which is long
+    if len(items) < 2:  # usually an answer is one long object
         return list(items)
     first: dict[str, Any] = {}
     for item in items:

@@ -1,7 +1,7 @@
-"""Requests and tokens per minute, kept by waiting.
+"""Limits of requests and tokens per minute, kept by waiting.
 
-A sliding window, as providers count: no sixty seconds hold more than the limit. A caller books the
-earliest free moment under the lock and sleeps once, outside it, until that moment comes.
+A sliding window, as providers count: no sixty seconds have more than the limit. A caller books the earliest
+free moment under the lock, and sleeps outside it until then.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Slot:
 
     Attributes:
         start: when it may begin, on the limiter's clock.
-        tokens: what it is booked for; set it to what the call really took once that is known.
+        tokens: the booked number; set it to the real one once it is known.
     """
 
     start: float
@@ -30,7 +30,7 @@ class Slot:
 
 
 class RateLimiter:
-    """Holds calls back so that limits are kept; callers are served in the order they come.
+    """Delays calls so that limits are kept; first come, first served.
 
     Args:
         requests_per_minute: None for no limit.

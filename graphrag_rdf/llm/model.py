@@ -1,4 +1,4 @@
-"""What goes to a model and what comes back."""
+"""Prompts and answers of models."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Message = Mapping[str, str]
 """A chat message: `role` and `content`."""
 
 CHARS_PER_TOKEN = 4
-"""Rule of thumb for estimates made before a call; what a call really took is what the server says."""
+"""Rule of thumb for estimates before a call; the server reports the real number."""
 
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings:
-    """Which models, where, and how hard they may be pushed.
+    """Models, servers and limits.
 
     Attributes:
         model, embedding_model, rerank_model: litellm names, such as `openai/gpt-4o-mini`.
@@ -35,9 +35,9 @@ class LlmSettings:
         timeout: seconds to wait for a connection, and then for each further piece of an answer.
         max_retries: tries after the first.
         backoff_base, backoff_cap: seconds, see `retry.RetryPolicy`.
-        jobs: calls at the same time, whoever makes them; None for no limit.
+        jobs: concurrent calls; None for no limit.
         requests_per_minute, tokens_per_minute: None for no limit.
-        seed: sent to models that take one.
+        seed: sent to models that accept one.
     """
 
     model: str | None = None
@@ -63,16 +63,16 @@ class Completion:
     """A model's answer.
 
     Attributes:
-        raw: the output as it came, with thinking between tags.
-        model: as it was asked for.
-        in_tokens, out_tokens: as the server counted them; None when it did not say.
+        raw: the output as received, with thinking between tags.
+        model: as requested.
+        in_tokens, out_tokens: as the server counted them; None if unreported.
         cost_usd: None when tokens or price are unknown; 0 when the answer came from the cache.
         cached: whether it came from the cache; tokens are then those of the first time.
-        finish_reason: `stop`, `length` (cut off), …; None when the server did not say.
+        finish_reason: `stop`, `length` (cut off), …; None if unreported.
         seconds: from the call to the last character, waiting included.
         attempts: 1 when the first try worked, 0 when it came from the cache.
         prompt_hash: SHA-256 (hex) of messages, model and parameters.
-        cached_in_tokens: of `in_tokens` those that the provider had in its cache; None when it did not say.
+        cached_in_tokens: of `in_tokens` those from the provider's cache; None if unreported.
     """
 
     raw: str
@@ -103,10 +103,10 @@ class CallRecord:
     """One chat call, for the log.
 
     Attributes:
-        purpose: what it was for, such as `extract`.
-        model: as it was asked for.
+        purpose: for the log, such as `extract`.
+        model: as requested.
         messages: the exact prompt.
-        parameters: everything else that was asked for; never a key.
+        parameters: all other arguments; never a key.
         completion: the answer, None when the call failed.
         error: why it failed, None when it did not.
         started: when, UTC.

@@ -25,7 +25,7 @@ class RetryPolicy:
         max_retries: tries after the first.
         base: seconds; the first wait is between 0 and this, the next between 0 and twice this, …
         cap: no drawn wait is longer, seconds.
-        patience: a server that asks for a longer wait than this gets none: the call fails at once.
+        patience: the call fails if the server asks for a longer wait.
     """
 
     max_retries: int = 5
@@ -38,16 +38,16 @@ class RetryPolicy:
 
         Args:
             retry: 0 for the first retry.
-            retry_after: what the server asked for, seconds; None if it did not.
+            retry_after: seconds that the server asked for; None if it did not.
             draw: a random number, 0 to 1.
 
         Returns:
-            the wait, or None when there is no point in trying again.
+            the wait, or None to give up.
         """
         if retry >= self.max_retries or (retry_after is not None and retry_after > self.patience):
             return None
         drawn = draw() * min(self.cap, self.base * 2.0 ** min(retry, 63))
-        # all who were turned away together were told the same moment: the draw keeps them apart
+        # calls that were refused together got the same moment: the draw spreads them
         return drawn if retry_after is None else retry_after + min(drawn, self.base)
 
 
@@ -59,7 +59,7 @@ def parse_retry_after(value: str | None, now: float) -> float | None:
         now: POSIX time.
 
     Returns:
-        seconds, not negative; None if there is no such header or it is not understood.
+        seconds, not negative; None without a valid header.
     """
     if value is None:
         return None
@@ -81,7 +81,7 @@ def call_with_retries(
     sleep: Callable[[float], object] = time.sleep,
     draw: Callable[[], float] = random.random,
 ) -> T:
-    """Call until it works, or until trying again is pointless.
+    """Call until it works, or retries are pointless.
 
     Args:
         attempt: the call, given its number from 1; raises LlmError.

@@ -1,8 +1,8 @@
-"""What servers accept: found out from their answers, and remembered.
+"""Options that servers accept: learned from their answers, and remembered.
 
-The OpenAI interface has options that some servers refuse with HTTP 400, each another one: LM Studio knows
-`json_schema` but not `json_object`, older servers neither. A refused call is sent again with the next form of
-the option. The form that worked is kept in the process and in the cache's file.
+Servers refuse different options of the OpenAI interface with HTTP 400: LM Studio knows `json_schema` but not
+`json_object`, older servers neither. A refused call is sent again with the next form of the option. The form
+that worked is kept in the process and in the cache's file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ABOUT = {
 
 
 class Servers:
-    """What is known of each server and model. Safe with several threads.
+    """Known properties of servers and models. Safe with several threads.
 
     Args:
         cache: where it is kept between runs; None for this process only.
@@ -50,7 +50,7 @@ class Servers:
         self._known: dict[str, str | None] = {}
 
     def get(self, target: Target, topic: str) -> str | None:
-        """What is known of a topic, None if nothing."""
+        """The known value of a topic, or None."""
         key = _key(target, topic)
         with self._lock:
             if key not in self._known:
@@ -101,7 +101,7 @@ class Servers:
                     continue
                 self.learn(target, option, name)
                 return result
-            raise  # in every form: it is something else that the server refuses
+            raise  # in every form: the server refuses something else
         if known is None:
             self.learn(target, option, first)
         return result

@@ -1,4 +1,4 @@
-"""Answers that come piece by piece."""
+"""Streamed answers."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class ChatStream:
         return self._completion
 
     def close(self) -> None:
-        """Stop; what is still to come is not asked for."""
+        """Stop; the rest is not requested."""
         self._pieces.close()
 
     def _finish(self, completion: Completion) -> None:
@@ -56,7 +56,7 @@ class ChatStream:
 
 
 class OpenStream:
-    """A stream whose first piece has come, or which has ended without one. Thinking is no piece of it.
+    """A stream after its first piece, or its end without one. Thinking is not returned.
 
     Args:
         spending: the attempt's share of limits and budget; held until the stream ends.
@@ -67,7 +67,7 @@ class OpenStream:
         inside: it begins within thinking, see `ThinkingFilter`.
 
     Raises:
-        LlmError: it broke before the first piece, so it may be tried again.
+        LlmError: it broke before the first piece, so it can be retried.
     """
 
     def __init__(

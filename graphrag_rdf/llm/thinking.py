@@ -1,7 +1,7 @@
-"""Thinking: what a reasoning model writes to itself before or between the parts of its answer.
+"""Thinking: text of a reasoning model before or between the parts of its answer.
 
-Models mark it with `<think>…</think>`, `<thinking>…</thinking>` or `[THINK]…[/THINK]`. Drafts of JSON and of
-citations stand in it, so it is removed as soon as an output arrives. `Completion.raw` still has it.
+Models mark it with `<think>…</think>`, `<thinking>…</thinking>` or `[THINK]…[/THINK]`. It may contain drafts
+of JSON and citations, so it is removed as soon as an output arrives. `Completion.raw` still has it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class ThinkingFilter:
         self._line = ""  # what was given out of the current line
 
     def feed(self, piece: str) -> str:
-        """Add a piece; returns what can be given out."""
+        """Add a piece; returns the text that is safe to return."""
         at = max(0, len(self._held) - _LONGEST)
         self._held += piece
         out = []
@@ -52,7 +52,7 @@ class ThinkingFilter:
         return "".join(out)
 
     def end(self) -> str:
-        """What is left when nothing more comes."""
+        """The remaining text at the end."""
         if self._inside and self._opening and not self._line.strip():
             return ""
         return self._give((self._opening if self._inside else "") + self._held)

@@ -16,32 +16,31 @@ from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.service import COMMIT, Service
 
 ZIPPED = '-gzip"'
-"""How the tag of a compressed form ends."""
+"""The end of the tag of a compressed answer."""
 
 _SETTLED = 2.0
-"""Seconds after a change until answers have Last-Modified, which counts whole seconds."""
+"""Seconds after a change without Last-Modified, which has whole seconds."""
 
 
 def etag(service: Service, commit: int, content_type: str, *, strong: bool = False) -> str:
     """The tag of an answer.
 
     Args:
-        strong: the same bytes whenever the tag is the same, as of a graph, which is written out in one order;
-            not so of solutions.
+        strong: equal tags mean equal bytes, as of a graph, which is written in one order; solutions are not.
     """
     kind = content_type.replace("; charset=utf-8", "").replace(" ", "")
     return f'{"" if strong else "W/"}"{state(service, commit)}-{kind}"'
 
 
 def state(service: Service, commit: int) -> str:
-    """What the tags of all answers begin with while the store is as it is."""
+    """The prefix of all tags in the store's present state."""
     return f"{int(service.started * 1000):x}-{commit}"
 
 
 def validators(service: Service, commit: int, content_type: str, *, strong: bool = False) -> dict[str, str]:
-    """The headers of an answer that depends on the store alone; see `etag`.
+    """The headers of an answer that depends only on the store; see `etag`.
 
-    There are none of a store behind an endpoint, which others may change unseen.
+    A remote store has none: others may change it unnoticed.
     """
     if service.remote is not None:
         return {}
@@ -67,7 +66,7 @@ def standard(commit: int) -> dict[str, str]:
 def not_modified(
     request: Request, service: Service, content_types: list[str], *, strong: bool = False
 ) -> Response | None:
-    """304 when the client has what it would get.
+    """304 if the client has the present answer.
 
     Args:
         content_types: of the forms that the answer may take.
@@ -91,7 +90,7 @@ def not_modified(
 
 
 def moment_of(date: str | None) -> float | None:
-    """A date of HTTP as seconds since 1970; None for what is none."""
+    """A date of HTTP as seconds since 1970; None if it is invalid."""
     try:
         return None if date is None else parsedate_to_datetime(date).timestamp()
     except (TypeError, ValueError, OverflowError):
@@ -99,25 +98,25 @@ def moment_of(date: str | None) -> float | None:
 
 
 def hold(request: Request, service: Service, *, exists: bool) -> None:
-    """Check what a request says of the graph that it is about, in the order of §13.2.2.
+    """Check the preconditions of a request about a graph, in the order of §13.2.2.
 
-    A write is checked by who writes: nothing changes between the look and the write.
+    Writes are checked in the writer's thread, so nothing changes between the check and the write.
 
     Args:
         exists: whether the graph is there.
 
     Raises:
-        Problem: 412 when it does not hold; also when it cannot be known, as of a store behind an endpoint,
-            which others may change unseen.
+        Problem: 412 when one does not hold, or cannot be checked, as of a remote store, which others may
+            change unnoticed.
     """
     if service.remote is not None and request.method not in ("GET", "HEAD") and _names_a_state(request):
-        raise Problem(412, "a store behind an endpoint has no tags and dates: only * can be asked for")
+        raise Problem(412, "a remote store has no tags and dates: use * only")
     commit, changed = service.last_change()
     current = f'"{state(service, commit)}-'
     match = request.headers.get("if-match")
     if match is not None:
         if not exists:
-            raise Problem(412, "there is no such graph (If-Match)")
+            raise Problem(412, "If-Match failed: there is no such graph")
         if not any(tag == "*" or tag.startswith(current) for tag in _tags(match)):
             if "W/" in match:
                 raise Problem(412, "If-Match failed: weak tags, as of query results, never match")
@@ -130,7 +129,7 @@ def hold(request: Request, service: Service, *, exists: bool) -> None:
     if unseen is None or request.method in ("GET", "HEAD") or not exists:
         return
     if any(tag == "*" or tag.removeprefix("W/").startswith(current) for tag in _tags(unseen)):
-        raise Problem(412, "the graph is there already (If-None-Match)")
+        raise Problem(412, "If-None-Match failed: the graph exists")
 
 
 def _names_a_state(request: Request) -> bool:

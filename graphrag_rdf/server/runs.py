@@ -1,4 +1,4 @@
-"""Runs of the engine in threads, read by asynchronous routes; who hangs up ends one."""
+"""Runs of the engine in threads, read by asynchronous routes. Disconnecting ends a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Messages = Generator[GraphRagResponse, None, None]
 Run = ThreadRun[GraphRagResponse]
 
 _WAITING = 32
-"""Questions that may wait beside those that are being answered."""
+"""Questions that may wait for a thread."""
 
 _PATIENCE, _LOOK = 4.0, 0.02
 """Seconds that a stop waits for the end of runs, and between two looks at them."""
@@ -40,7 +40,7 @@ class Runs:
         self.under_way = 0
 
     async def call(self, work: Callable[[], T]) -> T:
-        """Run something that gives its result at the end.
+        """Run a function.
 
         Raises:
             Problem: 503 when too much is waiting.
@@ -74,12 +74,12 @@ class Runs:
             self.under_way -= 1
 
     async def stop(self) -> None:
-        """Cancel all runs and wait until their traces are closed; not for ever: one may wait for a model."""
+        """Cancel all runs and wait a while until their traces are closed: one may wait for a model."""
         for run in list(self._open):
             run.close()
         end = time.monotonic() + _PATIENCE
         while self.under_way and time.monotonic() < end:
             await asyncio.sleep(_LOOK)
         if self.under_way:
-            log.warning("questions that did not end in %g s were left: %s", _PATIENCE, self.under_way)
+            log.warning("questions that did not end in %g s were abandoned: %s", _PATIENCE, self.under_way)
         self._threads.shutdown(wait=False, cancel_futures=True)

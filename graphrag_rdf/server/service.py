@@ -1,4 +1,4 @@
-"""What the routes work with: the engine, what runs queries and writes, and what clients have written."""
+"""The objects behind the routes: the engine, queries, writes, and the last write of each client."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _CLIENTS = 10_000
 _PER_CLIENT = 64
 """Queries and pages of one client at once, running or waiting."""
 _AT_ENDPOINT = 16
-"""Queries that the endpoint of a remote store gets at once; they wait more than they work here."""
+"""Concurrent queries at the endpoint of a remote store; here they mostly wait."""
 
 _LOOKING_UP = 64
-"""Threads that may wait for the endpoint to look things up."""
+"""Threads for look-ups at the endpoint."""
 
 How = Literal["isolated", "in-process", "remote"]
 Queries: TypeAlias = ReaderPool | ThreadQueries
 
 
 class _Unjoined(ThreadPoolExecutor):
-    """Threads that read: the end of the loop does not wait for them."""
+    """Threads that only read: the end of the event loop does not wait for them."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """See `ThreadPoolExecutor`."""
@@ -61,16 +61,16 @@ class _Unjoined(ThreadPoolExecutor):
 
 
 class Service:
-    """All that is behind the routes.
+    """The objects behind the routes.
 
     Attributes:
-        remote: graphs and updates of a store behind an endpoint; None of an embedded one.
+        remote: graphs and updates of a remote store; None for an embedded one.
         read_only: nothing at all is written.
-        copies: held by who asks a copy of the store: one at a time.
-        how: the queries of clients run: in processes that can be killed, in threads, or at the endpoint.
+        copies: held while a copy of the store answers a question: one at a time.
+        how: where clients' queries run: in processes that can be killed, in threads, or at the endpoint.
 
     Args:
-        engine: open; whoever made it closes it.
+        engine: open; its owner closes it.
         settings: see `config`.
     """
 
@@ -92,13 +92,13 @@ class Service:
 
     @cached_property
     def store(self) -> EmbeddedStore:
-        """That of the engine, with what only an embedded one can do; there is none where `remote` is set."""
+        """The engine's store, if it is embedded (`remote` is None)."""
         assert isinstance(self.engine.store, EmbeddedStore)  # noqa: S101
         return self.engine.store
 
     @property
     def graphs(self) -> EmbeddedStore | RemoteGraphs:
-        """What takes updates and whole graphs of clients."""
+        """Takes clients' updates and graphs."""
         return self.remote or self.store
 
     def _queries(self) -> tuple[How, Queries]:
@@ -142,15 +142,15 @@ class Service:
             next(messages)
             messages.close()
         except GraphRagError as error:
-            log.info("no question can be answered yet: %s", error.message)  # who asks one is told
+            log.info("no question can be answered yet: %s", error.message)  # clients get the error
 
     async def finish_writes(self) -> None:
-        """Finish the writes that were taken on (an ingest: its chunk in hand), and take no more."""
+        """Finish accepted writes (an ingest: its current chunk), and accept no more."""
         self.stopping.set()
         await self.writes.stop()
 
     async def stop(self) -> None:
-        """Finish writes, cancel answers, end everything else."""
+        """Finish writes, cancel answers, end all else."""
         await self.finish_writes()
         await self.runs.stop()
         await self.queries.stop()
@@ -163,7 +163,7 @@ class Service:
         return self._changed
 
     def wrote(self, connection: HTTPConnection, commit: int) -> None:
-        """Remember what a client wrote: it sees it at once."""
+        """Remember a client's write, so that it sees it at once."""
         client: str = connection.scope["state"]["client"]
         self._written[client] = commit
         self._written.move_to_end(client)
@@ -171,10 +171,10 @@ class Service:
             self._written.popitem(last=False)
 
     def min_commit(self, connection: HTTPConnection) -> int:
-        """The commit that a client must at least see.
+        """The oldest commit that a client may get an answer from.
 
         Raises:
-            Problem: 400 when the header is no number, 412 when there is no such commit yet.
+            Problem: 400 when the header is not a number, 412 when there is no such commit yet.
         """
         mine = self._written.get(connection.scope["state"]["client"], 0)
         header = connection.headers.get(MIN_COMMIT)
@@ -188,39 +188,39 @@ class Service:
         return max(mine, asked)
 
     def between_chunks(self) -> bool:
-        """What an ingest asks between two chunks, in the thread of writes: whether it is to end.
+        """Called by an ingest between two chunks, in the writer's thread: whether it must end.
 
-        Other writes have their turn, with the indexes at what the ingest wrote.
+        Other writes run meanwhile, with the indexes up to date.
         """
         indexer = self.engine.indexer
         self.writes.let_others_in(lambda: indexer.flush(final=True), indexer.catch_up)
         return self.stopping.is_set()
 
     def require_writable(self) -> None:
-        """Raises Problem 403 when the server writes nothing."""
+        """Raises Problem 403 on a read-only server."""
         if self.read_only:
             raise Problem(403, "this server was started with --read-only")
 
 
 def service_of(connection: HTTPConnection) -> Service:
-    """The service of the app that a request came to."""
+    """The service of a request's app."""
     found: Service = connection.app.state.service
     return found
 
 
 def site_of(connection: HTTPConnection) -> str:
-    """The address that the client called this server by, without a path."""
+    """The address of this server as the client wrote it, without a path."""
     return f"{connection.scope['scheme']}://{connection.headers['host']}"
 
 
 def address_of(connection: HTTPConnection) -> str:
-    """The address that the client called, without its query."""
+    """The address of a request, without its query."""
     raw: bytes = connection.scope["raw_path"]
     return f"{site_of(connection)}{raw.decode('ascii')}"
 
 
 def client_of(connection: HTTPConnection) -> str:
-    """What limits are counted by: the token, else the address."""
+    """The client that limits apply to: its token, else its address."""
     found: str = connection.scope["state"]["client"]
     return found
 

@@ -89,9 +89,11 @@ class Server(uvicorn.Server):
         """See the module."""
         begun = time.monotonic()
         if self._service.writes.waiting or self.server_state.tasks:
-            log.warning("stopping when what is under way is finished; once more to stop at once")
+            log.warning("stopping after running requests; once more to stop at once")
         self._deadline.move(
-            WRITES, _FAILED, f"a write that took longer than {WRITES:g} s was left; nothing of it was stored"
+            WRITES,
+            _FAILED,
+            f"a write that took longer than {WRITES:g} s was abandoned; nothing of it was stored",
         )
         for server in self.servers:
             server.close()
@@ -100,7 +102,7 @@ class Server(uvicorn.Server):
         for connection in list(self.server_state.connections):
             connection.shutdown()
         await self._service.finish_writes()
-        self._deadline.move(GRACE + CLOSING, 0, "what does not end was left")
+        self._deadline.move(GRACE + CLOSING, 0, "threads that do not end were abandoned")
         await self._answered(max(_TAKEN, begun + GRACE - time.monotonic()))
         await self._cut_off()
         await self.lifespan.shutdown()
@@ -115,7 +117,7 @@ class Server(uvicorn.Server):
         """Disconnect the remaining clients."""
         left = list(self.server_state.connections)
         if left or self.server_state.tasks:
-            log.warning("requests that were under way for too long were cut off: %s", len(left))
+            log.warning("requests that did not end in time were cut off: %s", len(left))
         for connection in left:
             if isinstance(connection, BoundedProtocol):
                 connection.give_up()

@@ -1,6 +1,6 @@
-"""The one queue of writes that clients send: the store has one writer, and a stop waits for it.
+"""The queue of clients' writes: the store has one writer, and a stop waits for it.
 
-A long write, an ingest, lets the others in between its parts, so that nobody waits for its end.
+A long write, such as an ingest, lets short ones run between its parts.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _LOOK = 0.02
 
 
 class WriteQueue:
-    """Runs writes one after the other, in the order in which they came; long ones when no other waits.
+    """Runs writes in order; long ones when no short one waits.
 
     Attributes:
-        waiting: writes that wait or are under way.
-        trouble: why the last one could not be written at all; None when it could.
+        waiting: writes that wait or run.
+        trouble: why the last write failed; None if it succeeded.
 
     Args:
-        before: called before each, but those that are let in between the parts of another.
+        before: called before each write that does not run between the parts of another.
     """
 
     def __init__(self, before: Callable[[], object] = lambda: None) -> None:
@@ -43,7 +43,7 @@ class WriteQueue:
         self.trouble: StoreError | None = None
 
     async def run(self, write: Callable[[], T], *, long: bool = False) -> T:
-        """Run a write and wait for it, also if nobody waits for us any more; what it returns.
+        """Run a write, also if the caller is cancelled; what it returns.
 
         Args:
             long: it calls `let_others_in` between its parts.
@@ -69,7 +69,7 @@ class WriteQueue:
         return await asyncio.shield(done)
 
     def _tried(self, write: Callable[[], T]) -> Callable[[], T]:
-        """A write after which it is known whether there is trouble."""
+        """The write, recording whether it failed."""
 
         def tried() -> T:
             try:
@@ -83,7 +83,7 @@ class WriteQueue:
         return tried
 
     def let_others_in(self, before: Callable[[], object], after: Callable[[], object]) -> None:
-        """Run the short writes that wait; called by a long write, in the thread of writes.
+        """Run the short writes that wait; called by a long write, in the writer's thread.
 
         Args:
             before, after: called around them, if there are any.
@@ -104,17 +104,17 @@ class WriteQueue:
                 if not waiting:
                     return
                 write = waiting.popleft()
-            with suppress(Exception):  # the write meets it too, and tells of it
+            with suppress(Exception):  # the write meets the error too, and reports it
                 self._before()
             write()
 
     def _finished(self, done: asyncio.Future[Any]) -> None:
         self.waiting -= 1
         if not done.cancelled():
-            done.exception()  # looked at, also when nobody waits
+            done.exception()  # else asyncio logs it as never retrieved
 
     async def stop(self) -> None:
-        """Finish what is in the queue, and take no more."""
+        """Finish the queue, and accept no more."""
         with self._news:
             self._ending = True
             self._news.notify()
@@ -123,7 +123,7 @@ class WriteQueue:
 
 
 def _work(write: Callable[[], T], loop: asyncio.AbstractEventLoop, done: asyncio.Future[T]) -> None:
-    """Run a write and hand what comes of it to the loop that waits."""
+    """Run a write and pass its result to the event loop."""
     try:
         found = write()
     except BaseException as error:  # noqa: BLE001 - raised again where it is waited for

@@ -222,7 +222,7 @@ def test_who_may_not_write_is_told(run: Run, folder: Path, served: Endpoint, tok
     (folder / "a.txt").write_text("Ada Venn built Orrin Bridge.\n")
     refused = run("ingest", "--server", served.url, "--token-file", token, folder / "a.txt")
     assert refused.code == 1
-    assert "write may" in refused.err
+    assert "this needs the role write" in refused.err
     nowhere = run("ingest", "--server", "http://127.0.0.1:9", folder / "a.txt")
     assert nowhere.code == 1
     assert "cannot be reached" in nowhere.err

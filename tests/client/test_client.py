@@ -136,8 +136,8 @@ def test_a_run_that_fails_midway_says_why() -> None:
         (b"HTTP/1.1 302 No\r\nLocation: http://evil.example/\r\nContent-Length: 0\r\n\r\n", "answers 302"),
         (b"SSH-2.0-OpenSSH_9.6\r\n", "not a graphrag-rdf server"),
         (b"", "not a graphrag-rdf server"),
-        (HEAD + chunk('data: {"hello": 1}\n\n'), "no message"),
-        (HEAD + chunk("data: [1]\n\n"), "no message"),
+        (HEAD + chunk('data: {"hello": 1}\n\n'), "a message is malformed"),
+        (HEAD + chunk("data: [1]\n\n"), "a message is malformed"),
     ],
 )
 def test_what_refuses_or_is_no_server_of_ours(answer: bytes, told: str) -> None:

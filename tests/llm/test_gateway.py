@@ -185,7 +185,7 @@ def test_a_server_that_hangs(make_gateway, scripted_server):
         (
             {"api_base": "http://127.0.0.1:9/v1"},
             "connection",
-            ("127.0.0.1:9", "refused", "is a server running"),
+            ("127.0.0.1:9", "refused", "that a server is running"),
         ),
         ({"api_base": "http://nowhere.invalid/v1"}, "connection", ("nowhere.invalid",)),
         ({"model": "frobnicate"}, "model", ("no provider", "frobnicate")),
@@ -199,7 +199,7 @@ def test_a_server_that_hangs(make_gateway, scripted_server):
         (
             {"model": "ollama_chat/qwen3", "api_key": None, "api_base": "http://127.0.0.1:9"},
             "connection",
-            ("is Ollama running at http://127.0.0.1:9?",),
+            ("check that Ollama is running at http://127.0.0.1:9",),
         ),
     ],
 )

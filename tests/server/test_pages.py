@@ -70,7 +70,7 @@ def test_entity(client: httpx.Client) -> None:
     for part in ("Walter Pennock", "What is said of it", "What is said with it", "Where it is mentioned"):
         assert part in page.text
     assert "svg" in [tag for tag, _ in page.tags]
-    assert "There are none of this name" in get(client, "/entities?match=zzz").text
+    assert "No entity has this name" in get(client, "/entities?match=zzz").text
 
 
 def test_a_fact(client: httpx.Client) -> None:
@@ -97,7 +97,7 @@ def test_wherever_a_fact_is_shown_its_source_is_a_link_away(client: httpx.Client
     for path in (asked, "/documents/documents/company.txt"):
         sources = {a for a in get(client, path).addresses("a") if a.startswith("/facts?")}
         assert any("founded%3E" in address for address in sources), path
-        assert "Where it is said" in get(client, min(sources)).text
+        assert "Sources" in get(client, min(sources)).text
 
 
 def test_a_fact_that_is_not_there_says_what_may_be_meant(client: httpx.Client) -> None:
@@ -146,7 +146,7 @@ def test_facts_are_found_by_any_of_their_names_and_by_values(client: httpx.Clien
     assert any(address.startswith("/facts?subject=") for address in page.addresses("a"))
     (query,) = [a for a in page.addresses("a") if a.startswith("/sparql-editor?query=")]
     assert "Walter Pennock" in get(client, query).text
-    assert "No fact holds this text" in get(client, "/facts?match=zzz").text
+    assert "No fact contains this text" in get(client, "/facts?match=zzz").text
 
 
 def test_questions_are_listed_by_their_outcome(client: httpx.Client, asked: str) -> None:

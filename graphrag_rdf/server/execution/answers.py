@@ -1,4 +1,4 @@
-"""The answer to a query on its way from where it is made to the client."""
+"""An answer to a query, between its producer and the client."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from graphrag_rdf.server.execution.evaluate import QueryFailed
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, TransferAborted
 
 Gone = Callable[[], Awaitable[bool]]
-"""Tells whether the client has left."""
+"""Whether the client has disconnected."""
 
 _LOOK = 0.5
 
 
 class Answer:
-    """An answer; its parts come in while it is read.
+    """An answer that is read while its parts arrive.
 
     Attributes:
-        content_type: of the whole, known when `begun`.
-        commit: the commit up to which it saw the store.
+        content_type: known when `begun`.
+        commit: the store's commit that it saw.
 
     Args:
-        let_go: called once when nobody wants the rest.
-        room: called with whether more parts may come in.
+        let_go: called once when the rest is not wanted.
+        room: called with whether more parts may come.
     """
 
     HIGH, LOW = 1 << 20, 1 << 18
-    """Bytes waiting at which the maker is asked to pause, and to go on."""
+    """Waiting bytes at which the producer must pause, and may continue."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class Answer:
         self._let_go = let_go
         self._room = room
 
-    # --- the maker's side ------------------------------------------------------------------------------
+    # --- the producer's side ---------------------------------------------------------------------------
 
     def begin(self, content_type: str) -> None:
-        """What it is."""
+        """Its content type is known."""
         self.content_type = content_type
 
     def put(self, data: bytes) -> None:
@@ -63,12 +63,12 @@ class Answer:
         self._news.set()
 
     def end(self) -> None:
-        """It is whole."""
+        """It is complete."""
         self._ended = True
         self._news.set()
 
     def fail(self, failure: QueryFailed) -> None:
-        """It will never be whole."""
+        """It failed."""
         self._failure = self._failure or failure
         self._ended = True
         self._news.set()
@@ -77,7 +77,7 @@ class Answer:
 
     @property
     def whole(self) -> bytes | None:
-        """All of it, if it has all come; it is then taken."""
+        """All of it, removed from here, if it is complete."""
         if not self._ended or self._failure is not None:
             return None
         data = b"".join(self._parts)
@@ -85,10 +85,10 @@ class Answer:
         return data
 
     async def begun(self) -> None:
-        """Wait until the first part, or the whole, has come.
+        """Wait for the first part or the end.
 
         Raises:
-            Problem: when it failed; nothing of it was given out, so the client is told in full.
+            Problem: it failed; nothing was sent, so the client gets the reason.
         """
         while not self._parts and not self._ended:
             self._news.clear()
@@ -100,7 +100,7 @@ class Answer:
         """The parts as they come.
 
         Raises:
-            TransferAborted: when it failed after its first part.
+            TransferAborted: it failed after its first part.
         """
         try:
             while True:
@@ -121,17 +121,17 @@ class Answer:
             self.drop()
 
     def drop(self) -> None:
-        """Nobody wants the rest."""
+        """The rest is not wanted."""
         if not self._ended and self._let_go is not None:
             self._let_go()
         self._parts.clear()
 
 
 async def unless_gone(answer: Answer, gone: Gone) -> None:
-    """Wait for the first part; give up when the client has.
+    """Wait for the first part, while the client is connected.
 
     Raises:
-        Problem: when the answer failed before, or nobody waits for it any more.
+        Problem: the answer failed before, or the client has disconnected.
     """
     while True:
         try:
@@ -139,9 +139,9 @@ async def unless_gone(answer: Answer, gone: Gone) -> None:
                 return await answer.begun()
         except TimeoutError:
             if await gone():
-                raise Problem(CLIENT_LEFT, "the client left") from None
+                raise Problem(CLIENT_LEFT, "the client disconnected") from None
 
 
 def retry(status: int) -> dict[str, str]:
-    """Headers that go with a status: when to come again."""
+    """Headers of a status: when to retry."""
     return {"Retry-After": "1"} if status in (429, 503) else {}

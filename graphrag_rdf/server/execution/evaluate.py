@@ -1,6 +1,6 @@
-"""One query on one store, serialised straight to bytes: the same in a reader process and in this one.
+"""One query on one store, serialised to bytes: the same in a reader process and in this one.
 
-A result is asked for, written and let go of in one function and one thread, as the engine demands.
+The engine requires that a result is created, written and freed in one thread.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _WITH_PREFIXES = (ox.RdfFormat.TURTLE, ox.RdfFormat.TRIG)
 
 
 class QueryFailed(Exception):  # noqa: N818 - it says what happened
-    """A query that has no answer.
+    """A query failed.
 
     Args:
         status: of HTTP.
-        detail: why, for people.
+        detail: the reason, for people.
     """
 
     def __init__(self, status: int, detail: str) -> None:
@@ -37,12 +37,12 @@ class QueryFailed(Exception):  # noqa: N818 - it says what happened
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A form that an answer may take.
+    """A format of an answer.
 
     Attributes:
         media_type: of `formats`.
-        content_type: what the response's header says.
-        triple_terms: whether the client and the format take them.
+        content_type: the response's header.
+        triple_terms: whether the client and the format support them.
     """
 
     media_type: str
@@ -52,18 +52,18 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be run, as plain data.
+    """A job as plain data.
 
     Attributes:
         kind: a query; a graph or the dataset to write out; or whether a graph exists.
         text: of the query.
-        masked: see `inspect`; must parse, or the query calls other servers.
-        base: against which relative IRIs are resolved.
+        masked: see `sparql_text`; must parse, or the query calls other servers.
+        base: for relative IRIs.
         default_graphs, named_graphs: IRIs of the protocol's dataset; None where the request names none.
-        roams: GRAPH with a variable: it does not range over the store's own bookkeeping.
+        roams: it has GRAPH with a variable, which must not range over the store's bookkeeping.
         union: the default graph is the union of all graphs.
-        results: the form of solutions and truth values; None when the client takes none of ours.
-        graph: the form of graphs, likewise.
+        results: the format of solutions and truth values; None if the client accepts none.
+        graph: the format of graphs, likewise.
         target: of a dump, the graph's IRI; empty for the default graph; None for the dataset.
         max_rows, max_bytes: of the answer.
     """
@@ -83,7 +83,7 @@ class Job:
     max_bytes: int = 1 << 28
 
     def as_json(self) -> list[Any]:
-        """For the way to a reader: the attributes in their order."""
+        """For a reader: the attributes in order."""
         values = [getattr(self, name) for name in self.__slots__]
         return [astuple(value) if isinstance(value, Wanted) else value for value in values]
 
@@ -97,21 +97,21 @@ class Job:
 
 
 class Output(Protocol):
-    """Where an answer goes."""
+    """The destination of an answer."""
 
     def begin(self, content_type: str) -> None:
-        """The answer has begun; called once, before the first `write`."""
+        """Called once, before the first `write`."""
 
     def write(self, data: bytes) -> int:
-        """A part of it."""
+        """A part of the answer."""
 
 
 def evaluate(store: ox.Store, job: Job, output: Output) -> None:
     """Run a job.
 
     Raises:
-        QueryFailed: when it is malformed, unfit for the forms asked for, or goes over a limit; parts of the
-            answer may have been written by then.
+        QueryFailed: it is malformed, unfit for the formats, or over a limit; parts of the answer may be
+            written already.
     """
     try:
         _RUN[job.kind](store, job, output)
@@ -136,7 +136,7 @@ def _query(store: ox.Store, job: Job, output: Output) -> None:
 
 
 def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: Output) -> None:
-    """Write solutions or a truth value in the form and within the limits that a job asks for.
+    """Write solutions or a truth value in the format and within the limits of a job.
 
     Raises:
         QueryFailed: see `evaluate`.
@@ -155,11 +155,11 @@ def write_results(found: ox.QuerySolutions | ox.QueryBoolean, job: Job, output: 
         if isinstance(found, ox.QueryBoolean):
             bounded.write(line_end(wanted.media_type))
     finally:
-        del found  # not left to an error's traceback, which another thread may let go of
+        del found  # an error's traceback would keep it, and another thread may free that
 
 
 def _judge(masked: str, text: str) -> None:
-    """See `inspect`: a text whose calls are misspelt parses only if there are none."""
+    """See `sparql_text`: a text with misspelt calls parses only if there are none."""
     try:
         ox.Store().query(masked)
     except SyntaxError as error:
@@ -205,7 +205,7 @@ def _require_graph(store: ox.Store, job: Job) -> None:
 
 
 def write_graph(found: Iterable[Triple | Quad], job: Job, output: Output) -> None:
-    """Write statements, as `write_results` does solutions."""
+    """Write statements, as `write_results` writes solutions."""
     wanted = _wanted(job.graph, "graphs")
     rdf_format = GRAPHS_BY_TYPE[wanted.media_type].engine
     output.begin(wanted.content_type)
@@ -229,9 +229,7 @@ def _checked(found: Iterable[Triple | Quad], limit: int, wanted: Wanted) -> Iter
 
 def _wanted(wanted: Wanted | None, what: str) -> Wanted:
     if wanted is None:
-        raise QueryFailed(
-            406, f"the answer is of {what}, and the request takes no format that we have for them"
-        )
+        raise QueryFailed(406, f"the answer has {what}, and Accept names no supported format for them")
     return wanted
 
 
@@ -247,7 +245,7 @@ _TRIPLE_MARKS = {
 
 
 class _Bounded:
-    """An output that stops an answer at its limits; the engine passes on what `write` raises."""
+    """An output that stops an answer at its limits; the engine passes on exceptions of `write`."""
 
     def __init__(self, output: Output, job: Job, rows: Callable[[bytes], int] | None = None) -> None:
         self._output = output
@@ -274,7 +272,7 @@ class _Bounded:
 
 
 def _marks(mark: bytes) -> Callable[[bytes], int]:
-    """How often a mark was seen so far, also across parts."""
+    """Counts a mark, also across parts."""
     seen, tail, overlap = 0, b"", len(mark) - 1
 
     def count(data: bytes) -> int:
@@ -287,7 +285,7 @@ def _marks(mark: bytes) -> Callable[[bytes], int]:
 
 
 def _json_rows(variables: int) -> Callable[[bytes], int]:
-    """Rows by bound values: what begins a term stands nowhere else, since quotes in texts are escaped.
+    """Rows by bound values: the beginning of a term is unique, since quotes in texts are escaped.
 
     A triple term has three terms in it. Rows with unbound variables count for less than one.
     """
@@ -296,7 +294,7 @@ def _json_rows(variables: int) -> Callable[[bytes], int]:
 
 
 def _csv_rows() -> Callable[[bytes], int]:
-    """Line ends outside of quotes, less the header."""
+    """Line ends outside of quotes, without the header."""
     lines, quoted = -1, False
 
     def count(data: bytes) -> int:

@@ -1,9 +1,9 @@
-"""How deeply things that clients send are nested. The engine's parsers and evaluators call themselves for
-each level; what is too deep for the stack of a thread ends the whole process.
+"""Limits of nesting in clients' input. The engine's parsers and evaluators are recursive: a stack overflow
+of a thread ends the whole process.
 
-So depth is looked at before, and what parses things of clients in this process runs on stacks (`deep_stacks`)
-of which the limits here take a small part. Measured with pyoxigraph 0.5: 8 MB hold 500 nested EXISTS, 2,000
-braces, 5,000 operators in a row.
+So the depth is checked first, and threads that parse input have large stacks (`deep_stacks`), of which these
+limits use a small part. Measured with pyoxigraph 0.5: 8 MB hold 500 nested EXISTS, 2,000 braces, 5,000
+operators in a row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LONGEST_CHAIN = 5_000
 """Operators, patterns and modifiers of one query or update: `a || b || c` is as deep as it is long."""
 
 _STACK = 256 << 20
-"""Bytes of address space; memory is taken of what is used only."""
+"""Bytes of address space; only the used part takes memory."""
 
 _OPENING = frozenset({"(", "{", "[", "<<", "<<(", "{|"})
 _CLOSING = frozenset({")", "}", "]", ">>", ")>>", "|}"})
@@ -31,19 +31,19 @@ _CHAINING = frozenset({"+", "-", "*", "/", "|", "||", "&&", "!", "^", "=", "!=",
 _WORDS = frozenset({"UNION", "OPTIONAL", "MINUS", "BIND", "FILTER", "IN", "LATERAL"})
 _SHORT = 1000
 _ENDS = re.compile(rf"(?:\)>>(?:\s|#[^\n\r]*+)*+){{{DEEPEST + 1}}}")
-"""So many triple terms that end together: one is in the other, as it can be its object only."""
+"""So many triple terms that end together: they are nested, as only an object can be one."""
 _JSON = re.compile(r'"(?:[^"\\]|\\.)*+"?|([{\[])|([}\]])', re.DOTALL)
 
 
 def check_nesting(text: str) -> None:
-    """Let a query or update on if it is not too deep.
+    """Check a query or update.
 
     Raises:
-        Problem: 400 otherwise.
+        Problem: 400 when it is nested too deeply.
     """
     if len(text) <= _SHORT:
         return
-    opened, chain, before = ["{"], [0], ""  # of each bracket that is open: what it is, and the chain in it
+    opened, chain, before = ["{"], [0], ""  # each open bracket, and the length of the chain in it
     total = 0
     for kind, word, _ in tokens(text):
         if word in _OPENING:
@@ -67,14 +67,14 @@ def check_nesting(text: str) -> None:
 
 
 def _chains(kind: str, word: str, within: str, before: str) -> bool:
-    """Whether a token makes what is before it an operand; `1 +1` is a sum where it is in an expression."""
+    """Whether a token makes its predecessor an operand; `1 +1` is a sum in an expression."""
     if kind == "number":
         return word[0] in "+-" and within == "(" and before == "number"
     return word in _CHAINING or (kind == "word" and word.upper() in _WORDS)
 
 
 def check_rdf_nesting(text: str, media_type: str) -> None:
-    """Let RDF on if it is not too deep.
+    """Check RDF.
 
     Args:
         media_type: of its format.
@@ -89,7 +89,7 @@ def check_rdf_nesting(text: str, media_type: str) -> None:
     else:
         deep = text.count(")>>") > DEEPEST and _ENDS.search(text) is not None
     if deep:
-        raise _too_deep("what was sent")
+        raise _too_deep("the RDF")
 
 
 def _is_deep_json(text: str) -> bool:
@@ -102,7 +102,7 @@ def _is_deep_json(text: str) -> bool:
 
 
 def _is_deep_xml(text: str) -> bool:
-    """Whether elements are; of what is no XML the reader of RDF will tell."""
+    """Whether elements are too deep; invalid XML is left to the RDF parser."""
     depth, deep = 0, False
 
     def start(name: str, attributes: object) -> None:
@@ -136,7 +136,7 @@ _starting = threading.Lock()
 
 @contextmanager
 def deep_stacks() -> Iterator[None]:
-    """Threads that are started within have stacks for whatever passes the limits above."""
+    """Threads that start within have stacks for any input within the limits."""
     with _starting:
         before = threading.stack_size(_STACK)
         try:

@@ -126,14 +126,14 @@ class ReaderPool:
             if turn.done() and not turn.cancelled():
                 self._freed(turn.result())
             if isinstance(error, TimeoutError):
-                raise Problem(503, "no reader was free for too long", headers=retry(503)) from None
+                raise Problem(503, "no reader process became free in time", headers=retry(503)) from None
             raise
         finally:
             with suppress(ValueError):
                 self._waiting.remove(turn)
         if left:
             self._freed(reader)
-            raise Problem(CLIENT_LEFT, "the client left")
+            raise Problem(CLIENT_LEFT, "the client disconnected")
         return reader
 
     def _freed(self, reader: Reader) -> None:

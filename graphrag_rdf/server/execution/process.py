@@ -209,7 +209,7 @@ class Reader(asyncio.Protocol):
             return QueryFailed(504, f"the query took longer than {self._limits.seconds:g} s")
         if code in (MEMORY_EXIT, -signal.SIGABRT):
             return QueryFailed(503, f"the query needed more than {self._limits.memory_mb} MB of memory")
-        if not self._killed:  # else the client left
+        if not self._killed:  # else the client disconnected
             log.warning("a reader process ended in the middle of a query, with code %s", code)
         return QueryFailed(503, "the process that ran the query ended; others are not affected")
 

@@ -107,7 +107,7 @@ def _form_of(text: str) -> str:
             return word
         else:
             raise QueryFailed(400, f"a query does not begin with {token.text[:80]!r}")
-    raise QueryFailed(400, "there is no query")
+    raise QueryFailed(400, "the query is missing")
 
 
 def _judge(masked: str, text: str) -> None:
@@ -174,7 +174,7 @@ class _Reading:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError | http.client.HTTPException):
-            raise QueryFailed(502, "the endpoint broke its answer off") from error
+            raise QueryFailed(502, "the endpoint broke off its answer") from error
         if isinstance(error, SyntaxError | ValueError):
             raise QueryFailed(
                 502, f"the endpoint's answer is not {self._wanted}, or was cut off: {error}"

@@ -127,7 +127,7 @@ class Call:
         self._part = bytearray()
         late = QueryFailed(504, f"the query took longer than {timeout:g} s")
         self._timer = self._loop.call_later(timeout, self.give_up, late)
-        left = QueryFailed(CLIENT_LEFT, "the client left")
+        left = QueryFailed(CLIENT_LEFT, "the client disconnected")
         self.answer = Answer(commit, lambda: self.give_up(left), self._room)
 
     # --- in the loop -----------------------------------------------------------------------------------
@@ -176,10 +176,10 @@ class Call:
         except GraphRagError as error:
             failure = self._why or _failure_of(error)
         except (OSError, http.client.HTTPException, GivenUp):
-            failure = QueryFailed(502, "the endpoint broke its answer off")
+            failure = QueryFailed(502, "the endpoint broke off its answer")
         except Exception:
             log.exception("a query failed")
-            failure = QueryFailed(500, "the server failed; its log tells more")
+            failure = QueryFailed(500, "the server failed; see its log")
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._finish, self._why or failure, bytes(self._part))
 

@@ -1,4 +1,4 @@
-"""Who may do what: bearer tokens (RFC 6750) and their roles."""
+"""Bearer tokens (RFC 6750) and their roles."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _SCHEME = {"WWW-Authenticate": 'Bearer realm="graphrag-rdf"'}
 
 
 class Access:
-    """The tokens that are known, by their hashes.
+    """The known tokens, by their hashes.
 
     Args:
         tokens: (role, token).
         anonymous: the role of a client without a token.
 
     Raises:
-        ConfigError: when a token is too short to be one, or no header could carry it.
+        ConfigError: when a token is too short, or invalid in a header.
     """
 
     def __init__(self, tokens: Iterable[tuple[Role, SecretStr]], anonymous: Role = "read") -> None:
@@ -42,12 +42,12 @@ class Access:
             if len(token.get_secret_value()) < _SHORTEST:
                 raise ConfigError(
                     f"a token of role {role} is too short",
-                    hint=f"take {_SHORTEST} characters or more, e.g. from: openssl rand -hex 24",
+                    hint=f"use {_SHORTEST} characters or more, e.g. from: openssl rand -hex 24",
                 )
             if not token.get_secret_value().isascii() or len(token.get_secret_value().split()) != 1:
                 raise ConfigError(
-                    f"a token of role {role} is no word of ASCII letters, which a header could carry",
-                    hint="take e.g. from: openssl rand -hex 24",
+                    f"a token of role {role} has spaces or letters outside ASCII",
+                    hint="make one with: openssl rand -hex 24",
                 )
             self._known.append((_digest(token.get_secret_value()), role))
 
@@ -75,24 +75,24 @@ class Access:
             authorization: the header of that name.
 
         Raises:
-            Problem: 401 for a token that is not known.
+            Problem: 401 for an unknown token.
         """
         if authorization is None:
             return self.anonymous, None
         scheme, _, token = authorization.decode("latin-1").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            raise Problem(401, "only bearer tokens are taken here", headers=_SCHEME)
+            raise Problem(401, "only bearer tokens are supported", headers=_SCHEME)
         return self.role_of(token.strip())
 
     def role_of(self, token: str) -> tuple[Role, str]:
         """(role of a token, a name for it).
 
         Raises:
-            Problem: 401 for a token that is not known.
+            Problem: 401 for an unknown token.
         """
         digest = _digest(token)
         found: Role | None = None
-        for known, role in self._known:  # all of them, whichever fits: the time tells nothing
+        for known, role in self._known:  # all of them: the time reveals nothing
             if hmac.compare_digest(known, digest):
                 found = role
         if found is None:
@@ -100,30 +100,30 @@ class Access:
         return found, f"token {digest[:6].hex()}"
 
     def takes(self, needed: Role) -> bool:
-        """Whether there is a token that is enough for a role."""
+        """Whether a token grants a role."""
         return any(ROLES.index(role) >= ROLES.index(needed) for _, role in self._known)
 
     def refuse(self, role: Role, needed: Role, *, known: bool) -> Problem:
-        """What a client of too small a role gets, whose token is known, or who has none."""
+        """The refusal for a client whose role is too small; `known`: it sent a token."""
         if not known:
             hint = "send: Authorization: Bearer TOKEN"
             if not self._known:
                 hint = "this server was started without tokens; see graphrag-rdf serve --help"
             return Problem(401, f"this needs a token of role {needed}", headers=_SCHEME, hint=hint)
-        return Problem(403, f"the role {role} may not do this; {needed} may")
+        return Problem(403, f"the role {role} is not enough: this needs the role {needed}")
 
 
 def may(connection: HTTPConnection, needed: Role) -> bool:
-    """Whether the role of a request is enough."""
+    """Whether a request has a role."""
     role: Role = connection.scope["state"]["role"]
     return ROLES.index(role) >= ROLES.index(needed)
 
 
 def require(connection: HTTPConnection, needed: Role) -> None:
-    """Let a request on if its role is enough.
+    """Require a role.
 
     Raises:
-        Problem: 401 or 403 otherwise.
+        Problem: 401 or 403 without it.
     """
     if not may(connection, needed):
         access: Access = connection.app.state.access
@@ -135,7 +135,7 @@ def read_tokens(path: Path) -> list[tuple[Role, SecretStr]]:
     """The tokens of a file: lines `role token`, and comments after #.
 
     Raises:
-        ConfigError: when it cannot be read, or a line is neither; the line itself is not repeated.
+        ConfigError: when it cannot be read, or a line is malformed. The line is not repeated.
     """
     try:
         text = path.read_text("utf-8")

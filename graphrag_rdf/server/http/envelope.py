@@ -1,4 +1,4 @@
-"""Around every request: an id, security headers, the log, the metrics, and how an answer is broken off."""
+"""Middleware around every request: id, security headers, log, metrics, and aborted answers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from graphrag_rdf.server.http.problems import TransferAborted, fault
 log = logging.getLogger("graphrag_rdf.server.access")
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
-"""The id of the request in hand, for the log."""
+"""The id of the current request, for the log."""
 
 _SECURITY: list[tuple[bytes, bytes]] = [
     (
@@ -41,7 +41,7 @@ _SENT_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}\Z")
 
 
 def _identifier_of(sent: bytes) -> bytes:
-    """What the client sent, if that is an id, else a new one."""
+    """The client's id if it is valid, else a new one."""
     return sent if _SENT_ID.match(sent) else b"%b-%x" % (_RUN, next(_COUNT))
 
 
@@ -57,7 +57,7 @@ def _joined(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 def _log_request(identifier: bytes, scope: Scope, status: int, size: int, seconds: float, how: str) -> None:
     """One line for each request, in fields of `name=value` (logfmt).
 
-    The path is as it came, percent-encoded and so one word. A query string may hold secrets and is left out.
+    The path is as it came, percent-encoded and so one word. Query strings may hold secrets and are left out.
     """
     if log.isEnabledFor(logging.INFO):
         path = scope["raw_path"].decode("ascii", "backslashreplace")
@@ -125,7 +125,7 @@ class Envelope:
 
 
 class NoAborts(logging.Filter):
-    """Keeps uvicorn from reporting an answer that was cut off on purpose as a fault."""
+    """Keeps uvicorn from logging an answer that was cut off on purpose as an error."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Whether to log."""

@@ -12,18 +12,18 @@ from graphrag_rdf.server.http.negotiation import parse_accept
 EVENTS = "text/event-stream"
 
 BEAT = 15.0
-"""Seconds after which a silent stream says that it is alive."""
+"""Seconds of silence after which a stream sends a comment."""
 
-ALIVE = ": still at it\n\n"
+ALIVE = ": still running\n\n"
 
 
 def wants_events(request: Request) -> bool:
-    """Whether events are asked for by name, and not less than JSON is."""
+    """Whether Accept names events, and does not prefer JSON."""
     quality = {r.type: r.quality for r in parse_accept(request.headers.get("accept", ""))}
     return quality.get(EVENTS, 0) > 0 and quality[EVENTS] >= quality.get("application/json", 0)
 
 
 def event(kind: str, data: dict[str, Any], identifier: str | None = None) -> str:
-    """One event; JSON has no line ends of its own."""
+    """One event; its JSON is on one line."""
     head = "" if identifier is None else f"id: {identifier}\n"
     return f"{head}event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,7 +1,7 @@
-"""What every request passes before its route, WebSockets included: host, origin, token, rate.
+"""Checks of every request before its route, WebSockets included: host, origin, token, rate.
 
-A server on loopback is no island: any web page that its user opens may send requests to it. A page of another
-site is known by Origin and Sec-Fetch-Site; a name that was rebound to our address (DNS rebinding) by Host.
+Any web page that the user opens may send requests to a server on loopback. Pages of other sites are
+detected by Origin and Sec-Fetch-Site, names that were rebound to our address (DNS rebinding) by Host.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Gate:
     """Decides whether a request may pass.
 
     Args:
-        hosts: names that Host may have, without ports.
-        origins: that may ask from their pages; `*` for any.
+        hosts: allowed names in Host, without ports.
+        origins: sites whose pages may send requests; `*` for any.
     """
 
     def __init__(self, *, hosts: frozenset[str], origins: frozenset[str], access: Access, rate: Rate) -> None:
@@ -39,24 +39,24 @@ class Gate:
         self._check_place = lru_cache(maxsize=256)(self._place)
 
     def check(self, scope: Scope) -> None:
-        """Note who sends a request, in its state.
+        """Check a request, and put its client and role into its state.
 
         Raises:
-            Problem: when it may not pass.
+            Problem: it may not pass.
         """
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         known = dict(headers)
         if sum(name == b"host" for name, _ in headers) != 1:
-            raise Problem(400, "a request names one host")
+            raise Problem(400, "a request must name exactly one host")
         reads = scope.get("method", "GET") in _READING  # a WebSocket begins as a GET
         place = map(known.get, (b"host", b"origin", b"sec-fetch-site", b"sec-fetch-mode"))
         self._check_place(*place, reads)
-        self.count(scope)  # also before the token: guessing is slow
+        self.count(scope)  # before the token: guessing is slow
         role, token = self._access.identify(known.get(b"authorization"))
         scope.setdefault("state", {}).update(role=role, token=token, client=token or _address(scope))
 
     def count(self, scope: Scope) -> None:
-        """Count a request of a client; of a WebSocket, each of its messages is one.
+        """Count a request of a client; each message of a WebSocket is one.
 
         Raises:
             Problem: 429 when there were too many.
@@ -66,30 +66,34 @@ class Gate:
     def _place(
         self, host: bytes | None, origin: bytes | None, site: bytes | None, mode: bytes | None, reads: bool
     ) -> None:
-        """Whether a request comes by a name of ours, and from no page of another site.
+        """Check that a request uses a name of this server, and comes from no page of another site.
 
-        Who follows a link of such a page only reads; a form of it is no link, and names its Origin.
+        A link on another site is allowed: it only reads. A form is not: it sends its Origin.
         """
         name = (host or b"").decode("latin-1")
         if host_name(name) is None:
-            raise Problem(400, "a request names one host")
+            raise Problem(400, "a request must name exactly one host")
         if host_name(name) not in self._hosts:
             raise Problem(
                 421,
                 f"this server is not called {name!r}",
-                hint="graphrag-rdf serve --allow-host NAME lets it be",
+                hint="allow the name with: graphrag-rdf serve --allow-host NAME",
             )
         if origin is not None:
             page = origin.decode("latin-1")
             own = page in (f"http://{name}", f"https://{name}")
             if not own and page not in self._origins and "*" not in self._origins:
-                raise Problem(403, f"pages of {page} may not ask this server", hint="see serve --cors")
+                raise Problem(
+                    403,
+                    f"pages of {page} may not send requests to this server",
+                    hint="allow them with serve --cors",
+                )
         elif site in _FOREIGN and not (reads and (mode == b"navigate" or self._origins)):
-            raise Problem(403, "pages of other sites may not ask this server")
+            raise Problem(403, "pages of other sites may not send requests to this server")
 
 
 class Guard:
-    """ASGI middleware that lets a request on or refuses it."""
+    """ASGI middleware that passes a request on or refuses it."""
 
     def __init__(self, app: ASGIApp, *, gate: Gate) -> None:
         self._app = app
@@ -130,9 +134,9 @@ def host_name(header: str) -> str | None:
 
 
 def known_hosts(listening: str, allowed: Iterable[str]) -> frozenset[str]:
-    """The names that a server which listens on an address may be called by.
+    """The names of a server that listens on an address.
 
-    On all addresses it may be called by any *address* only when it is named here: an open port is no licence.
+    If it listens on all addresses, they must be listed: an open port does not allow any name.
     """
     names = {*loopback.NAMES, *(name.lower().rstrip(".") for name in allowed)}
     if listening not in _ANY_ADDRESS:

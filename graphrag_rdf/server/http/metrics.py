@@ -1,4 +1,4 @@
-"""Figures for Prometheus. Labels come from the table of routes, never from what clients send."""
+"""Figures for Prometheus. Labels come from the table of routes, never from clients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "DELETE", "QUERY", "OPTIONS"
 
 
 class Metrics:
-    """What is counted, in a registry of its own."""
+    """The counters, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -56,10 +56,10 @@ class Metrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
-        self._children = cache(self._labelled)  # finding them takes longer than counting
+        self._children = cache(self._labelled)  # looking them up takes longer than counting
 
     def gauge(self, name: str, about: str, value: Callable[[], float]) -> None:
-        """Add a figure that is looked up when it is asked for."""
+        """Add a figure that is computed on request."""
         Gauge(f"graphrag_rdf_{name}", about, registry=self.registry).set_function(value)
 
     def observe(self, path: str, method: str, status: int, seconds: float) -> None:

@@ -18,9 +18,9 @@ class Format:
     """A format.
 
     Attributes:
-        media_type: what a response says; the first of `accepted`.
-        accepted: what clients may call it.
-        engine: the engine's own name of it; None for what is none of RDF.
+        media_type: that of responses; the first of `accepted`.
+        accepted: its names in requests.
+        engine: the engine's name of it; None for formats other than RDF and query results.
         charset: whether the media type takes a charset.
         iri: its name in service descriptions (https://www.w3.org/ns/formats/).
         rdf12: whether it can carry triple terms.
@@ -82,7 +82,7 @@ DATASETS: tuple[Format, ...] = (_TRIG, _N_QUADS, _JSON_LD)
 """All graphs; the first is the default."""
 
 RDF_BY_NAME: Mapping[str, Format] = {name: f for f in reversed(GRAPHS) for name in f.accepted}
-"""Media type of RDF that is sent to us → format."""
+"""Media type of RDF in requests → format."""
 
 RESULTS_BY_TYPE: Mapping[str, Format] = {f.media_type: f for f in RESULTS}
 GRAPHS_BY_TYPE: Mapping[str, Format] = {f.media_type: f for f in GRAPHS}
@@ -118,11 +118,11 @@ class MediaRange:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was negotiated.
+    """The result of negotiation.
 
     Attributes:
         format: of the answer.
-        version: of RDF as the client wrote it; None when it named none.
+        version: of RDF as the client wrote it; None without one.
     """
 
     format: Format
@@ -143,11 +143,11 @@ def parse_accept(header: str) -> tuple[MediaRange, ...]:
 
 
 def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
-    """The format that a client likes best; None when it takes none of them.
+    """The format that a client prefers; None if it accepts none.
 
     Args:
-        header: of Accept; None and empty take the first format.
-        formats: what there is, our favourite first; among equals the earlier wins.
+        header: Accept; None and empty accept any.
+        formats: the available ones; among equals the first wins.
     """
     ranges = parse_accept(header or "")
     if not ranges:
@@ -166,7 +166,7 @@ def negotiate(header: str | None, formats: Sequence[Format]) -> Choice | None:
 
 @lru_cache(maxsize=64)
 def takes_gzip(header: str) -> bool:
-    """Whether an Accept-Encoding header takes gzip (RFC 9110 §12.5.3): named, and not at `q=0`."""
+    """Whether an Accept-Encoding header accepts gzip (RFC 9110 §12.5.3): named, and not with `q=0`."""
     for part in _split(header, ","):
         name, *rest = _split(part, ";")
         if name.strip().lower() in ("gzip", "x-gzip"):

@@ -1,4 +1,4 @@
-"""Errors as clients see them: problem documents (RFC 9457)."""
+"""Errors for clients: problem documents (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 CLIENT_LEFT = 499
-"""Status, for the log alone, of a request that nobody waits for any more."""
+"""Status, only for the log, of a request whose client has disconnected."""
 
 
 class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
@@ -35,7 +35,7 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
     Args:
         status: of HTTP.
         detail: what is wrong, for people.
-        headers: of the response, beside its own.
+        headers: further headers of the response.
         more: further members of the document.
     """
 
@@ -67,21 +67,21 @@ class Problem(Exception):  # noqa: N818 - the name that RFC 9457 gives it
 
 
 class TransferAborted(Exception):  # noqa: N818 - it says what was done
-    """An answer that broke after its first part was sent.
+    """An answer that failed after its first part was sent.
 
-    The connection is cut without an end of the body, so that nobody takes it for whole.
+    The connection is cut without an end of the body, so that no client takes it for complete.
     """
 
 
 _OF_ROUTES = {
-    404: {"detail": "there is nothing at this path", "hint": "/openapi.json names all paths"},
+    404: {"detail": "nothing is at this path", "hint": "/openapi.json names all paths"},
     405: {"detail": "this path does not take this method"},
 }
-"""What Starlette refuses with the name of the status alone."""
+"""Details for what Starlette refuses with a status only."""
 
 
 def problem_from(error: Exception) -> Problem:
-    """What a route raised, as a problem: Starlette's own refusals and known errors too."""
+    """The problem for what a route raised, Starlette's refusals and known errors included."""
     if isinstance(error, HTTPException):
         more = _OF_ROUTES.get(error.status_code, {"detail": error.detail})
         return Problem(error.status_code, headers=error.headers, **more)
@@ -97,8 +97,7 @@ _OF_ENDPOINT = {"unreachable": 503, "timeout": 504, "refused": 502, "conflict": 
 def problem_of(error: GraphRagError) -> Problem:
     """An error of the rooms as a problem.
 
-    Of a remote store's endpoint, and of a disk, clients learn what happened, the log where: addresses and
-    paths are none of theirs.
+    Addresses of endpoints and paths on disk are logged, but not sent to clients.
     """
     if isinstance(error, EndpointError):
         log.warning("%s", error.message)
@@ -108,11 +107,11 @@ def problem_of(error: GraphRagError) -> Problem:
         log.error("%s", error.message)
         return Problem(
             503,
-            "the document is out of the store, but files of the store still hold its text",
+            "the document is removed, but files of the store still hold its text",
             headers={"Retry-After": "30"},
-            hint="send the same request again: it finishes",
+            hint="send the same request again to finish",
         )
-    if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # a full disk, as a rule
+    if isinstance(error, StoreError) and isinstance(error.__cause__, OSError):  # usually a full disk
         log.error("%s", error.message)
         return Problem(503, "the store cannot be read or written at present", headers={"Retry-After": "30"})
     if isinstance(error, SearchIndexError):
@@ -131,10 +130,10 @@ def _unaddressed(error: EndpointError | MalformedError) -> str:
 
 
 def hint_of(error: GraphRagError) -> dict[str, Any]:
-    """The way out, as a member of the document."""
+    """The hint, as a member of the document."""
     return {"hint": error.hint} if error.hint else {}
 
 
 def fault(request_id: str) -> Problem:
-    """Anything else: said without its details, which are in the log."""
-    return Problem(500, f"the server failed; its log tells more under {request_id}")
+    """Any other error; its details are in the log."""
+    return Problem(500, f"the server failed; see its log, request {request_id}")

@@ -1,4 +1,4 @@
-"""How much one client may ask: requests in a minute, and queries at once."""
+"""Limits of one client: requests per minute, and concurrent queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from graphrag_rdf.server.http.problems import Problem
 
 _CLIENTS = 10_000
-"""Clients that are remembered; the one that asked longest ago is forgotten."""
+"""Clients that are remembered; the least recent one is dropped."""
 
 
 class Rate:
@@ -49,11 +49,11 @@ class Rate:
 
 
 class Concurrency:
-    """How many things each client has under way.
+    """Counts what each client has running.
 
     Args:
         limit: of one client.
-        what: it is, for people.
+        what: its name in messages.
     """
 
     def __init__(self, limit: int, what: str) -> None:
@@ -78,7 +78,7 @@ class Concurrency:
         """Take a place; see `slot`."""
         if self._running[client] >= self._limit:
             raise Problem(
-                429, f"{self._limit} {self._what} are under way for you", headers={"Retry-After": "1"}
+                429, f"you have {self._limit} {self._what} running already", headers={"Retry-After": "1"}
             )
         self._running[client] += 1
 

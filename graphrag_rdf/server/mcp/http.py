@@ -27,17 +27,17 @@ from collections import OrderedDict
 METHODS = ["POST", "DELETE"]
 _BODY = 1 << 18
 _SESSIONS, _SHARE = 256, 32
-"""Sessions of all clients, and of one: who opens more loses the one used longest ago."""
+"""Sessions of all clients, and of one client: another one ends its least recently used."""
 _SESSION = b"mcp-session-id"
 _IDLE = 600.0
-"""Seconds after which a session that nobody uses is forgotten."""
+"""Seconds after which an unused session ends."""
 
 _ENDING = 2.0
 """Seconds that a stop waits for the end of sessions."""
 
 
 class McpEndpoint:
-    """The route, as an ASGI app: it hands on to the app's own `McpTools`."""
+    """The route, as an ASGI app over the app's `McpTools`."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -46,7 +46,7 @@ class McpEndpoint:
 
 
 class McpTools:
-    """What serves the protocol over HTTP."""
+    """Serves the protocol over HTTP."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -84,7 +84,7 @@ class McpTools:
             await manager.handle_request(_goodbye(scope, session), _nothing, _nobody)
 
     async def stop(self) -> None:
-        """Cancel what is under way, forget all sessions."""
+        """Cancel running calls, end all sessions."""
         self._end.set()
         if self._keeper is not None:
             await asyncio.wait([self._keeper], timeout=_ENDING)
@@ -95,17 +95,17 @@ class McpTools:
             self._keeper = asyncio.create_task(self._keep(self._manager))
         return await asyncio.shield(self._manager)
 
-    async def _keep(self, told: asyncio.Future[StreamableHTTPSessionManager]) -> None:
-        """The package's task group is entered and left in one task: this one."""
+    async def _keep(self, ready: asyncio.Future[StreamableHTTPSessionManager]) -> None:
+        """The package requires that its task group is entered and left in one task: this one."""
         try:
             await asyncio.to_thread(protocol.load)
             manager = _manager(self._service)
         except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
             self._manager = None
-            told.set_exception(error)
+            ready.set_exception(error)
             return
         async with manager.run():
-            told.set_result(manager)
+            ready.set_result(manager)
             await self._end.wait()
 
 
@@ -121,7 +121,7 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
 
 
 def _owner(client: str) -> Any:
-    """Whose a session is: nobody else can use it."""
+    """The owner of a session: no other client can use it."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken
 
@@ -142,7 +142,7 @@ async def _nobody(message: Message) -> None:
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:
-    """A body that was read, once more; what comes after it (the client leaves) as it comes."""
+    """A body that was read, again; later messages (disconnect) as they come."""
     waiting: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def replay() -> Message:
@@ -152,10 +152,10 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
 
 
 class Sessions:
-    """The sessions that were opened, those used last at the end.
+    """The open sessions, the most recently used last.
 
     Args:
-        most: of all clients, as the server has it: what is beyond has ended already.
+        most: of all clients; the package ends more itself.
         share: of one client.
     """
 
@@ -165,12 +165,12 @@ class Sessions:
         self._owners: OrderedDict[str, str] = OrderedDict()
 
     def used(self, session: str, client: str) -> None:
-        """A client sent a request for a session."""
+        """A client used a session."""
         if self._owners.get(session) == client:
             self._owners.move_to_end(session)
 
     def opened(self, session: str, client: str) -> list[str]:
-        """The sessions to end, now that a client has one more: those that it used longest ago."""
+        """The sessions to end after a client opened one: its least recently used."""
         self._owners[session] = client
         mine = [name for name, owner in self._owners.items() if owner == client]
         over = mine[: max(0, len(mine) - self._share)]

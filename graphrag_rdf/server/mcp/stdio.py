@@ -1,7 +1,7 @@
-"""The protocol over standard input and output: a program of the user's starts this one as its child.
+"""The protocol over standard input and output: a program of the user starts this one as its child.
 
-Queries run in reader processes with the limits of the server, as over HTTP. What anything else prints goes to
-standard error, which the protocol leaves free.
+Queries run in reader processes with the limits of the server, as over HTTP. All other output goes to standard
+error, which the protocol does not use.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def serve_stdio(engine: Engine, settings: ServerSection) -> bool:
     """Serve until standard input ends.
 
     Returns:
-        False when a signal ended it (SIGINT, SIGTERM).
+        False if a signal ended it (SIGINT, SIGTERM).
 
     Raises:
         UsageError: when the package is not installed.
@@ -51,11 +51,11 @@ async def _serve(engine: Engine, settings: ServerSection) -> bool:
     try:
         async with stdio_server(stdin=cast(Any, lines)) as (reading, writing):
             work = asyncio.create_task(server.run(reading, writing, server.create_initialization_options()))
-            told = asyncio.create_task(stopped.wait())
-            await asyncio.wait([work, told], return_when=asyncio.FIRST_COMPLETED)
+            signalled = asyncio.create_task(stopped.wait())
+            await asyncio.wait([work, signalled], return_when=asyncio.FIRST_COMPLETED)
             lines.end()
             work.cancel()
-            told.cancel()
+            signalled.cancel()
             with suppress(asyncio.CancelledError):
                 await work
     finally:
@@ -64,10 +64,10 @@ async def _serve(engine: Engine, settings: ServerSection) -> bool:
 
 
 class _Lines:
-    """Lines of standard input, read in a thread that nobody has to wait for at the end.
+    """Lines of standard input, read in a daemon thread.
 
     Args:
-        descriptor: of a file of its own.
+        descriptor: of a file that nothing else uses.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -91,10 +91,10 @@ class _Lines:
                 *whole, rest = (bytes(held) + data).split(b"\n")
                 held = bytearray(rest)
                 for line in whole:
-                    self._tell(line.decode("utf-8", "replace"))
+                    self._pass_on(line.decode("utf-8", "replace"))
                 if len(held) > _LONGEST:
-                    break  # no message is so long: whoever sends it is told by the end
+                    break  # longer than any message: end
             self._loop.call_soon_threadsafe(self.end)
 
-    def _tell(self, line: str) -> None:
+    def _pass_on(self, line: str) -> None:
         self._loop.call_soon_threadsafe(self._lines.put_nowait, line)

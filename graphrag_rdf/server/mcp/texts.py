@@ -17,7 +17,7 @@ _WIDTH = 120
 
 
 def of_answer(answer: Mapping[str, Any], trace: str) -> str:
-    """The answer, what each marker stands for, warnings, and where its trace is."""
+    """The answer, its sources by marker, warnings, and its trace."""
     lines: dict[str, None] = {}
     for citation in answer["citations"]:
         for source in citation["sources"]:
@@ -58,7 +58,7 @@ def of_trace(trace: Trace) -> str:
 
 def of_traces(listed: Sequence[TraceSummary]) -> str:
     """As `trace list`."""
-    return render_list(listed, width=_WIDTH) or "There is no trace yet."
+    return render_list(listed, width=_WIDTH) or "There are no traces yet."
 
 
 def of_sources(found: Sequence[FactSource]) -> str:
@@ -67,7 +67,7 @@ def of_sources(found: Sequence[FactSource]) -> str:
 
 
 def of_report(report: Any) -> str:
-    """What an ingest did."""
+    """The report of an ingest."""
     documents, failures = report.as_json()["documents"], report.failures
     counts = ", ".join(f"{number} {name}" for name, number in documents.items() if number) or "none"
     lines = [f"documents: {counts}", f"facts: {report.facts} new", f"entities: {report.entities} new"]

@@ -32,16 +32,16 @@ from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.sources import source_fact
 
 Progress = Callable[[int, int | None, str], Awaitable[None]]
-"""Told how much is done, of how much where that is known, and what that was."""
+"""Called with what is done, the total if it is known, and a description."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls.
+    """The caller of a tool.
 
     Attributes:
-        role: what it may do.
-        client: what limits are counted by.
+        role: its role.
+        client: the client that limits apply to.
         known: whether it sent a token, or is the user who started the program.
     """
 
@@ -52,7 +52,7 @@ class Caller:
 
     @classmethod
     def of_request(cls, connection: HTTPConnection) -> Caller:
-        """Whoever sent a request."""
+        """The client of a request."""
         state = connection.scope["state"]
         known = state["token"] is not None
         return cls(state["role"], client_of(connection), known, connection.app.state.access)
@@ -63,11 +63,11 @@ class Caller:
         return cls("write", "local", True, Access([]))
 
     def may(self, needed: Role) -> bool:
-        """Whether its role is enough."""
+        """Whether it has a role."""
         return ROLES.index(self.role) >= ROLES.index(needed)
 
     def require(self, needed: Role) -> None:
-        """Raises Problem 401 or 403 unless its role is enough."""
+        """Raises Problem 401 or 403 without a role."""
         if not self.may(needed):
             raise self.access.refuse(self.role, needed, known=self.known)
 
@@ -83,7 +83,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a tool gives: for programs, and for people and models to read."""
+    """The result of a tool: for programs, and as text for people and models."""
 
     data: dict[str, Any]
     text: str
@@ -150,7 +150,7 @@ class Tool:
         arguments: what it takes.
         keys: of its result, with their JSON types; more may come.
         work: does it.
-        role: who may call it.
+        role: the role that it needs.
         writes: whether it changes what is known (a trace of a question does not).
         offered: whether the server has it at all.
     """
@@ -263,7 +263,7 @@ async def _ingest(call: Call, asked: IngestArguments) -> Outcome:
 
 
 async def _still_there() -> bool:
-    """Who goes away cancels the call."""
+    """Disconnecting cancels the call."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""`/ask` for people: the page, and the form that it sends."""
+"""`/ask`: the page and its form."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.items import Source
 
 _SUGGESTED = 3
-"""Questions to ask next, where the box is ticked."""
+"""Suggested questions, if the box is ticked."""
 
 
 async def ask_page(request: Request) -> Response:
-    """The form; with JavaScript it shows the steps as they happen."""
+    """The page; with JavaScript it shows the steps live."""
     require(request, "read")
     session, question = parameter(request, "session"), parameter(request, "question") or ""
     return await asyncio.to_thread(_page, request, question=question[:MAX_QUESTION], session=session)
 
 
 async def submit(request: Request) -> Response:
-    """A form leads to the trace of its answer; anything else is for programs."""
+    """A form redirects to the trace of its answer; other requests are for programs."""
     if not is_form(request):
         return await protocol.ask(request)
     form = await read_form(request)
@@ -48,12 +48,12 @@ async def submit(request: Request) -> Response:
 
 
 def needs_token(connection: HTTPConnection) -> bool:
-    """Whether a client without a token may not ask."""
+    """Whether asking needs a token."""
     return lacks(connection, protocol.role_to_ask(service_of(connection), known=False))
 
 
 def lacks(connection: HTTPConnection, needed: Role) -> bool:
-    """Whether a client without a token may do less."""
+    """Whether a role needs a token."""
     access: Access = connection.app.state.access
     return ROLES.index(access.anonymous) < ROLES.index(needed)
 
@@ -78,7 +78,7 @@ def _page(
 
 
 def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
-    """What an answer cites, or what comes closest: marker, words, name and address of the document."""
+    """The citations of an answer, or the closest quotes: marker, text, name and address of the document."""
     links = links_of(service)
     first: dict[str, dict[str, Any]] = {}
     for one in answer["citations"]:
@@ -99,7 +99,7 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _earlier(service: Service, name: str) -> dict[str, str]:
-    """The question that is gone on with, and its run.
+    """The earlier question that is continued, and its run.
 
     Raises:
         Problem: 404 when there is no such trace.

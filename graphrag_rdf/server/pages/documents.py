@@ -1,4 +1,4 @@
-"""`/documents` for people: what the store holds, and where to drop more of it."""
+"""The pages of `/documents`: the list, and an area for uploads."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _COLUMNS = (
     ("added", "Added", False),
     ("failures", "Failures", True),
 )
-"""What the list is sorted by, its heading, and whether it is a number."""
+"""Sort key of each column, its heading, and whether it is a number."""
 
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """Which documents are asked for; see `trace.documents.list_documents`."""
+    """A request for the list; see `trace.documents.list_documents`."""
 
     match: str
     failed: bool
@@ -43,7 +43,7 @@ class ListRequest:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """What differs from a plain list, as parameters of its address."""
+        """Parameters of the address that differ from the defaults."""
         texts = {"match": self.match, "sort": self.sort or ""}
         truths = {name: "true" for name in ("failed", "reverse") if getattr(self, name)}
         return {name: text for name, text in texts.items() if text} | truths
@@ -51,10 +51,10 @@ class ListRequest:
 
 @dataclass(frozen=True, slots=True)
 class UploadArea:
-    """What the page says of uploads.
+    """Whether documents can be uploaded.
 
     Attributes:
-        barred: why nobody can upload: `read-only` or `no-tokens`; None where somebody can.
+        barred: why there are no uploads: `read-only` or `no-tokens`; None if there are.
         token: a token is needed.
         most: bytes of one request.
     """
@@ -77,7 +77,7 @@ def upload_area(connection: HTTPConnection, service: Service) -> UploadArea:
 def documents_page(
     request: Request, service: Service, found: Sequence[DocumentSummary], asked: ListRequest
 ) -> str:
-    """Documents, a part of them, with a box to look for more."""
+    """A page of the list, with a search box."""
     return render(
         "documents",
         "/documents",
@@ -91,17 +91,17 @@ def documents_page(
 
 
 def report_page(request: Request, service: Service, report: Mapping[str, Any]) -> str:
-    """What became of the files of a form."""
+    """The report of an upload."""
     return render("uploaded", "/documents", report=report, upload=upload_area(request, service))
 
 
 def duplicates_page(service: Service, found: Sequence[Duplicate]) -> str:
-    """Pairs of documents that say the same."""
+    """Pairs of duplicates."""
     return render("duplicates", "/documents", pairs=found, links=links_of(service))
 
 
 def _sorted_by(name: str, asked: ListRequest) -> str:
-    """The address of the list in another order; in the opposite one if it has that order already."""
+    """The address of the list in another order; reversed if it has that order already."""
     kept = {key: value for key, value in asked.chosen.items() if key not in ("sort", "reverse")}
     turned = {"reverse": "true"} if asked.sort == name and not asked.reverse else {}
     return f"/documents?{urlencode({**kept, 'sort': name, **turned})}"

@@ -1,7 +1,6 @@
 """`/sparql-editor`: write a query or pick a template, run it, read its answer as a table or download it.
 
-A query runs as at `/sparql`: isolated, within the same limits. The page shows the first rows of an answer and
-lets go of the rest.
+A query runs as at `/sparql`: isolated, with the same limits. The page shows the first rows of an answer.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _BEGINNING = "SELECT ?thing ?name WHERE {\n  ?thing rdfs:label ?name .\n} LIMIT 
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """A form of an answer that can be taken home: its name on the page, its file, its format."""
+    """A download: its name on the page, its file, its format."""
 
     name: str
     file: str
@@ -69,7 +68,7 @@ DOWNLOADS = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """An answer as the page shows it.
+    """An answer on the page.
 
     Attributes:
         boolean: of an ASK; None otherwise.
@@ -134,7 +133,7 @@ def _text(service: Service, fields: Parameters) -> tuple[str, bool]:
 
 
 def _readable(store: Store) -> list[str]:
-    """The names of the templates that only read."""
+    """Names of templates without updates."""
     return sorted(name for name in store.templates if store.templates[name].header.kind != "update")
 
 
@@ -143,7 +142,7 @@ def _job(request: Request, service: Service, text: str, results: Wanted | None, 
     if len(text) > settings.max_query_kb << 10:
         raise Problem(413, f"the query is longer than {settings.max_query_kb} kB")
     looked_at = inspect_query(text, settings.allow_service)
-    # on the first line, so that line numbers in messages are the writer's; prefixes of his own win
+    # on the first line, so that line numbers in messages are the user's; the user's own prefixes win
     declared = prologue(text).replace("\n", " ")
     return Job(
         text=declared + text,
@@ -186,17 +185,17 @@ def _shown(service: Service, data: bytes, content_type: str) -> Table:
     """The table.
 
     Raises:
-        Problem: 422 when the answer has terms that are nested more deeply than our own parser goes.
+        Problem: 422 when terms are nested too deeply for our parser.
     """
     try:
         return _table(service, data, content_type)
     except (SyntaxError, RecursionError) as error:
-        error.with_traceback(None)  # its frames hold what is of this thread alone
+        error.with_traceback(None)  # its frames hold objects of this thread
     raise Problem(422, "the answer has triple terms that are nested too deeply for a page: download it")
 
 
 def _table(service: Service, data: bytes, content_type: str) -> Table:
-    """Lines as a table: neither format has a line end within a term."""
+    """Lines as a table: no format has line ends within terms."""
     graph = content_type == _TRIPLES.content_type
     most = ROWS if graph else ROWS + 1
     lines = data.splitlines(keepends=True)

@@ -1,4 +1,4 @@
-"""Problems as pages, for those who asked for a page."""
+"""Problems as pages."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _FORMS = (Format((MEDIA_TYPE, "application/json"), None, ""), HTML)
 
 
 def _methods(connection: HTTPConnection) -> list[str]:
-    """What a path takes (RFC 9110 §15.5.6): each of its methods has a route, and Starlette tells of one."""
+    """The methods of a path (RFC 9110 §15.5.6): each has a route, and Starlette reports only one."""
     routes = (route for route in connection.app.routes if isinstance(route, Route))
     found = (route.methods or () for route in routes if route.matches(connection.scope)[0] is not Match.NONE)
     return sorted({method for methods in found for method in methods})
 
 
 async def on_error(connection: HTTPConnection, error: Exception) -> Response:
-    """What Starlette calls for what a route raised."""
+    """Called by Starlette with the exception of a route."""
     problem = problem_from(error)
     if problem.status == 405:
         problem.headers["Allow"] = ", ".join(_methods(connection))

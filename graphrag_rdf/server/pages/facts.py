@@ -1,4 +1,4 @@
-"""The pages of a fact - where it is said, and whether it holds - and of what people decided about facts."""
+"""The pages of a fact, with its sources, and of manual corrections."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from graphrag_rdf.trace.named_facts import Edge
 from graphrag_rdf.trace.sources import FactSource
 
 _ANSWERS = 50
-"""Answers that a fact's page names."""
+"""Answers on the page of a fact."""
 
 
 def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every: bool) -> str:
     """Decisions about facts, the newest first.
 
     Args:
-        every: whether those that were taken back are among them.
+        every: whether undone ones are included.
     """
     said = [fact for one in decisions for fact in (one.fact, one.instead) if fact]
     labels = read_labels(service.engine.store, [term for fact in said for term in fact])
@@ -50,7 +50,7 @@ def decisions_page(service: Service, decisions: Sequence[FactDecision], *, every
 def fact_page(
     service: Service, connection: HTTPConnection, edges: Sequence[Edge], sources: Sequence[FactSource]
 ) -> str:
-    """A fact - or all that are called so - with the places that say it; there may be none."""
+    """A fact, or all facts with these labels, with their sources, if any."""
     labels = read_labels(service.engine.store, [term for edge in edges for term in edge])
     found: dict[Fact, list[FactSource]] = {}
     for edge in edges:

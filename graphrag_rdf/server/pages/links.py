@@ -14,7 +14,7 @@ _DOCUMENT = f"{PROVENANCE_BASE}doc/"
 
 
 CITED = "cited"
-"""The fragment of the characters that a citation names."""
+"""The fragment of cited characters."""
 
 
 class Links:
@@ -28,7 +28,7 @@ class Links:
         self._entity = f"{namespace}e/"
 
     def __call__(self, iri: str) -> str:
-        """The page of a thing, as far as its IRI tells what it is."""
+        """The page of a thing, by the form of its IRI."""
         if iri.startswith(_SESSION):
             return f"/traces/{_quoted(iri.removeprefix(_SESSION))}"
         if iri.startswith(_DOCUMENT):
@@ -50,7 +50,7 @@ class Links:
         return f"{self.document(document)}?{urlencode({'chunk': chunk, **span})}#{anchor}"
 
     def source(self, source: Source, fact: Fact | None) -> str | None:
-        """The place that a source names: its words if they were located, or its chunk, or the metadata.
+        """The place of a source: its quote if it was located, else its chunk, or the metadata.
 
         Args:
             fact: the fact that the source supports.
@@ -64,7 +64,7 @@ class Links:
         return self(source.document) + (f"#{fact_anchor(fact)}" if stated and fact else "")
 
     def fact(self, fact: Fact) -> str:
-        """Where a fact is said."""
+        """The page of a fact, with its sources."""
         terms = dict(zip(("subject", "predicate", "object"), map(str, (fact.s, fact.p, fact.o)), strict=True))
         return f"/facts?{urlencode(terms)}"
 
@@ -74,7 +74,7 @@ class Links:
 
 
 def fact_anchor(fact: Fact) -> str:
-    """The fragment of a fact that the metadata of a document state."""
+    """The fragment of a fact from a document's metadata."""
     return "fact-" + sha256(f"{fact.s} {fact.p} {fact.o}".encode()).hexdigest()[:12]
 
 
@@ -89,7 +89,7 @@ def run_call(iri: str) -> str:
 
 
 def _local(iri: str, base: str) -> str:
-    """The end of one of our IRIs; the whole of another, or where the end would be taken for a whole."""
+    """The local part of one of our IRIs; else the full IRI, also where the local part looks like one."""
     rest = iri.removeprefix(base)
     plain = rest != iri and ":" not in rest and not any(part in ("", ".", "..") for part in rest.split("/"))
     return quote(rest) if plain else _quoted(iri)

@@ -21,9 +21,9 @@ class Cell:
     """A value of a row.
 
     Attributes:
-        href: where it leads.
-        note: what stands behind it in small letters.
-        inside: whether the row belongs to the one before.
+        href: address of the link.
+        note: small print after the text.
+        inside: whether the row belongs to the previous one.
     """
 
     text: str
@@ -40,11 +40,11 @@ class Listing:
         path: its address.
         names: of its columns; those that end with `#` hold numbers.
         rows: of cells, the first of which names the thing.
-        search: what its box looks for.
+        search: label of its search box.
         query: the SPARQL query of the list.
-        empty: what stands in the place of no rows.
+        empty: the text if there are no rows.
         choices: (name, address, whether it is chosen) of parts of the list.
-        chosen: parameters beside `match`, `limit` and `offset`.
+        chosen: parameters other than `match`, `limit` and `offset`.
         more: other pages: (name, address).
     """
 
@@ -64,7 +64,7 @@ def list_page(listing: Listing, part: Part, found: int | None = None) -> str:
     """A page of a list.
 
     Args:
-        found: items that count against the limit, where not all rows do.
+        found: items that count towards the limit, if not all rows do.
     """
     chosen = {**listing.chosen, **({"match": part.match} if part.match else {})}
     return render(
@@ -101,7 +101,7 @@ def traces_page(
         for name, code, number in every
     ]
     listing = Listing(
-        title="Questions and how their answers came about",
+        title="Questions and how they were answered",
         path="/traces",
         names=("Question", "Outcome", "Asked", "Seconds#", "Pipeline"),
         rows=[
@@ -127,7 +127,7 @@ def traces_page(
             limit=part.limit,
             offset=part.offset,
         ),
-        empty="There are none like that." if part.match or outcome or kind else "Nothing was asked yet.",
+        empty="Nothing matches." if part.match or outcome or kind else "No questions yet.",
         choices=choices if sum(counts.values()) else (),
         chosen={**pipeline, **({"outcome": outcome} if outcome else {})},
         more=(("Ask something", "/ask"),),
@@ -156,18 +156,18 @@ def entities_page(service: Service, items: Sequence[Mapping[str, Any]], part: Pa
         ],
         search="Part of a name",
         query=service.engine.store.render("entities/list", text=part.match, limit=part.offset + part.limit),
-        empty="There are none of this name." if part.match else "There are none.",
+        empty="No entity has this name." if part.match else "There are no entities.",
     )
     return list_page(listing, part)
 
 
 def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
-    """Facts in the order in which the store keeps them: to sort them all would take seconds."""
+    """Facts in the order of the store: sorting them all would take seconds."""
     links = links_of(service)
     listing = Listing(
         title="Facts",
         path="/facts",
-        names=("Subject", "Relation", "Object", "Where it is said"),
+        names=("Subject", "Relation", "Object", "Sources"),
         rows=[
             (
                 Cell(fact.s_label, links(fact.s.value)),
@@ -184,17 +184,17 @@ def facts_page(service: Service, facts: Sequence[Fact], part: Part) -> str:
             limit=part.limit,
             offset=part.offset,
         ),
-        empty="No fact holds this text." if part.match else "There are none.",
+        empty="No fact contains this text." if part.match else "There are no facts.",
         more=(("Decisions about facts", "/facts/decisions"),),
     )
     return list_page(listing, part)
 
 
 def turns(path: str, limit: int, offset: int, found: int, **more: Any) -> dict[str, str | None]:
-    """The addresses of the pages before and after.
+    """The addresses of the previous and next page.
 
     Args:
-        found: items on this page; a full one is taken to have another after it.
+        found: items on this page; a full page is assumed to have a next one.
     """
 
     def at(place: int) -> str:

@@ -39,8 +39,8 @@ def render(template: str, here: str = "", /, **values: Any) -> str:
     """A page.
 
     Args:
-        template: name of a file in `templates/`, without its ending.
-        here: the address in `NAVIGATION` or `FURTHER` that it stands under.
+        template: name of a file in `templates/`, without its extension.
+        here: its address in `NAVIGATION` or `FURTHER`.
     """
     return _environment().get_template(f"{template}.html.j2").render(here=here, **values)
 
@@ -72,7 +72,7 @@ _FILES = {
     "graph.js": (_HERE / "static" / "graph.js", "text/javascript; charset=utf-8"),
     "cytoscape.min.js": (_HERE / "static" / "cytoscape.min.js", "text/javascript; charset=utf-8"),
 }
-"""Name → file, media type: a table, so that no path comes from a client."""
+"""Name → file, media type. No path comes from a client."""
 
 
 async def static_file(request: Request) -> Response:

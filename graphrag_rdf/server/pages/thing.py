@@ -20,7 +20,7 @@ _SHOWN = 200_000
 
 
 def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
-    """What is said of a thing, what points to it, and where it is a relation."""
+    """The triples with a thing as subject, as object, and as predicate."""
     labels = read_labels(service.engine.store, [iri, *named_in(found)])
     links = links_of(service)
 
@@ -57,11 +57,11 @@ def thing_page(service: Service, iri: NamedNode, found: list[Triple]) -> str:
 
 
 def _stored(service: Service, iri: NamedNode) -> str | None:
-    """The text that an IRI is the hash of - a query, a prompt, what a model said - where it is kept."""
+    """The stored text of a hash IRI: a query, a prompt, the output of a model."""
     data = service.engine.blobs.get(iri) if iri.value.startswith("urn:sha256:") else None
     try:
         text = None if data is None else data.decode("utf-8")
-    except UnicodeDecodeError:  # an original that is no text
+    except UnicodeDecodeError:  # an original in a binary format
         return None
     return text if text is None or len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 

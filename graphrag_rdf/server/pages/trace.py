@@ -15,7 +15,7 @@ from graphrag_rdf.trace.reader import read_trace
 
 
 def trace_page(service: Service, session: NamedNode, connection: HTTPConnection) -> str:
-    """How an answer came about, with forms to go on with it and to mark it."""
+    """How an answer was made, with forms to continue and to mark it."""
     engine, links = service.engine, links_of(service)
     trace = read_trace(engine.store, session, engine.blobs)
     view = trace_view(engine.store, trace, links)

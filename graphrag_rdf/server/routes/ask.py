@@ -56,7 +56,7 @@ async def answer_of(request: Request, asked: AskRequest) -> dict[str, Any]:
     """The whole answer to a question, as `ask --format json`.
 
     Raises:
-        Problem: when the client may not ask, left, or the run failed.
+        Problem: the client may not ask or has disconnected, or the run failed.
     """
     service = allowed_to_ask(request)
     with service.concurrency.slot(client_of(request)):
@@ -83,8 +83,8 @@ async def retrieve(request: Request) -> Response:
 async def ask_socket(socket: WebSocket) -> None:
     """Questions one after the other over a WebSocket; each message of a run is one JSON text.
 
-    A question may carry `token`, since pages cannot send headers here. Each counts as a request. Whatever the
-    client sends while a run is under way cancels it.
+    A question may have a `token`, since pages cannot send headers here. Each counts as a request. Any message
+    during a run cancels it.
     """
     await socket.accept()
     service = service_of(socket)
@@ -99,7 +99,7 @@ async def ask_socket(socket: WebSocket) -> None:
                 await socket.send_json({"kind": "error", "error": problem.document()})
             except GraphRagError as error:
                 await socket.send_json({"kind": "error", "error": problem_of(error).document()})
-    except KeyError:  # what was sent is no text
+    except KeyError:  # a binary message
         await socket.close(1003, "questions are sent as text")
     except (WebSocketDisconnect, RuntimeError):  # left
         return
@@ -116,11 +116,11 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
     asked = read_request(AskRequest, data)
     with service.concurrency.slot(client_of(socket)):
         run = service.runs.start(lambda: begin(service, asked))
-        heard = asyncio.ensure_future(socket.receive())
+        received = asyncio.ensure_future(socket.receive())
         try:
             async for message in run.items(_LOOK):
-                if heard.done():
-                    if heard.result()["type"] == "websocket.disconnect":
+                if received.done():
+                    if received.result()["type"] == "websocket.disconnect":
                         raise WebSocketDisconnect
                     raise Problem(CLIENT_LEFT, "the run was cancelled")
                 if message is not None:
@@ -128,28 +128,28 @@ async def _answer_on(socket: WebSocket, service: Service, text: str) -> None:
                     await socket.send_json(message.as_json())
         finally:
             run.close()
-            heard.cancel()
+            received.cancel()
 
 
 def _seen(connection: HTTPConnection) -> None:
-    """A step is in the store before its message is seen: whoever sees the message finds it there."""
+    """A step is stored before its message is sent, so the client can query it."""
     service = service_of(connection)
     service.wrote(connection, service.engine.store.commit_number())
 
 
-# --- who may, and what was sent -----------------------------------------------------------------------
+# --- access and requests ------------------------------------------------------------------------------
 
 
 def allowed_to_ask(connection: HTTPConnection) -> Service:
-    """The service, for those who may ask."""
+    """The service, if the client may ask."""
     service = service_of(connection)
     require(connection, role_to_ask(service, known=connection.scope["state"].get("token") is not None))
     return service
 
 
 def role_to_ask(service: Service, *, known: bool) -> Role:
-    """The role that it takes to ask. A model that answers or reranks costs money, so with one it takes a
-    token or, without a token, whoever is trusted to write.
+    """The role that asking needs. Models that answer or rerank cost money, so with one a client
+    needs a token, or the role to write.
 
     Args:
         known: whether the client has a token.
@@ -203,7 +203,7 @@ def _headers(service: Service) -> dict[str, str]:
 
 
 async def _first(run: Run, request: Request) -> GraphRagResponse:
-    """The first message, so that a question that cannot be asked is refused with a status.
+    """The first message: an invalid question is refused with a status.
 
     Raises:
         GraphRagError: of the run.
@@ -213,7 +213,7 @@ async def _first(run: Run, request: Request) -> GraphRagResponse:
             return message
         if await request.is_disconnected():
             break
-    raise Problem(CLIENT_LEFT, "the client left")
+    raise Problem(CLIENT_LEFT, "the client disconnected")
 
 
 async def _last(run: Run, request: Request) -> GraphRagResponse:
@@ -222,14 +222,14 @@ async def _last(run: Run, request: Request) -> GraphRagResponse:
         if message is not None:
             last = message
         if await request.is_disconnected():
-            raise Problem(CLIENT_LEFT, "the client left")
+            raise Problem(CLIENT_LEFT, "the client disconnected")
     if last is None:
         raise Problem(503, "the server is stopping", headers={"Retry-After": "5"})
     return last
 
 
 def failed(message: GraphRagResponse, service: Service) -> Problem:
-    """The problem of a run that ended with an error: with a model it is as a rule the model's, else ours."""
+    """The problem of a failed run: 502 with a model, which is the usual cause, else 500."""
     error = message.error or {"type": "graph-rag-error", "message": "the run ended without an answer"}
     status = 500 if service.engine.settings.llm.model is None else 502
     return Problem(status, error["message"], error=error)
@@ -245,7 +245,7 @@ class _Events(StreamingResponse):
         self._request = request
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """See Starlette; however it ends, so does the run."""
+        """See Starlette; the run ends with it."""
         try:
             await super().__call__(scope, receive, send)
         finally:

@@ -1,6 +1,6 @@
-"""`/dataset` and `/.well-known/void`: what the store holds, in VoID, DCAT and service description terms.
+"""`/dataset` and `/.well-known/void`: a description of the store in VoID, DCAT and service description terms.
 
-The description says of which commit its numbers are (see `statistics`).
+It names the commit of its numbers (see `statistics`).
 """
 
 from __future__ import annotations

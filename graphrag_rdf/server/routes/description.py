@@ -1,7 +1,6 @@
 """The service description (https://www.w3.org/TR/sparql11-service-description/): what this endpoint can do.
 
-It says what is so: the languages and formats that are spoken, the named graphs that there are, and no update
-where nothing is written.
+It lists the supported languages and formats, the existing named graphs, and updates unless it is read-only.
 """
 
 from __future__ import annotations
@@ -25,21 +24,21 @@ _PREFIXES = {"sd": str(SD), "rdf": PREFIXES["rdf"], "rdfs": PREFIXES["rdfs"]}
 _QUERY = (SD.SPARQL10Query, SD.SPARQL11Query, SD.SPARQL12Query)
 _UPDATE = (SD.SPARQL11Update, SD.SPARQL12Update)
 _LISTED = 1000
-"""Named graphs that are listed; a store with more says nothing of the rest."""
+"""Named graphs that are listed at most."""
 
 
 def describe_service(request: Request) -> Response:
-    """The description, in the RDF format that the client likes best.
+    """The description, in the RDF format that the client prefers.
 
-    Who prefers a page, as browsers do, is led to the one for queries.
+    Clients that prefer HTML, such as browsers, are redirected to the editor.
 
     Raises:
-        Problem: 406 when it takes no RDF.
+        Problem: 406 when it accepts neither.
     """
     service = service_of(request)
     choice = negotiate(request.headers.get("accept"), (*GRAPHS, HTML))
     if choice is None:
-        raise Problem(406, "the service description comes in RDF formats, or as a page")
+        raise Problem(406, "the service description is available as RDF or HTML")
     if choice.format is HTML:
         return RedirectResponse("/sparql-editor", 303, {"Vary": "Accept"})
     endpoint, dataset = NamedNode(address_of(request)), dataset_iri(site_of(request))
@@ -58,7 +57,7 @@ def dataset_iri(site: str) -> NamedNode:
 
 
 def _languages(service: Service) -> tuple[NamedNode, ...]:
-    """What queries and updates may be written in; an endpoint knows 1.2 if it keeps triple terms so."""
+    """The languages of queries and updates; an endpoint has 1.2 if it supports triple terms."""
     known = 3 if service.remote is None or service.remote.dialect == "rdf12" else 2
     updates = () if service.read_only else _UPDATE[: known - 1]
     return (*_QUERY[:known], *updates)

@@ -35,7 +35,7 @@ _LONGEST = 1000
 
 async def document_list(request: Request) -> Response:
     """Documents, as `documents --format json` (`match`, `failed`, `sort`, `reverse`, `limit`, `offset`); with
-    `duplicates`, pairs of those that say the same.
+    `duplicates`, pairs of duplicates.
     """
     limit, offset = whole_number(request, "limit", 50, 1000), whole_number(request, "offset", 0, 10**9)
     asked = ListRequest(
@@ -79,14 +79,14 @@ def _described(store: Store, documents: list[str]) -> list[Triple]:
 
 
 def _item(document: DocumentSummary) -> dict[str, Any]:
-    """With the names that path and type had first."""
+    """With the former names of path and type too."""
     return {**document.as_json(), "identity": document.path, "media_type": document.mime}
 
 
 async def document(request: Request) -> Response:
-    """One document, as `source tree --format json` or as RDF; `id` is an IRI or the end of one of ours.
+    """One document, as `source tree --format json` or as RDF; `id` is an IRI or the local part of ours.
 
-    Its page has some of its chunks, from `offset` on, or those about a `chunk` or a `page`. With `start` and
+    Its page shows some of its chunks, from `offset` on, or around a `chunk` or a `page`. With `start` and
     `length` it marks these characters of the document's text in the `chunk`.
     """
     name: str = request.path_params["id"]

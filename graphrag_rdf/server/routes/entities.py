@@ -1,4 +1,4 @@
-"""`/entities` and `/entities/{id}`: what facts are about."""
+"""`/entities` and `/entities/{id}`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FURTHEST = 100_000
 
 
 async def entity_list(request: Request) -> Response:
-    """Entities, those with most facts first, as `entities list` has them (`match`, `limit`, `offset`)."""
+    """Entities by number of facts, as `entities list` (`match`, `limit`, `offset`)."""
     part = part_of(request, _FURTHEST)
 
     def forms(service: Service) -> Forms:
@@ -45,9 +45,9 @@ async def entity_list(request: Request) -> Response:
 
 
 async def entity(request: Request) -> Response:
-    """One entity: what is said of it and what points to it; `id` is an IRI or the end of one of ours.
+    """One entity: the triples with it as subject or object; `id` is an IRI or the local part of one of ours.
 
-    Its page has some of its `facts` and `mentions`, from these numbers on.
+    Its page shows its `facts` and `mentions` from these numbers on.
     """
     facts, mentions = (whole_number(request, name, 0, _FURTHEST) for name in ("facts", "mentions"))
     name: str = request.path_params["id"]

@@ -1,4 +1,4 @@
-"""`/facts`: the facts and their sources, and what people decided about them: removals and corrections."""
+"""`/facts`: facts, their sources, and manual corrections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Term = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
 class Instead(BaseModel):
-    """What is otherwise in the fact that holds in the place of one; terms or labels."""
+    """The changed terms of a corrected fact; terms or labels."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -46,10 +46,10 @@ class FactRequest(BaseModel):
     """The body of a decision about a fact, whose terms are labels or as in N-Triples.
 
     Attributes:
-        instead: what holds in its place; None removes it.
-        by, reason: who decides, and why.
-        with_sentences: the text is wrong, not only its reading: questions leave out its sentences too.
-        dry_run: decide nothing, tell what would be.
+        instead: the correction; None removes the fact.
+        by, reason: the person, and the reason.
+        with_sentences: the text itself is wrong: questions leave out its sentences too.
+        dry_run: only report what would be done.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -90,7 +90,7 @@ async def fact_list(request: Request) -> Response:
 
 
 async def decisions(request: Request) -> Response:
-    """The decisions that stand, as `facts list --format json`; with `all=true` also those taken back."""
+    """The decisions in force, as `facts list --format json`; with `all=true` also undone ones."""
     every = truth(request, "all")
 
     def forms(service: Service) -> Forms:
@@ -106,7 +106,7 @@ async def decisions(request: Request) -> Response:
 
 async def _sources(request: Request, s: str | None, p: str | None, o: str | None) -> Response:
     if not (s and p and o):
-        raise Problem(400, "a fact is named by subject, predicate and object")
+        raise Problem(400, "name a fact by subject, predicate and object")
 
     def forms(service: Service) -> Forms:
         store = service.engine.store
@@ -117,7 +117,7 @@ async def _sources(request: Request, s: str | None, p: str | None, o: str | None
         except UsageError as error:
             if len(edges) != 1 or not store.ask("server/is-fact", **dict(zip("spo", edges[0], strict=True))):
                 raise Problem(404, error.message, **hint_of(error)) from None
-            found = []  # stated, and by nothing that the store knows
+            found = []  # stated, but without a source
         return Forms(
             json=lambda: listed([source.as_json() for source in found]),
             html=lambda: fact_page(service, request, edges, found),
@@ -127,7 +127,7 @@ async def _sources(request: Request, s: str | None, p: str | None, o: str | None
 
 
 async def decide(request: Request) -> Response:
-    """Remove or correct a fact, as `facts remove|correct --format json`; a form leads back to its page."""
+    """Remove or correct a fact, as `facts remove|correct --format json`; a form redirects to its page."""
     if is_form(request):
         return await _decide_by_form(request)
     require(request, "write")
@@ -149,7 +149,7 @@ def _decision(service: Service, asked: FactRequest) -> Callable[[], Edited]:
 
 
 async def _decide_by_form(request: Request) -> Response:
-    """The form of a fact's page: `act` is remove, correct (with what is otherwise in `to_…`) or undo."""
+    """The form of a fact's page: `act` is remove, correct (changed terms in `to_…`) or undo."""
     form = await read_form(request)
     require(request, "write")
     act, fact = form.one("act"), {name: form.one(name) or "" for name in ("subject", "predicate", "object")}
@@ -159,7 +159,7 @@ async def _decide_by_form(request: Request) -> Response:
     if instead and act != "correct":
         raise Problem(
             422,
-            "what is right was given, and that the fact is to be removed",
+            "the form has a correction, but asks to remove the fact",
             hint="press “Correct it”, or leave “Instead of” empty; nothing was changed",
         )
     given = {name: text for name in ("by", "reason") if (text := (form.one(name) or "").strip())}
@@ -178,8 +178,8 @@ async def _decide_by_form(request: Request) -> Response:
 
 
 async def undo(request: Request) -> Response:
-    """Take back the decisions whose IRIs are `decision`, or what was decided about the fact of `subject`,
-    `predicate` and `object`, as `facts undo --format json`; with `dry_run=true` nothing is taken back.
+    """Undo decisions by their IRIs (`decision`), or those about a fact (`subject`, `predicate`, `object`), as
+    `facts undo --format json`; with `dry_run=true` only report.
     """
     require(request, "write")
     given = Parameters.of_query_string(request.scope["query_string"])
@@ -191,7 +191,7 @@ async def undo(request: Request) -> Response:
     s, p, o = fact
     if names or not (s and p and o):
         raise Problem(
-            400, "decision: the IRI of the decision that is taken back; or subject, predicate and object"
+            400, "name decisions by their IRIs (decision), or a fact by subject, predicate and object"
         )
     return await _done(request, lambda: facts.undo_about(s, p, o, dry_run=dry_run))
 
@@ -202,7 +202,7 @@ async def _done(request: Request, work: Callable[[], Edited]) -> Response:
 
 
 async def _write(request: Request, work: Callable[[], Edited]) -> tuple[dict[str, Any], int]:
-    """What was done, and the commit by which."""
+    """The result, and its commit."""
     service: Service = service_of(request)
     service.require_writable()
     done: dict[str, Any] = {}

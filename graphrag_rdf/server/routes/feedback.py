@@ -1,4 +1,4 @@
-"""`/traces/{id}/feedback`: what people think of an answer, and of what it rests on; a form or JSON."""
+"""`/traces/{id}/feedback`: people's marks of answers and evidence; a form or JSON."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FeedbackRequest(BaseModel):
     """The body of a mark.
 
     Attributes:
-        rating: none takes the mark back.
+        rating: none removes the mark.
         citation: the number of a marker in the answer, to mark what it cites.
         edge: the rank of a selected fact or sentence, to mark that. Without either the answer is marked.
     """
@@ -54,7 +54,7 @@ async def marks(request: Request) -> Response:
 
 
 async def mark(request: Request) -> Response:
-    """Mark an answer, or what it rests on, as `feedback --format json`; a form leads back to the trace."""
+    """Mark an answer or its evidence, as `feedback --format json`; a form redirects to the trace."""
     form = is_form(request)
     if form:
         asked = read_request(FeedbackRequest, _fields(await read_form(request)))

@@ -1,4 +1,4 @@
-"""`/queries` and `/queries/{name}`: the templates that the program asks its store."""
+"""`/queries` and `/queries/{name}`: the query templates of the program."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def query_list(request: Request) -> Response:
 
 
 async def query(request: Request) -> Response:
-    """One template: what it does, its parameters, its text."""
+    """One template: summary, parameters, text."""
     name: str = request.path_params["name"]
 
     def forms(service: Service) -> Forms:
@@ -55,7 +55,7 @@ async def query(request: Request) -> Response:
 
 
 def _places(request: Request) -> tuple[str, NamedNode]:
-    """What the IRIs of templates begin with, and the endpoint."""
+    """Base IRI of templates, and the endpoint."""
     site = site_of(request)
     return f"{site}/queries/", NamedNode(f"{site}/sparql")
 

@@ -36,21 +36,21 @@ UPDATE = "application/sparql-update"
 METHODS = ["GET", "POST", "QUERY"]
 
 Validated: TypeAlias = Literal["strong", "weak"] | None
-"""The tag of an answer, see `caching.etag`; None for one that is another each time."""
+"""The tag of an answer, see `caching.etag`; None for volatile queries."""
 
 _IN_MEMORY, _PIECE = 1 << 20, 1 << 16
-"""Bytes of an answer that is kept whole: how many in memory, how many are sent at a time."""
+"""Bytes of a complete answer that are kept in memory, and that are sent at a time."""
 
 _FORM_GROWTH = 4
-"""How much longer a form may be than the query in it: each byte is three when it is percent-encoded."""
+"""A form may be so many times longer than its query: percent-encoding triples each byte."""
 
 _LONG = 1 << 14
-"""Bytes of a form that is decoded, and characters of a query that is looked at, in a thread."""
+"""Bytes of a form, and characters of a query, above which a thread processes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a request asks for.
+    """The operation of a request.
 
     Attributes:
         text: of the query or update; None asks for the service description.
@@ -72,7 +72,7 @@ async def query_endpoint(request: Request) -> Response:
     """`/query`: queries only."""
     operation = await _operation(request)
     if operation.update:
-        raise Problem(400, "updates go to /update or /sparql")
+        raise Problem(400, "send updates to /update or /sparql")
     return await _answer(request, operation.text, operation.parameters)
 
 
@@ -80,7 +80,7 @@ async def update_endpoint(request: Request) -> Response:
     """`/update`: updates only."""
     operation = await _operation(request)
     if not operation.update:
-        raise Problem(400, "this takes updates; queries go to /query or /sparql")
+        raise Problem(400, "this path takes updates; send queries to /query or /sparql")
     return await run_update(request, operation.text, operation.parameters)
 
 
@@ -88,15 +88,15 @@ async def _operation(request: Request) -> Operation:
     """Read a request.
 
     Raises:
-        Problem: when it is none of the protocol's forms, or the client may not even read.
+        Problem: it has none of the protocol's forms, or the client may not read.
     """
     require(request, "read")
     url = Parameters.of_query_string(request.scope["query_string"])
     if request.method in ("GET", "HEAD"):
         if "update" in url:
-            raise Problem(400, "an update is sent by POST (SPARQL 1.1 Protocol, section 2.2)")
+            raise Problem(400, "send updates by POST (SPARQL 1.1 Protocol, section 2.2)")
         if request.headers.get("content-length", "0") != "0" or "transfer-encoding" in request.headers:
-            raise Problem(400, "a query by GET has no body (SPARQL 1.2 Protocol, section 2.2.1)")
+            raise Problem(400, "a query by GET must not have a body (SPARQL 1.2 Protocol, section 2.2.1)")
         return _announced(Operation(url.one("query"), update=False, parameters=url))
     settings = service_of(request).settings
     header = request.headers.get("content-type")
@@ -104,7 +104,7 @@ async def _operation(request: Request) -> Operation:
     if media_type not in (FORM, QUERY, UPDATE) or (media_type == UPDATE and request.method == "QUERY"):
         raise Problem(
             415,
-            f"a body of type {media_type or '(none)'} is not taken here",
+            f"unsupported media type of the body: {media_type or '(none)'}",
             headers={"Accept-Post" if request.method == "POST" else "Accept-Query": f"{FORM}, {QUERY}"},
         )
     most = settings.max_body_mb << 20
@@ -116,12 +116,12 @@ async def _operation(request: Request) -> Operation:
         form = await asyncio.to_thread(Parameters.of_form, body) if long else Parameters.of_form(body)
         return _announced(_of_form(form, url, request.method))
     if "query" in url or "update" in url:
-        raise Problem(400, "there is a query or update in the URL and another in the body")
+        raise Problem(400, "the URL and the body both have a query or update")
     return _announced(Operation(text_of(body, header), media_type == UPDATE, url))
 
 
 def _announced(operation: Operation) -> Operation:
-    """The operation, if it announces one version of SPARQL at most (SPARQL 1.2 Protocol §2.1).
+    """The operation, which may name one version of SPARQL (SPARQL 1.2 Protocol §2.1).
 
     Raises:
         Problem: 400 when there are several.
@@ -132,15 +132,15 @@ def _announced(operation: Operation) -> Operation:
 
 def _of_form(form: Parameters, url: Parameters, method: str) -> Operation:
     if "update" in url:
-        raise Problem(400, "the update of a form stands in its body (SPARQL 1.1 Protocol, section 2.2.1)")
+        raise Problem(400, "send the update in the body of the form (SPARQL 1.1 Protocol, section 2.2.1)")
     parameters = form + url
     query, update = parameters.one("query"), parameters.one("update")
     if query is not None and update is not None:
-        raise Problem(400, "a request has a query or an update, not both")
+        raise Problem(400, "send a query or an update, not both")
     if update is not None and method == "QUERY":
-        raise Problem(400, "an update is sent by POST")
+        raise Problem(400, "send updates by POST")
     if query is None and update is None:
-        raise Problem(400, "the form has neither query nor update")
+        raise Problem(400, "the form has no field named query or update")
     return Operation(query if update is None else update, update is not None, parameters)
 
 
@@ -163,7 +163,7 @@ async def _answer(request: Request, text: str | None, parameters: Parameters) ->
 
 
 async def look_at(text: str, service: Service) -> Inspected:
-    """See `inspect_query`; while others are answered."""
+    """See `inspect_query`; in a thread if it takes long."""
     allowed = service.settings.allow_service
     if len(text) < _LONG:
         return inspect_query(text, allowed)
@@ -182,7 +182,7 @@ def _job(
     given = bool(default or named)
     results, graph = forms_for(accept)
     if results is None and graph is None:
-        raise Problem(406, "none of the formats that the request takes is one of ours")
+        raise Problem(406, "Accept names no supported format")
     return Job(
         text=text,
         masked=looked_at.masked,
@@ -213,11 +213,10 @@ def _wanted(choice: Choice | None) -> Wanted | None:
 async def run(
     request: Request, service: Service, job: Job, min_commit: int, *, validated: Validated
 ) -> Response:
-    """Run a query in a reader, and answer with what comes; the client has a place among its queries until
-    the answer is through.
+    """Run a query in a reader and return its answer, which counts among the client's queries until its end.
 
     Args:
-        validated: what validators the answer carries, as it stays the same while the store does.
+        validated: the validators of the answer.
     """
     client = client_of(request)
     service.concurrency.enter(client)
@@ -239,11 +238,11 @@ async def _respond(
     if (data := answer.whole) is not None:
         service.concurrency.leave(client)
         response = Response(data, headers=headers)
-        if request.method == "HEAD" and not data:  # it was not evaluated: nobody knows how long it is
+        if request.method == "HEAD" and not data:  # it was not evaluated, so its length is unknown
             del response.headers["content-length"]
         return response
     if request.method == "HEAD" or request.scope["http_version"] == "1.0":
-        try:  # HTTP/1.0 cannot tell a body that was cut off from a whole one
+        try:  # HTTP/1.0 clients cannot detect a body that was cut off
             return await _kept(answer, headers, bodiless=request.method == "HEAD")
         except TransferAborted as aborted:
             raise Problem(503, str(aborted), headers=retry(503)) from None
@@ -253,7 +252,7 @@ async def _respond(
 
 
 async def _kept(answer: Answer, headers: dict[str, str], *, bodiless: bool) -> Response:
-    """An answer that is sent when all of it is there; a long one waits on the disk, not in memory.
+    """An answer that is sent once it is complete; a long one is kept on disk meanwhile.
 
     Raises:
         TransferAborted: when it failed.
@@ -270,7 +269,7 @@ async def _kept(answer: Answer, headers: dict[str, str], *, bodiless: bool) -> R
 
 
 class _Streamed(StreamingResponse):
-    """An answer on its way; whatever becomes of it, what it held is let go of."""
+    """A streamed answer, which frees its resources however it ends."""
 
     def __init__(self, answer: Answer, done: Callable[[], None], headers: dict[str, str]) -> None:
         super().__init__(answer.parts(), headers=headers)

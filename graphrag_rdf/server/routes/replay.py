@@ -1,6 +1,6 @@
-"""`/traces/{id}/replay` and `/traces/{id}/ask-without`: the question of a trace asked again, of a copy.
+"""`/traces/{id}/replay` and `/traces/{id}/ask-without`: the question of a trace, asked again on a copy.
 
-Who may ask may ask again. The copy is a snapshot beside the store, made between two writes, one at a time.
+The copy is a snapshot next to the store, made between two writes, one at a time.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _Name = Annotated[str, StringConstraints(min_length=1, max_length=4000)]
 
 
 class ReplayRequest(BaseModel):
-    """The body of a replay: nothing, for everything is in the trace."""
+    """The body of a replay: empty, as all is in the trace."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class WithoutRequest(BaseModel):
-    """What shall not be there.
+    """What to leave out.
 
     Attributes:
         facts: each three terms or labels.
         documents: by IRI, identity or title.
         sources: chunks by IRI; imported files and corrections by name.
-        with_sentences: nor the sentences that the facts were quoted from.
+        with_sentences: also the sentences of the facts.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -69,11 +69,11 @@ async def asked_without(request: Request) -> Response:
 async def _done(
     request: Request, service: Service, work: Callable[[str, Write], Replay | Without]
 ) -> Response:
-    service.require_writable()  # a copy is made beside the store
+    service.require_writable()  # a copy is made next to the store
     if service.remote is not None:
         raise Problem(
             501,
-            "the store is behind an endpoint: a copy of it is not made for clients",
+            "the store is remote: the server makes no copy of it",
             hint="graphrag-rdf --store URL trace replay (or ask-without), where it is not served",
         )
     loop = asyncio.get_running_loop()
@@ -95,11 +95,11 @@ async def _done(
 
 
 def _trace(service: Service, name: str) -> str:
-    """The session that a name means.
+    """The session of a trace.
 
     Raises:
-        Problem: 404 when there is none; 409 when it asked a model that is not the server's: which model is
-            paid for is the server's choice.
+        Problem: 404 when there is none; 409 when it used a model other than the server's, which clients
+            cannot choose.
     """
     engine = service.engine
     session = session_named(service, name).value
@@ -107,7 +107,7 @@ def _trace(service: Service, name: str) -> str:
     if model not in (None, engine.settings.llm.model):
         raise Problem(
             409,
-            f"the trace was made with the model {model}, which is not this server's",
-            hint="serve with that model, or stop the server and use: graphrag-rdf trace replay",
+            f"the trace was made with the model {model}, and this server has another",
+            hint="serve with that model, or stop the server and run: graphrag-rdf trace replay",
         )
     return session

@@ -34,11 +34,11 @@ _TRIPLES = Wanted("application/n-triples", "application/n-triples")
 
 
 async def resource(request: Request) -> Response:
-    """What is said of a thing, and what points to it, as JSON or RDF."""
+    """The triples with a thing as subject or object, as JSON or RDF."""
     require(request, "read")
     text = parameter(request, "iri")
     if not text:
-        raise Problem(400, "say what to look up: ?iri=…")
+        raise Problem(400, "name what to look up: ?iri=…")
     iri = iri_of(text)
     service = service_of(request)
     found = await asyncio.to_thread(statements, service.engine.store, iri) or await _inside(request, iri)
@@ -92,12 +92,12 @@ def statements(store: Store, iri: NamedNode) -> list[Triple]:
 
 
 def of_list(store: Store, things: Sequence[str]) -> list[Triple]:
-    """What a list tells of its things, given by their IRIs: types, names, where from and when; no facts."""
+    """Types, names, origins and dates of listed things, by their IRIs; no facts."""
     return list(store.construct("server/listed", things=[NamedNode(thing) for thing in things]))
 
 
 def _defined(iri: NamedNode) -> Iterator[Triple]:
-    """What the vocabularies say of a term, with the blank nodes of that, and where they use it."""
+    """The description of a term in the vocabularies, with its blank nodes and uses."""
     for pattern in ((None, None, iri), (None, iri, None)):
         for quad in islice(_vocabularies().quads_for_pattern(*pattern), _USED):
             yield quad.triple

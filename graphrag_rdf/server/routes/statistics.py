@@ -1,7 +1,7 @@
-"""The store in numbers: of each graph its triples, subjects, properties and classes.
+"""Statistics of the store: triples, subjects, properties and classes of each graph.
 
-Counted by templates, anew when the store has changed; what takes long is done so seldom that it takes a
-twentieth of the time. The store's own bookkeeping is left out.
+Templates count again after the store has changed, but so rarely that counting takes at most a twentieth of
+the time. The store's bookkeeping is left out.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from graphrag_rdf.store.base import Store
 from graphrag_rdf.trace import rows
 
 _EVERY, _SHARE = 10.0, 20.0
-"""Seconds, and times what the last count took, until the next."""
+"""Least seconds until the next count, and times the duration of the last."""
 
 _GRAPHS, _PARTS = 50, 50
 """Named graphs, and classes and properties of each, that are described."""
 _FACTS = "the facts that were read, with labels and types"
 _ABOUT = {
-    Graphs.SOURCE: "documents, passages, and where each fact stands in them",
+    Graphs.SOURCE: "documents, passages, and the places of facts in them",
     Graphs.RETRIEVAL: "how questions were answered",
-    Graphs.DERIVED: "what follows from the rest and can be built anew",
+    Graphs.DERIVED: "data derived from the other graphs; can be rebuilt",
 }
 
 
@@ -50,7 +50,7 @@ class GraphCounts:
 
     @property
     def about(self) -> str:
-        """What it holds, where that is known."""
+        """Its content, if known."""
         return _FACTS if self.graph is None else _ABOUT.get(self.graph, "")
 
 
@@ -71,10 +71,10 @@ class Counts:
 
 
 class Counter:
-    """Counts a store, and keeps the numbers for a while.
+    """Counts a store, and caches the numbers.
 
     Args:
-        names: gives the named graphs, where the store is behind an endpoint; else a template does.
+        names: returns the named graphs of a remote store; None: a template does.
     """
 
     def __init__(self, store: Store, names: Callable[[], list[NamedNode]] | None = None) -> None:
@@ -86,7 +86,7 @@ class Counter:
         self._content: tuple[int, dict[str, int]] | None = None
 
     def counts(self) -> Counts:
-        """The numbers; others wait while one counts."""
+        """The numbers; concurrent calls wait for one count."""
         self._store.refresh()
         with self._lock:
             commit = self._store.commit_number()
@@ -101,7 +101,7 @@ class Counter:
     def things(self) -> dict[str, int]:
         """How many documents, entities, facts and traces there are now.
 
-        All facts are read only when the content has changed, which a question does not do.
+        Facts are counted again only when the content has changed; questions do not change it.
         """
         self._store.refresh()
         commit, kept = self._store.content_commit(), self._content

@@ -22,8 +22,8 @@ _NOT_IN_FRONT_OF_A_REMOTE_STORE = ["snapshots", "reader-processes", "etags", "un
 
 
 async def health(request: Request) -> Response:
-    """Whether the store answers and takes writes: 503 when the last one could not be written, or when the
-    endpoint of a remote store, which is asked, does not answer."""
+    """Whether the store works: 503 when the last write failed, or the endpoint of a remote store does not
+    answer."""
     service = service_of(request)
     problem: GraphRagError | None = service.writes.trouble
     if service.remote is not None:
@@ -52,7 +52,7 @@ async def metrics(request: Request) -> Response:
 
 
 async def diagnostics(request: Request) -> Response:
-    """What `doctor` tells: paths and settings, so for administrators only. Never a secret."""
+    """The report of `doctor`: paths and settings, so for administrators only. Never a secret."""
     require(request, "admin")
     from graphrag_rdf.checks import diagnosis
 

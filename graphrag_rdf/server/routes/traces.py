@@ -1,4 +1,4 @@
-"""`/traces` and `/traces/{id}`: how answers came about."""
+"""`/traces` and `/traces/{id}`: how answers were made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COLUMNS = 80
 
 async def trace_list(request: Request) -> Response:
     """The newest traces, as `trace list --format json` (`limit`, `offset`, `kind`, `outcome`, `match`), and
-    how many there are of each outcome.
+    their number by outcome.
     """
     part, kind, outcome = part_of(request), parameter(request, "kind"), parameter(request, "outcome")
     if outcome and outcome not in OUTCOMES:

@@ -25,17 +25,17 @@ from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.store.migrations import migrate
 
 CONTENT = "GraphRAG-Content"
-"""Request header: `unchanged` says that an update changes nothing that search indexes hold, as our own client
-says of traces. One who says so wrongly finds less, until the index is built anew."""
+"""Request header: `unchanged` means that an update changes nothing in the search indexes, such as one of
+traces. If that is wrong, searches find less until the index is rebuilt."""
 
 
 async def run_update(request: Request, text: str | None, parameters: Parameters) -> Response:
-    """Run an update, after all that were sent before it."""
+    """Run an update, after earlier ones."""
     require(request, "write")
     service = service_of(request)
     service.require_writable()
     if text is None:
-        raise Problem(400, "there is no update")
+        raise Problem(400, "the update is missing")
     default, named = parameters.all("using-graph-uri"), parameters.all("using-named-graph-uri")
     base = address_of(request)
     content = request.headers.get(CONTENT) != "unchanged"
@@ -63,7 +63,7 @@ def written(request: Request, service: Service, commit: int, status: int = 204, 
 
 
 def settled(service: Service) -> int:
-    """The commit number after a client's write; DROP ALL takes the store's own bookkeeping too."""
+    """The commit number after a client's write; DROP ALL drops the store's bookkeeping, which is restored."""
     migrate(service.engine.store)
     if service.remote is not None:
         service.remote.settle()
@@ -71,7 +71,7 @@ def settled(service: Service) -> int:
 
 
 def _judge(masked: str | None, text: str) -> None:
-    """See `inspect`: a text whose calls are misspelt parses only if there are none."""
+    """See `sparql_text`: a text with misspelt calls parses only if there are none."""
     if masked is None:
         return
     try:
@@ -79,11 +79,11 @@ def _judge(masked: str | None, text: str) -> None:
     except SyntaxError as error:
         raise Problem(400, f"{complaint(text, error)}\n{NO_CALLS}") from None
     except (OSError, RuntimeError, ValueError):
-        return  # it parses, which is all that was asked; the store will tell what is wrong
+        return  # it parses; the store will report other errors
 
 
 def _complain_of(text: str, refused: Problem | UsageError) -> None:
-    """Complain of what the client sent, not of what was made of it, where it is malformed by itself."""
+    """Report an error of the client's own text, not of its rewritten form."""
     if isinstance(refused, Problem) and refused.status != 400:
         return
     try:
@@ -91,7 +91,7 @@ def _complain_of(text: str, refused: Problem | UsageError) -> None:
         ox.Store().update(masked or text)
     except SyntaxError as error:
         raise Problem(400, complaint(text, error)) from None
-    except (Problem, OSError, RuntimeError, ValueError):  # it calls another server, or is well formed
+    except (Problem, OSError, RuntimeError, ValueError):  # it calls another server, or is well-formed
         return
 
 

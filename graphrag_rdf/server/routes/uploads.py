@@ -54,7 +54,7 @@ async def upload(request: Request) -> Response:
 
 
 async def forget(request: Request) -> Response:
-    """Forget a document, as `forget --format json`; `id` is an IRI or the end of one of ours.
+    """Forget a document, as `forget --format json`; `id` is an IRI or the local part of one of ours.
 
     A running ingest ends first: a document that is forgotten between two of its chunks would leave the rest.
     """
@@ -94,11 +94,11 @@ class _Run:
 
     def _work(self, stop: Stop) -> IngestReport:
         engine = self._service.engine
-        report = engine.ingest_uploads(self._uploads, progress=self._tell, stop=stop)
+        report = engine.ingest_uploads(self._uploads, progress=self._notify, stop=stop)
         self._service.wrote(self._request, engine.store.commit_number())
         return report
 
-    def _tell(self, done: int, total: int, path: str) -> None:
+    def _notify(self, done: int, total: int, path: str) -> None:
         news = {"done": done, "total": max(done, total), "path": path}
         self._loop.call_soon_threadsafe(self._news.put_nowait, news)
 
@@ -121,12 +121,12 @@ class _Run:
     async def lines(self) -> AsyncIterator[str]:
         """Its progress and its report as server-sent events."""
         done: asyncio.Future[Any] = self._start()
-        heard: asyncio.Future[Any] = asyncio.ensure_future(self._news.get())
+        received: asyncio.Future[Any] = asyncio.ensure_future(self._news.get())
         try:
             while True:
-                await asyncio.wait([done, heard], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
-                if heard.done():
-                    news, heard = heard.result(), asyncio.ensure_future(self._news.get())
+                await asyncio.wait([done, received], timeout=BEAT, return_when=asyncio.FIRST_COMPLETED)
+                if received.done():
+                    news, received = received.result(), asyncio.ensure_future(self._news.get())
                     yield event("progress", news)
                 elif done.done():
                     break
@@ -138,7 +138,7 @@ class _Run:
             yield event("error", problem.document())
         finally:
             done.cancel()
-            heard.cancel()
+            received.cancel()
 
 
 def _headers(service: Service) -> dict[str, str]:

@@ -175,7 +175,7 @@ def test_what_cannot_be(engine: Engine) -> None:
     ask(engine)
     with pytest.raises(UsageError, match="nothing to leave out"):
         engine.ask_without("last")
-    with pytest.raises(UsageError, match="no source 'nothing'"):
+    with pytest.raises(UsageError, match="unknown source 'nothing'"):
         engine.ask_without("last", sources=["nothing"])
     with pytest.raises(UsageError, match="no document"):
         engine.ask_without("last", documents=["nothing"])

@@ -21,7 +21,7 @@ from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
 from graphrag_rdf.steps.answer import edge_json
 from graphrag_rdf.steps.names import one_entity
-from graphrag_rdf.steps.passages import describe, rank_passages
+from graphrag_rdf.steps.passages import describe
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
@@ -469,7 +469,7 @@ class Engine(Components):
         if wanted and not stored:
             state.warn("trace_not_stored", "the store is read-only: no trace was stored")
         trace = [*chosen.explore(context, state, model=self.settings.llm.model)]
-        passages = rank_passages(context, state, k)
+        passages = state.passages[:k]
         out: dict[str, Any] = {
             "question": state.question,
             "results": describe(context, passages, paths=preview, language=state.language),

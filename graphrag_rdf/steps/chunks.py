@@ -16,7 +16,6 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.nodes.exploration import PassageHit
-from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.items import CHUNK
@@ -36,7 +35,7 @@ def select_chunks(context: Context, state: State, step: Step, parameters: Parame
 
     After a filter only those count that hold something which it kept.
     """
-    ranked = rank_passages(context, state, RANKED)
+    ranked = state.passages[:RANKED]
     if parameters["filter"] != "none":
         kept = {chunk_of(hit.sentence.value) for hit in state.hits}
         kept |= {chunk_of(sentence.value) for edge in state.edges for sentence in edge.sentences}

@@ -36,7 +36,6 @@ from graphrag_rdf.steps.models import ask_model
 from graphrag_rdf.steps.nodes.exploration import Edge
 from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
 from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
-from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.reranking import rerank_found
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
@@ -157,7 +156,7 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
     state.chunks = select_chunks(context, state, step, parameters)
     best = state.chunks[:_BEST]
     whole = not any(selection.window for selection in best)
-    if whole and len(best) == len(rank_passages(context, state, _BEST)):
+    if whole and len(best) == len(state.passages[:_BEST]):
         yield _select(context, state, step, [])
     else:
         yield _choose_by_model(context, state, parameters, step)

@@ -22,7 +22,7 @@ from graphrag_rdf.steps.mentions import left_out, mentions_of
 from graphrag_rdf.steps.nodes.exploration import EXPLORATION, Edge
 from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
 from graphrag_rdf.steps.passage_scores import record_passages
-from graphrag_rdf.steps.passages import rank_passages
+from graphrag_rdf.steps.passages import rank_by_sentences
 from graphrag_rdf.steps.recording import begin_exploration, record_exploration
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch, label_of
@@ -57,7 +57,7 @@ class HopsParameters(StepParameters):
     sentence_limit: Limit = Field(50, description="sentences considered")
     considered_limit: Limit = Field(30, description="facts kept in the trace as considered")
     passages: Some = Field(10, description="with a reranker: chunks kept in the trace")
-    passage_limit: Some = Field(100, description="with a reranker: chunks ranked")
+    passage_limit: Some = Field(100, description="chunks ranked")
     rerank_weight: Share = Field(
         0.5, description="with a reranker (setting rerank.model): its share of a chunk's score"
     )
@@ -266,8 +266,8 @@ class _Exploration:
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
+        state.passages = rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
-            state.passages = rank_passages(self.context, state, self.parameters["passage_limit"])
             rerank_passages(self.context, state, step, self.parameters)
             record_passages(recorder, step, state.passages[: self.parameters["passages"]])
         return recorder.finish(step)
@@ -294,6 +294,7 @@ HOPS = register(
                     "retrieval/edges",
                     "retrieval/evidence-sentences",
                     "retrieval/sentence-texts",  # where no facts are followed
+                    "selection/chunk-ranking",
                     "retrieval/chunks",  # these two with a reranker
                     "selection/reranked",
                 ),

@@ -16,7 +16,6 @@ from graphrag_rdf.steps.activate import Activation
 from graphrag_rdf.steps.chunks import RANKED, fit_chunks
 from graphrag_rdf.steps.ground import concepts_by_rules
 from graphrag_rdf.steps.nodes.focus import LOOK_UP, LookUp
-from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.trace.recorder import Step
 
@@ -75,7 +74,7 @@ def _look_up(
     run.spread()
     run.rank_passages()
     run.gather()
-    ranked = rank_passages(context, asked, RANKED)
+    ranked = asked.passages[:RANKED]
     good = [hit for hit in ranked if hit.score >= _SHARE * ranked[0].score]
     taken = {one.passage.chunk: one for one in (*state.chunks, *beside) if one.passage}
     for hit in good:

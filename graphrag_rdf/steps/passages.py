@@ -9,53 +9,61 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
+from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of
 from graphrag_rdf.steps.nodes.exploration import PassageHit, PassagePath, RelationPath
-from graphrag_rdf.steps.search import label_of
+from graphrag_rdf.steps.search import label_of, number_of
 from graphrag_rdf.steps.state import Context, State
+from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.documents import shown_names
+from graphrag_rdf.trace.recorder import Step
 
-_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # the best sentence of a chunk, and the chunk's own BM25
+_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # as in selection/chunk-ranking
+_SEARCHED = 200  # chunks asked of the index
 
 
-def rank_passages(context: Context, state: State, k: int) -> list[PassageHit]:
-    """The k best chunks: the best of a chunk's sentences by exploration, plus its own words.
-
-    Ties are broken by IRI, so that the ranking is deterministic. An exploration that ranked passages itself
-    (activation) is taken at its word.
-    """
-    if state.passages:
-        return state.passages[:k]
-    found: dict[str, PassageHit] = {}
+def rank_by_sentences(context: Context, state: State, step: Step, limit: int) -> list[PassageHit]:
+    """The best chunks by the best of their sentences that exploration found, and by their own words."""
     sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
     for edge in state.edges:
         for sentence in edge.sentences:
             sentences[sentence.value] = max(sentences.get(sentence.value, 0.0), edge.score)
+    index = context.text_index
+    words = (
+        index.search(state.question, kind="chunk", k=_SEARCHED, language=state.language, also=state.also)
+        if index is not None
+        else []
+    )
+    rows = decide(
+        context,
+        step,
+        "selection/chunk-ranking",
+        sentences=[(NamedNode(chunk_of(iri)), score) for iri, score in sorted(sentences.items())],
+        words=[(NamedNode(hit.iri), hit.score / words[0].score) for hit in words],
+        limit=limit,
+    )
     entities = {hit.sentence.value: hit.entities for hit in state.hits}
-    for iri, score in sentences.items():
-        passage = _of(found, chunk_of(iri))
+    best: dict[str, str] = {}
+    for iri in sorted(sentences, key=lambda iri: (-sentences[iri], iri)):
+        best.setdefault(chunk_of(iri), iri)
+    return [_hit(row, best, sentences, entities) for row in rows]
+
+
+def _hit(
+    row: Row,
+    best: Mapping[str, str],
+    scores: Mapping[str, float],
+    entities: Mapping[str, tuple[NamedNode, ...]],
+) -> PassageHit:
+    chunk = node_of(row["chunk"])
+    signals = {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])}
+    hit = PassageHit(chunk=chunk, score=number_of(row["score"]), signals=signals, weights=dict(_WEIGHTS))
+    if (iri := best.get(chunk.value)) is not None:
         mentioned = entities.get(iri) or (None,)
-        passage.paths.append(PassagePath(mentioned[0], score, 1.0, sentence=NamedNode(iri)))
-    if context.text_index is not None:
-        chunks = context.text_index.search(
-            state.question, kind="chunk", k=200, language=state.language, also=state.also
-        )
-        best = chunks[0].score if chunks else 1.0
-        for hit in chunks:
-            _of(found, hit.iri).signals["words"] = hit.score / best
-    for passage in found.values():
-        passage.paths.sort(key=lambda path: (-path.value, str(path.sentence)))
-        if passage.paths:  # only the best sentence counts
-            passage.signals["sentences"] = passage.paths[0].value
-            passage.paths[0].share = _WEIGHTS["sentences"] * passage.paths[0].value
-        passage.score = sum(weight * passage.signals[name] for name, weight in _WEIGHTS.items())
-    return sorted(found.values(), key=lambda passage: (-passage.score, passage.chunk.value))[:k]
-
-
-def _of(found: dict[str, PassageHit], chunk: str) -> PassageHit:
-    if chunk not in found:
-        found[chunk] = PassageHit(NamedNode(chunk), signals=dict.fromkeys(_WEIGHTS, 0.0), weights=_WEIGHTS)
-    return found[chunk]
+        path = PassagePath(mentioned[0], scores[iri], 1.0, sentence=NamedNode(iri))
+        path.share = _WEIGHTS["sentences"] * path.value
+        hit.paths.append(path)
+    return hit
 
 
 def describe(

@@ -44,7 +44,6 @@ from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.deciding import decide
 from graphrag_rdf.steps.mentions import chunk_of, mentions_of
 from graphrag_rdf.steps.nodes.synthesis import MARGIN
-from graphrag_rdf.steps.passages import rank_passages
 from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
@@ -122,7 +121,7 @@ class Quotes:
 def pick(context: Context, step: Step, state: State, parameters: Parameters) -> Quotes:
     """Choose what is quoted: at most `max_sentences`, each worth `min_share` of the first or more."""
     words = QuestionWords.of(state.question, state.language, context.text_index)
-    standing = _standing(context, state)
+    standing = _standing(state)
     candidates = _weighed(context, step, state, words, standing)
     picked: list[Candidate] = []
     first = 0.0
@@ -186,9 +185,9 @@ def _of_what_is_named(picked: Sequence[Candidate], state: State, words: Question
     )
 
 
-def _standing(context: Context, state: State) -> dict[str, float]:
+def _standing(state: State) -> dict[str, float]:
     """Passage → the root of its score as a share of the best."""
-    ranked = rank_passages(context, state, _RANKED)
+    ranked = state.passages[:_RANKED]
     best = ranked[0].score if ranked else 0.0
     return {hit.chunk.value: math.sqrt(max(0.0, hit.score) / best) for hit in ranked} if best > 0 else {}
 

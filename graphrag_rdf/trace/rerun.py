@@ -15,7 +15,7 @@ from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
 
-_RANKS = ("retrieval/best-passages", "retrieval/composite")
+_RANKS = ("retrieval/best-passages", "retrieval/composite", "selection/chunk-ranking")
 _ALIKE = 1e-9  # scores that differ less are the same: the order in which an engine adds up is its own
 
 

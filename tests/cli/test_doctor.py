@@ -168,4 +168,5 @@ def test_vectors_of_another_length_are_told(
 
 def test_all_extras_are_looked_at() -> None:
     project = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text("utf-8"))
-    assert set(EXTRAS) == set(project["project"]["optional-dependencies"])
+    builds_the_site = {"docs"}  # the program imports nothing of it
+    assert set(EXTRAS) == set(project["project"]["optional-dependencies"]) - builds_the_site

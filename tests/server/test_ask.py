@@ -49,6 +49,21 @@ def test_an_answer_as_json(client: httpx.Client) -> None:
     assert found.headers["graphrag-commit"]
 
 
+@pytest.mark.parametrize("pipeline", ["doc_rag", "basic"])
+def test_document_rag(client: httpx.Client, pipeline: str) -> None:
+    """Its answer has the IRIs of TrustGraph's Document RAG, and a page."""
+    answer = client.post("/ask", json={"question": QUESTION, "pipeline": pipeline}).json()
+    assert answer["question_iri"].startswith("urn:trustgraph:docrag:")
+    assert answer["citations"]
+    run = answer["question_iri"].rpartition(":")[2]
+    page = client.get(f"/traces/{run}", headers={"Accept": "text/html"})
+    assert page.status_code == 200
+    assert "by words" in page.text
+    found = client.post("/ask", json={"question": QUESTION, "pipeline": pipeline, "edge_limit": 3})
+    assert found.status_code == 400
+    assert "hops_rag" in found.json()["hint"]
+
+
 def test_an_answer_as_events(client: httpx.Client) -> None:
     """The messages in their order; what is explained is in the store before it is seen."""
     with client.stream("POST", "/ask", json={"question": QUESTION}, headers=EVENTS) as response:

@@ -44,7 +44,7 @@ def test_home(client: httpx.Client, asked: str) -> None:
 
 def test_trace(client: httpx.Client, asked: str) -> None:
     page = get(client, asked)
-    for part in (QUESTION, "Answer", "Walter Pennock", "Grounding", "Seeds", "Passages", "selected", "calls"):
+    for part in (QUESTION, "Answer", "Walter Pennock", "Grounding", "Seeds", "Chunks", "selected", "calls"):
         assert part in page.text
     tags = [tag for tag, _ in page.tags]
     assert "svg" in tags

@@ -199,7 +199,7 @@ def test_an_answer_that_is_nested_too_deeply_for_a_page(client: httpx.Client) ->
 
 def test_queries(client: httpx.Client) -> None:
     page = get(client, "/sparql-editor?template=entities%2Flist")
-    assert "those with most first" in page.text
+    assert "Entities with a name that holds a text -" in page.text
     assert "SELECT ?entity" in page.text
     query = "SELECT * { GRAPH <urn:graph:source> { ?s tg:contains ?t } } LIMIT 3"
     found = Page(client.post("/sparql-editor", data={"query": query}).text)

@@ -85,7 +85,7 @@ def _quotes(service: Service, answer: dict[str, Any]) -> list[dict[str, Any]]:
         first.setdefault(one["marker"], one)
     cited = [(marker, one.get("edge"), source) for marker, one in first.items() for source in one["sources"]]
     found = cited or [("", None, source) for source in answer["closest"]]
-    names = ("chunk", "document", "char_offset", "char_length", "verified")
+    names = ("document", "title", "uri", "chunk", "char_offset", "char_length", "verified")
     return [
         {
             "marker": marker,

@@ -1,4 +1,4 @@
-"""What people decided about facts since, for those who show or verify what rested on them."""
+"""Manual corrections of facts that a trace rests on."""
 
 from __future__ import annotations
 

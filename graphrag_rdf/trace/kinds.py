@@ -17,7 +17,16 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from datetime import datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    TypeAlias,
+    TypeVar,
+    dataclass_transform,
+    get_args,
+    get_type_hints,
+)
 
 from pyoxigraph import Literal, NamedNode, Triple
 
@@ -212,14 +221,19 @@ def value_of(found: Term) -> Any:
 
 
 def read_item(make: Any, node: Node) -> Any:
-    """An item from what is said of its node; what is not there is None, or the field's default."""
+    """An item from what is said of its node; what is not there is None, or the field's default.
+
+    Numbers that others wrote as text, as TrustGraph does, are numbers too.
+    """
     values: dict[str, Any] = {}
-    known = properties(make)
+    known, numbers = properties(make), _numbers(make)
     for one in fields(make):
         if one.name in known:
             found = node.get(known[one.name].predicate, ())
             if one.default == ():
                 values[one.name] = tuple(sorted((value_of(term) for term in found), key=str))
+            elif found and one.name in numbers:
+                values[one.name] = as_number(found[0], numbers[one.name])
             elif found:
                 values[one.name] = value_of(found[0])
             elif _required(one):
@@ -227,6 +241,25 @@ def read_item(make: Any, node: Node) -> Any:
         elif _required(one):
             values[one.name] = None
     return make(**values)
+
+
+def as_number(found: Term, kind: type[float] | type[int]) -> Any:
+    """A term as a number; None if it is none."""
+    try:
+        return kind(value_of(found))
+    except (TypeError, ValueError):
+        return None
+
+
+@cache
+def _numbers(make: Any) -> Mapping[str, type[float] | type[int]]:
+    """The fields of a class of items that hold a number, by name."""
+    hints = {name: (hint, *get_args(hint)) for name, hint in get_type_hints(make).items()}
+    return {
+        name: float if float in kinds else int
+        for name, kinds in hints.items()
+        if {float, int} & set(kinds) and bool not in kinds
+    }
 
 
 def _required(one: Field[Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +28,7 @@ from graphrag_rdf.trace.kinds import (
     NodeKind,
     Statement,
     StepField,
+    as_number,
     node_kinds,
     place_in_list,
     read_item,
@@ -75,14 +77,14 @@ def read_trace(store: Store, iri: NamedNode | str, blobs: BlobStore | None = Non
         label=_first(one, RDFS.label),
         question=_first(one, TG.query) or "",
         question_iri=next((step.iri for step in steps if step.kind == "question"), None),
-        started=_first(one, PROV.startedAtTime),
-        ended=_first(one, PROV.endedAtTime),
-        ms=_first(one, RAG.durationMs),
+        started=_moment(one, PROV.startedAtTime),
+        ended=_moment(one, PROV.endedAtTime),
+        ms=_whole(one, RAG.durationMs),
         outcome=_first(one, RAG.outcome),
         stopped_by=_first(one, RAG.stoppedBy),
         model=_first(one, TG.llmModel),
         parameters=json.loads(_first(one, RAG.parameters) or "{}"),
-        commit=_first(one, RAG.commit),
+        commit=_whole(one, RAG.commit),
         source_forgotten=bool(_first(one, RAG.sourceForgotten)),
         steps=steps,
         marks=tuple(read_marks(store, session)),
@@ -108,8 +110,8 @@ class Reading:
             lambda: defaultdict(list)
         )
         for quad in trace_quads(store, session, with_sources=False):
-            assert isinstance(quad.subject, NamedNode)  # noqa: S101 - traces have no blank nodes
-            found[quad.subject][quad.predicate].append(quad.object)
+            if isinstance(quad.subject, NamedNode):  # our traces have no blank nodes
+                found[quad.subject][quad.predicate].append(quad.object)
         self.nodes: Mapping[NamedNode, Node] = found
         self._incomplete: defaultdict[Callable[..., None], list[Any]] = defaultdict(list)
         self.steps = [node for node, said in found.items() if session in said.get(PROV.wasGeneratedBy, ())]
@@ -273,13 +275,13 @@ def _step(
         iri=node.value,
         declared=kind,
         derived_from=_sorted(said, PROV.wasDerivedFrom),
-        started=_first(said, RAG.startedAt),
-        ended=_first(said, PROV.generatedAtTime),
-        ms=_first(said, RAG.durationMs),
+        started=_moment(said, RAG.startedAt),
+        ended=_moment(said, PROV.generatedAtTime),
+        ms=_whole(said, RAG.durationMs),
         mode=_first(said, RAG.mode),
         model=_first(said, TG.llmModel),
-        in_tokens=_first(said, TG.inToken),
-        out_tokens=_first(said, TG.outToken),
+        in_tokens=_whole(said, TG.inToken),
+        out_tokens=_whole(said, TG.outToken),
         values={one.key: _value(said, one, blobs) for one in kind.fields},
         items=reading.items(node, (*kind.items, *_EVERYWHERE)),
         sub_runs=tuple(sub_runs),
@@ -289,6 +291,17 @@ def _step(
 def _first(said: Node, predicate: NamedNode) -> Any:
     found = said.get(predicate)
     return value_of(found[0]) if found else None
+
+
+def _whole(said: Node, predicate: NamedNode) -> int | None:
+    found = said.get(predicate)
+    return as_number(found[0], int) if found else None
+
+
+def _moment(said: Node, predicate: NamedNode) -> datetime | None:
+    """A date and time; None also where a foreign trace has something else there."""
+    value = _first(said, predicate)
+    return value if isinstance(value, datetime) else None
 
 
 def _text(said: Node, predicate: NamedNode) -> str | None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 
 import pytest
-from pyoxigraph import NamedNode, Quad
+from pyoxigraph import Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.ingest.forget import erase_and_mark
 from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf.json_values import to_json
-from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, TG, Graphs
+from graphrag_rdf.rdf.terms import Term
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.model import Trace, TraceStep
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.text import render_trace
 from tests.trace.conftest import (
     ANSWER,
     BURNING,
@@ -77,7 +79,7 @@ def test_a_prompt_can_be_fetched(trace: Trace, sample: Sample) -> None:
 
 def test_exploration(trace: Trace) -> None:
     exploration = step(trace, "exploration")
-    assert exploration.values == {"candidates": 5, "edges": 2}
+    assert exploration.values == {"candidates": 5, "edges": 2, "chunks": None}
     (seed,) = exploration.items["seeds"]
     assert (seed.label, seed.score, seed.matched_by, seed.matched_text) == ("mill", 1.0, "exact", "mill")
     (active,) = exploration.items["activated"]
@@ -247,3 +249,38 @@ def test_missing_details_are_none(sample: Sample, run: TraceRecorder) -> None:
     sample.edit(remove=[Quad(*q) for q in quads if q.predicate in gone])
     selection = next(s for s in read_trace(sample.store, run.session).selections if s.iri == item)
     assert (selection.score, selection.rank, selection.hop, selection.concept) == (None,) * 4
+
+
+def test_what_trustgraph_writes_is_read(sample: Sample) -> None:
+    """Numbers and times as plain text, classes that have no kind here, blank nodes that do not belong."""
+    base = "urn:trustgraph:"
+    run = "0b0d4b9c-5c1e-4a35-8f57-0e4f8a6c2d11"
+    session, question = NamedNode(f"{base}session:{run}"), NamedNode(f"{base}question:{run}")
+    focus, edge = NamedNode(f"{base}prov:focus:{run}"), NamedNode(f"{base}prov:edge:{run}:0")
+    plan = NamedNode(f"{base}agent:{run}/plan")
+    said: list[tuple[NamedNode, NamedNode, Term]] = [
+        (session, PROV.startedAtTime, Literal("2026-01-02T03:04:05Z")),
+        (session, TG.query, Literal("Who?")),
+        (question, RDF.type, TG.Question),
+        (question, TG.query, Literal("Who?")),
+        (question, PROV.wasGeneratedBy, session),
+        (focus, RDF.type, TG.Focus),
+        (focus, PROV.wasDerivedFrom, question),
+        (focus, PROV.wasGeneratedBy, session),
+        (focus, TG.inToken, Literal("12")),
+        (focus, TG.selectedEdge, edge),
+        (edge, RDF.type, TG.EdgeSelection),
+        (edge, TG.score, Literal("0.75")),
+        (plan, RDF.type, TG.Plan),
+        (plan, TG.planStep, Literal("first ask")),
+        (plan, PROV.wasDerivedFrom, focus),
+        (plan, PROV.wasGeneratedBy, session),
+    ]
+    sample.edit(add=[Quad(*one, Graphs.RETRIEVAL) for one in said])
+    trace = read_trace(sample.store, session)
+    assert trace.started is None
+    (selection,) = step(trace, "focus").selections
+    assert (selection.score, step(trace, "focus").in_tokens) == (0.75, 12)
+    assert step(trace, "plan").values == {"planStep": ["first ask"]}
+    assert "planStep: first ask" in render_trace(trace, full=True)
+    json.dumps(to_json(trace))

@@ -62,4 +62,4 @@ def test_vectors(
     run("cache", "clear", "--embeddings")
     failed = run("index", "rebuild", *option)
     assert failed.code == 1
-    assert "vectors could not be made" in failed.err
+    assert "cannot make the vectors" in failed.err

@@ -60,7 +60,7 @@ def test_little_memory_is_named_as_the_cause(store: Path, folder: Path, command:
     found = limited(folder, "ulimit -v 400000", *command)
     assert found.code == 1
     assert is_clear(found), found.err
-    assert "may use only 390 MB of memory (ulimit -v)" in found.err
+    assert "may use only 390 MB (ulimit -v)" in found.err
 
 
 def test_a_check_keeps_to_a_limit_that_is_set(store: Path, folder: Path) -> None:

@@ -75,7 +75,7 @@ def test_an_endpoint_that_refuses_everything_says_nothing_of_a_value(
 
     with Gateway(server.url) as between, opened(between.url, tmp_path / "beside") as engine:
         between.judge = judge
-        with pytest.raises(EndpointError, match="who asks"):
+        with pytest.raises(EndpointError, match="requires credentials"):
             engine.ingest([documents])
         between.judge = lambda request: None
         assert engine.ingest([documents]).warnings == []

@@ -209,7 +209,7 @@ def test_a_graph_of_which_a_part_came_is_told(server: Server, store: RemoteStore
 
     with Gateway(server.url, judge) as between:
         found = opened(between.url, create=False)
-        with pytest.raises(StoreError, match=r"gave 20 of the 30 triples of <urn:graph:source>"):
+        with pytest.raises(StoreError, match=r"sent 20 of the 30 triples of <urn:graph:source>"):
             list(found.quads(Graphs.SOURCE))
 
 
@@ -223,7 +223,7 @@ def test_more_rows_than_a_graph_has_are_seen_to_be_given(server: Server, store: 
         return Said(200, b"{}", {"X-SPARQL-MaxRows": "20"}) if many else None
 
     with Gateway(server.url, judge) as between:
-        with pytest.raises(StoreError, match="no more than 20 rows"):
+        with pytest.raises(StoreError, match="limits results to 20 rows"):
             opened(between.url, create=False).query(text)
         between.judge = lambda request: None
         found = opened(between.url, create=False)

@@ -353,7 +353,7 @@ def test_a_graph_of_which_the_endpoint_gives_a_part(client: httpx.Client, gatewa
     gateway.judge = only("CONSTRUCT", some)
     found = client.get("/store?graph=urn:graph:source", headers={"Accept": "application/n-triples"})
     assert found.status_code == 502
-    assert re.search(r"gave 1 of the \d+ triples", found.json()["detail"])
+    assert re.search(r"sent 1 of the \d+ triples", found.json()["detail"])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.rdf.namespaces import XSD
+from graphrag_rdf.sparql.calls import may_call
 from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace import rows
@@ -62,6 +63,11 @@ def rerun(store: Store, blobs: BlobStore, session: NamedNode) -> Rerun:
         text = blobs.text(rows.must(decided, "sparql")) if "sparql" in decided else None
         if text is None:
             out.unkept += 1
+            continue
+        if may_call(text):  # a trace may come from elsewhere
+            out.different.append(
+                f"{template} (call {rows.whole(decided, 'number')}) is not run: it calls another server"
+            )
             continue
         try:
             found = store.query(text).rows or []

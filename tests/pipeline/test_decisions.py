@@ -15,6 +15,7 @@ from graphrag_rdf.rdf.namespaces import RAG, TG, Graphs
 from graphrag_rdf.rdf.terms import double, integer, text_of
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.verify import Check, verify_trace
+from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine
 
 QUESTION = "Who whistled in Mill Harbour?"
@@ -120,6 +121,24 @@ def test_rows_that_differ_are_found(harbour: Engine, session: str) -> None:
     check = ranking(harbour, session)
     assert not check.ok
     assert "returns other rows" in check.detail
+
+
+def test_a_query_that_calls_another_server_is_not_run(
+    harbour: Engine, session: str, scripted_server: ScriptedServer
+) -> None:
+    """Who verifies the trace of somebody else runs no query of theirs that reaches out."""
+    address = f"{scripted_server.host_url}/sparql"
+    planted = harbour.blobs.put(f"SELECT * {{ SERVICE <{address}> {{ ?s ?p ?o }} }}")
+    (call, *_) = [q.object for q in harbour.store.quads(Graphs.RETRIEVAL) if q.predicate == RAG.decidedBy]
+    quads = [
+        q for q in harbour.store.quads(Graphs.RETRIEVAL) if (q.subject, q.predicate) == (call, RAG.sparql)
+    ]
+    changed = [Quad(quads[0].subject, RAG.sparql, planted, quads[0].graph_name)]
+    harbour.store.commit(Changes(remove=quads, add=changed, content=False))
+    check = ranking(harbour, session)
+    assert not check.ok
+    assert "is not run: it calls another server" in check.detail
+    assert scripted_server.requests == []
 
 
 def test_after_an_ingest_differences_are_told_and_are_no_fault(

@@ -1,8 +1,6 @@
 """The text of a client's query or update: what it may call, what it ranges over, and how it is rewritten.
 
-Calls to other servers are a matter of safety, and lexers can differ on `<`: what one takes for a string, the
-other may take for code. So every `SERVICE` or `LOAD` that the tokens do not show as an allowed call is
-misspelt in a second text (`masked`). The engine's own parser must accept that text too, or it was a keyword.
+Calls to other servers are refused as `sparql/calls.py` says.
 
 Rewriting:
 
@@ -16,7 +14,6 @@ Rewriting:
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -25,19 +22,16 @@ from itertools import pairwise
 from graphrag_rdf.rdf.namespaces import Graphs
 from graphrag_rdf.server.execution.nesting import check_nesting
 from graphrag_rdf.server.http.problems import Problem
+from graphrag_rdf.sparql.calls import CallsOtherServerError, masked_calls
 from graphrag_rdf.sparql.tokens import Token, tokens
 
 NO_CALLS = "if this calls another server: that is refused"
 """Added to a syntax error of a text that may call another server."""
 
-_CALLS = re.compile(r"SERVICE|LOAD", re.IGNORECASE)
 _VOLATILE = re.compile(r"\b(?:NOW|RAND|UUID|STRUUID|BNODE)\s*\(", re.IGNORECASE)
 _GRAPH = re.compile(r"\bGRAPH\b", re.IGNORECASE)
 _SHORT = 2048
 """Characters of a query whose analysis is cached."""
-_ESCAPE = re.compile(r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})")
-"""SPARQL 1.1 §19.2: allowed anywhere in a query and read first. The embedded engine reads it in IRIs and
-strings only; other engines follow the specification."""
 
 _NOTHING = "INSERT DATA {}"
 _SILENT_LOADS = (("LOAD", "SILENT", ""), ("LOAD", "SILENT", "", "INTO", "GRAPH", ""))
@@ -106,40 +100,10 @@ def _roams(found: Sequence[Token]) -> bool:
 
 
 def _masked(text: str, allowed: frozenset[str]) -> str | None:
-    if "\\" in text and (hidden := _hidden(text)) is not None:
-        raise _refusal(hidden)
-    places = [match.start() for match in _CALLS.finditer(text)]
-    if not places:
-        return None
-    found, free = list(tokens(text)), set()
-    for index, token in enumerate(found):
-        if not (_is_word(token, "SERVICE") or _is_word(token, "LOAD")):
-            continue
-        called = next((t for t in found[index + 1 : index + 3] if t.text.upper() != "SILENT"), None)
-        if called is None or called.kind != "iri" or called.text[1:-1] not in allowed:
-            raise _refusal(token.text.upper())
-        free.add(token.offset)
-    judged = [place for place in places if place not in free]
-    if not judged:
-        return None
-    masked = list(text)
-    for place in judged:  # SERVICE -> SERVICX, load -> loax: different names stay different
-        end = place + (7 if text[place].upper() == "S" else 4) - 1
-        masked[end] = "X" if text[end].isupper() else "x"
-    return "".join(masked)
-
-
-def _hidden(text: str) -> str | None:
-    """A call that escapes may spell or free from a string. Legitimate escapes stand for non-ASCII."""
-    if all(ord(_character(escape)) > 127 for escape in _ESCAPE.finditer(text)):
-        return None
-    found = _CALLS.search(_ESCAPE.sub(_character, text))
-    return found and found[0].upper()
-
-
-def _character(escape: re.Match[str]) -> str:
-    code = int(escape[1] or escape[2], 16)
-    return chr(min(code, sys.maxunicode))
+    try:
+        return masked_calls(text, allowed)
+    except CallsOtherServerError as error:
+        raise _refusal(error.keyword) from None
 
 
 def _refusal(keyword: str) -> Problem:

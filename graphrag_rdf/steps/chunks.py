@@ -75,16 +75,20 @@ def fit_chunks(
     fitting = {text_of(row["chunk"]) for row in found}
     cut = [hit.chunk for hit in asked if hit.chunk.value in fitting and taken[hit.chunk.value] > long]
     windows = _windows(context, state, step, cut, long)
-    return [
-        Selection(
-            score=hit.score,
-            passage=hit,
-            window=windows.get(hit.chunk.value),
-            reasoning=_reason(hit, place, len(ranked)),
-        )
-        for place, hit in enumerate(asked, start=1)
-        if hit.chunk.value in fitting
-    ]
+    out = []
+    for place, hit in enumerate(asked, start=1):
+        if hit.chunk.value in fitting:
+            offset, length = windows.get(hit.chunk.value, (None, None))
+            selection = Selection(
+                chunk=hit.chunk,
+                char_offset=offset,
+                char_length=length,
+                score=hit.score,
+                passage=hit,
+                reasoning=_reason(hit, place, len(ranked)),
+            )
+            out.append(selection)
+    return out
 
 
 def _windows(
@@ -145,11 +149,9 @@ def record_chunks(context: Context, state: State, step: Step, first: int) -> Non
     """
     left_out = set(state.well_ranked)
     for rank, selection in enumerate(state.chunks, start=first + 1):
-        assert selection.passage is not None  # noqa: S101
-        selection.chunk = selection.passage.chunk
+        assert selection.chunk is not None  # noqa: S101
         left_out.discard(selection.chunk)
         selection.rank, selection.used_chunks = rank, (selection.chunk,)
-        selection.char_offset, selection.char_length = selection.window or (None, None)
         context.recorder.item(step, CHUNK, selection)
     for chunk in sorted(left_out, key=str):
         context.recorder.say(step, RAG.leftOut, chunk)

@@ -98,7 +98,6 @@ class Selection(Selected):
 
     Attributes:
         edge, hit, passage: what was selected: a fact, a sentence, or a chunk.
-        window: of a chunk that is too long (offset and length in it) what was selected.
         passed_over: of a chunk, whether a model chose nothing of it, and no look-up led to it again.
         shown: of what is cited what the prompt says of its document, and on the next line its words there.
     """
@@ -107,9 +106,15 @@ class Selection(Selected):
     edge: Edge | None = None
     hit: SentenceHit | None = None
     passage: PassageHit | None = None
-    window: tuple[int, int] | None = None
     passed_over: bool = False
     shown: str = ""
+
+    @property
+    def window(self) -> tuple[int, int] | None:
+        """Of a chunk that is too long, what was selected: offset and length in it."""
+        if self.char_offset is None or self.char_length is None:
+            return None
+        return self.char_offset, self.char_length
 
     @property
     def asked(self) -> str:

@@ -272,9 +272,10 @@ _NUMBER = re.compile(r"\d+$")
 def place_in_list(iri: NamedNode, node: Node) -> tuple[int, int, str]:
     """The order of items in their list: by rank, else index, else the number at the end of their IRI."""
     number = _NUMBER.search(iri.value)
-    given = node.get(RAG.rank) or node.get(RAG.index)
     last = int(number[0]) if number else 0
-    return int(to_python(given[0])) if given else last, last, iri.value  # type: ignore[arg-type]
+    given = node.get(RAG.rank) or node.get(RAG.index)
+    place = as_number(given[0], int) if given else None
+    return last if place is None else place, last, iri.value
 
 
 # --- the nodes that every run has ---------------------------------------------------------------------
@@ -294,16 +295,29 @@ class Warned:
 
 WARNING = ItemKind("warning", "warnings", RAG.warning, RAG.Warning, Warned)
 
+
+def _question_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.prose(step.values["query"] or ERASED_QUESTION, "    ")
+
+
+def _error_text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    page.paragraph(step.values["reason"] or "unknown", "    ", f"{step.values['stage'] or 'Error'}: ")
+
+
+ERASED_QUESTION = "(a question that was erased)"
 QUESTION = NodeKind(
     "question",
     TG.Question,
     "What was asked.",
     fields=(StepField("query", TG.query),),  # erased as the session's own
+    text=_question_text,
 )
 ERROR = NodeKind(
     "error",
     TG.Error,
     "Why a run ended without an answer.",
     fields=(StepField("reason", RAG.reason, words=True), StepField("stage", RAG.stage)),
+    text=_error_text,
+    page=Path(__file__).with_name("error.html.j2"),
 )
 register(QUESTION, ERROR)

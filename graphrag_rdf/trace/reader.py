@@ -225,7 +225,7 @@ class Reading:
         facts = (self.nodes[one].get(TG.edge, ()) for one in chosen if isinstance(one, NamedNode))
         return {value_of(one) for found in facts for one in found}
 
-    def again(self, template: str, node: str, value: str) -> dict[NamedNode | None, float]:
+    def computed(self, template: str, node: str, value: str) -> dict[NamedNode | None, float]:
         """What a template computes from the trace: node → number.
 
         Args:

@@ -16,6 +16,7 @@ from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.catalogue import TraceSummary
 from graphrag_rdf.trace.items import Fact
+from graphrag_rdf.trace.kinds import ERASED_QUESTION
 from graphrag_rdf.trace.lines import Lines, one_line, printable
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace, TraceStep
@@ -26,7 +27,6 @@ from graphrag_rdf.trace.sources import ChunkNode, FactSource, SourceTree
 from graphrag_rdf.trace.wording import STATES, fact_words, item_words, place_words, token_words, write_call
 
 _ITEMS = 10  # of each kind that are shown without `full`, where the kind does not say how
-_ERASED = "(a question that was erased)"
 
 
 def render_trace(trace: Trace, *, width: int = 80, colour: bool = False, full: bool = False) -> str:
@@ -103,10 +103,9 @@ def render_list(summaries: Iterable[TraceSummary], *, width: int = 80, colour: b
         uuid = summary.iri.rsplit(":", 1)[-1]
         indent = "  " * depth
         page.line(f"{indent}{when}  {uuid}  {summary.kind or '?'}", bold=True)
-        page.paragraph(
-            f"{outcome_told(summary.outcome)} · {summary.steps} steps{took} · {summary.question or _ERASED}",
-            f"{indent}  ",
-        )
+        asked = summary.question or ERASED_QUESTION
+        words = f"{outcome_told(summary.outcome)} · {summary.steps} steps{took} · {asked}"
+        page.paragraph(words, f"{indent}  ")
     return page.text()
 
 
@@ -137,7 +136,7 @@ def _session(page: Lines, trace: Trace, full: bool) -> None:
             shown = values.items() if isinstance(values, Mapping) else [("", values)]
             page.paragraph(" ".join(f"{key}={value}" for key, value in shown), "    ", f"{name}: ", dim=True)
     if not any(step.kind == "question" for step in trace.steps):
-        page.prose(trace.question or _ERASED, "    ")
+        page.prose(trace.question or ERASED_QUESTION, "    ")
 
 
 def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -> None:
@@ -154,7 +153,7 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
         page.paragraph(", ".join(step.derived_from), "    ", "Derives from: ", dim=True)
     (step.declared.text or _generic)(page, step, full)
     for run in step.sub_runs:
-        page.paragraph(f"{run.question or _ERASED} · {run.session}", "    ", "Asked: ")
+        page.paragraph(f"{run.question or ERASED_QUESTION} · {run.session}", "    ", "Asked: ")
     for warning in step.warnings:
         page.paragraph(warning.detail, "    ", "Warning: ")
     if full:
@@ -162,22 +161,8 @@ def _step(page: Lines, step: TraceStep, full: bool, before: str | None = None) -
             write_call(page, call)
 
 
-def _question(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.prose(step.values["query"] or _ERASED, "    ")
-
-
-def _error(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
-    page.paragraph(step.values["reason"] or "unknown", "    ", f"{step.values['stage'] or 'Error'}: ")
-
-
-_OWN = {"question": _question, "error": _error}
-
-
 def _generic(page: Lines, step: TraceStep, full: bool) -> None:
     """A step whose kind says nothing of how it is shown: its values, then its items."""
-    if step.kind in _OWN:
-        _OWN[step.kind](page, step, full)
-        return
     for key, value in step.values.items():
         for one in value if isinstance(value, list | tuple) else [value]:
             if one is not None:

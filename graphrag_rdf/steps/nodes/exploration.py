@@ -297,7 +297,7 @@ def _complete_passages(reading: Reading, found: Sequence[PassageHit]) -> None:
     words = reading.sentence_texts(path.sentence for path in paths)
     chunks = reading.chunks([*(hit.chunk for hit in found), *(path.chunk for path in relations)])
     names = shown_names(reading.store, (text_of(row["document"]) for row in chunks.values()))
-    scores = reading.again("trace/passage-scores", "passage", "recomputed")
+    scores = reading.computed("trace/passage-scores", "passage", "recomputed")
     for path in paths:
         path.label = called(path.entity)
         path.text = words.get(path.sentence) if path.sentence is not None else None

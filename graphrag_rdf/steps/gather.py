@@ -106,6 +106,12 @@ class Gathering:
                 )
                 for node in sentences
             ],
+            mentions=[
+                (node, entity)
+                for node in sentences
+                for entity in mentioned[node.value]
+                if entity.value in self.active
+            ],
             entities=[
                 (active.entity, active.value / self.most) for active in self.active.values() if self.most
             ],
@@ -182,13 +188,24 @@ class Gathering:
     def _ranked(self, edges: Mapping[Triple, Edge]) -> list[Edge]:
         """Edges by their score, from themselves and the sentences that say them."""
         search = self.search
+        hits = {hit.sentence: hit for hit in self.state.hits}
         rows = search.decide(
             "selection/fact-ranking",
             ranked=[
-                (*fact, search.words.coverage(edge.text, edge.asked), self._reached(edge.ends), edge.hop)
-                for fact, edge in edges.items()
+                (
+                    number,
+                    *fact,
+                    search.words.coverage(edge.text, edge.asked),
+                    self._reached(edge.ends),
+                    edge.hop,
+                )
+                for number, (fact, edge) in enumerate(edges.items())
             ],
-            sentences=[(hit.sentence, hit.lexical, hit.vector or 0.0, hit.graph) for hit in self.state.hits],
+            quotes=[
+                (number, hit.lexical, hit.vector or 0.0, hit.graph)
+                for number, edge in enumerate(edges.values())
+                for hit in (hits[sentence] for sentence in edge.sentences)
+            ],
             **search.weights(with_meaning=bool(search.vector)),
         )
         for row in rows:

@@ -135,8 +135,8 @@ def locate_fact(
         return None
     folded = [_fold(text[s.offset : s.offset + s.length]).text for s in sentences]
     words = [_content_words(line) for line in folded]
-    names_object = [_holds(line, object_folded) for line in folded]
-    names_subject = [_holds(line, subject_folded) for line in folded]
+    names_object = _holding(folded, object_folded)
+    names_subject = _holding(folded, subject_folded)
     about = {subject_folded, _TRAILING_BRACKET.sub("", subject_folded)}
     silent = subject_folded in _PRONOUNS or (topic is not None and _fold(topic).text.strip() in about)
     if topic is not None and not silent:
@@ -390,9 +390,14 @@ def _fold(text: str) -> _Folded:
     return _Folded("".join(pieces), places)
 
 
-def _holds(line: str, phrase: str) -> bool:
+def _holding(lines: Sequence[str], phrase: str) -> list[bool]:
+    """Which lines hold a phrase; none if it has no letters."""
     clean = _EDGE.sub("", phrase)
-    start = line.find(clean) if clean else -1
+    return [bool(clean) and _holds(line, clean) for line in lines]
+
+
+def _holds(line: str, clean: str) -> bool:
+    start = line.find(clean)
     while start >= 0:
         if _on_boundaries(line, start, start + len(clean)) or not clean.isascii():
             return True
@@ -404,12 +409,14 @@ def _holds(line: str, phrase: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=512)  # the sentences of a chunk are asked about each of its facts
 def _content_words(folded: str) -> frozenset[str]:
     """Words without stop words, cut to six characters so that inflected forms meet."""
     words = _WORDS.findall(folded)
     return frozenset(word[:6] for word in words if word not in all_stopwords()) or frozenset(words)
 
 
+@lru_cache(maxsize=512)
 def _words_of(text: str) -> frozenset[str]:
     """Content words, and pairs of characters of scripts that put no space between words."""
     folded = _fold(text).text

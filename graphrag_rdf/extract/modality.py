@@ -174,9 +174,9 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
     clauses = _clauses(quote)
     verbs, things = _content(predicate), _content(target)
     in_quote = not {*things}.isdisjoint(_content(quote))
-    for reason, marks, reach, han in (
-        ("negated", "denying", 1, f"{_any('han')}有?"),  # "not exceed 40 mg" does not deny the 40 mg
-        ("hedged", "guessing", _WINDOW, _any("han_guessing")),
+    for reason, marks, reach, han, joining in (
+        ("negated", "denying", 1, "han", "有"),  # "not exceed 40 mg" does not deny the 40 mg
+        ("hedged", "guessing", _WINDOW, "han_guessing", ""),
     ):
         if not _words(marks).isdisjoint(_WORD.findall(predicate)):  # "may cause"
             continue
@@ -189,7 +189,9 @@ def doubt_of_quote(quote: str, predicate: str, target: str) -> str:
                 objects = _content(" ".join(near))[:reach]
                 if things and things[0].isalpha() and any(_alike(one, things[0]) for one in objects):
                     return reason
-        if any(len(said) > 1 and re.search(han + re.escape(said), quote) for said in (predicate, target)):
+        after = [match.end() for match in re.finditer(_any(han), quote)]
+        said = tuple(more + part for part in (predicate, target) if len(part) > 1 for more in ("", joining))
+        if any(quote.startswith(said, place) for place in after):
             return reason
     return ""
 

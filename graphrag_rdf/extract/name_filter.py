@@ -8,6 +8,7 @@ languages without a tagger all mentions stay.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 
@@ -147,8 +148,7 @@ class NameFilter:
         sure = [Mention(u.start, u.end - u.start, u.text) for u in parts if u.start not in places]
         lines = []
         for mention in mentions:
-            words = mention.name.lower().split()
-            if mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words):
+            if self._is_given(mention):
                 sure.append(mention)
             elif in_spans(self._lines, mention.offset) or self._heads(mention):
                 lines.append(mention)
@@ -159,6 +159,15 @@ class NameFilter:
         named = {fold(mention.name) for mention in sure}
         sure += [part for mention in lines for part in self._in_line(mention, named)]
         return tuple(sorted(sure, key=lambda mention: mention.offset))
+
+    def doubtful(self, mentions: Sequence[Mention]) -> list[int]:
+        """Where the mentions begin that the tags decide about, in order."""
+        return [mention.offset for mention in mentions if not self._is_given(mention)]
+
+    def _is_given(self, mention: Mention) -> bool:
+        """Whether a mention is a name whatever the tags say."""
+        words = mention.name.lower().split()
+        return mention.offset in self._labels or mention.name in self._given or self._title.issuperset(words)
 
     def _is_sure(self, mention: Mention, inside: Collection[str]) -> bool:
         """Whether a mention in a sentence is a name, and not an ordinary word, part of a word, or an ordinary
@@ -263,8 +272,11 @@ def filter_mentions(
     starts = sentence_starts(text, sentences, turns)
     known = known_words(mentions, text, starts, title, tagger)
     names = NameFilter(text, given, turns, title, starts, known, tagger)
+    doubtful = names.doubtful(mentions)
     for sentence in sentences:
         turn = turn_at(turns, sentence.offset)
         span = (max(sentence.offset, turn.words if turn else 0), sentence.offset + sentence.length)
-        names.take(span, build_units(text, span, tagger, words, mentions, literals, known))
+        # tagging costs more than all the rest; in German it may also find names within given mentions
+        if words.keeps_case or bisect_left(doubtful, span[0]) < bisect_left(doubtful, span[1]):
+            names.take(span, build_units(text, span, tagger, words, mentions, literals, known))
     return names.filter(mentions)

@@ -7,7 +7,6 @@ from typing import Any
 from pyoxigraph import Literal
 
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.rdf.terms import node_of
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step
@@ -20,9 +19,8 @@ def decide(context: Context, step: Step, template: str, /, **values: Any) -> lis
     The trace marks the call as one that decided, with a hash of its rows: `trace verify` runs it again.
     """
     run = context.store.run(template, **values)
-    recorder, known = context.recorder, len(step.quads)
-    recorder.queried(step, run)
-    call = next(quad.object for quad in step.quads[known:] if quad.predicate == RAG.call)
+    recorder = context.recorder
+    call = recorder.queried(step, run)
     recorder.say(step, RAG.decidedBy, call)
-    step.quads.append(recorder.quad(node_of(call), RAG.resultHash, Literal(result_hash(run.rows))))
+    step.quads.append(recorder.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
     return run.rows

@@ -24,7 +24,7 @@ def entities_called(
     store: Store,
     index: TextIndex | None,
     language: str | None = None,
-    queried: Callable[[QueryRun], None] | None = None,
+    queried: Callable[[QueryRun], object] | None = None,
 ) -> dict[str, list[str]]:
     """Entities that are called so; else those whose name is the same, written together or apart.
 
@@ -53,7 +53,7 @@ def entities_called(
 
 
 def _by_label(
-    names: Iterable[str], store: Store, language: str | None, queried: Callable[[QueryRun], None] | None
+    names: Iterable[str], store: Store, language: str | None, queried: Callable[[QueryRun], object] | None
 ) -> dict[str, list[str]]:
     found: dict[str, set[str]] = {}
     ordered = sorted({name for name in names if name})

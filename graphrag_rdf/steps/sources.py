@@ -6,13 +6,15 @@ Facts that were read from no text (imported, by hand) lead to the file or decisi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import Term, text_of, to_python
+from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.store.base import Row
-from graphrag_rdf.trace.items import Source
+from graphrag_rdf.trace import rows
+from graphrag_rdf.trace.items import Source, read_source
 from graphrag_rdf.trace.recorder import Step
 
 
@@ -49,7 +51,7 @@ def sentence_sources(
         context.recorder.queried(step, run)
         state.sources.update(dict.fromkeys(unknown, ()))
         for row in sorted(run.rows, key=_place):
-            key, source = text_of(row["sentence"]), source_quote(row)
+            key, source = text_of(row["sentence"]), read_source(row)
             if source not in state.sources[key]:
                 state.sources[key] = (*state.sources[key], source)
     found = {iri: state.sources[iri] for iri in wanted if state.sources[iri]}
@@ -95,50 +97,16 @@ def _place(row: Row) -> tuple[str, int, int, str]:
     """
     if "chunk" not in row:
         return "", 0, -1, ""
-    offset = _int(row.get("offset"))
+    offset = rows.whole(row, "offset")
     return (
-        text_of(row["document"]),
-        _int(row.get("chunk_offset")) or 0,
+        rows.must(row, "document"),
+        rows.whole(row, "chunk_offset") or 0,
         -1 if offset is None else offset,
-        _text(row.get("evidence")) or "",
+        rows.text(row, "evidence") or "",
     )
 
 
 def _add(selection: Selection, row: Row) -> None:
-    source = source_quote(row)
+    source = replace(read_source(row), subgraph=None, activity=None)  # a place counts once, whoever read it
     if source not in selection.sources:
         selection.sources = (*selection.sources, source)
-
-
-def source_quote(row: Row) -> Source:
-    """A row of the provenance templates as a source."""
-    chunk = _text(row.get("chunk"))
-    if chunk is None:
-        return Source(text_of(row["document"]), text_of(row["title"]), text_of(row["location"]), None)
-    quote = _text(row.get("quote"))
-    offset = _int(row.get("offset"))
-    base = _int(row.get("chunk_offset")) or 0
-    located = offset is not None
-    return Source(
-        document=text_of(row["document"]),
-        title=text_of(row["title"]),
-        uri=text_of(row["location"]),
-        chunk=chunk,
-        page_number=_int(row.get("page_number")),
-        char_offset=base + offset if offset is not None else (base if quote is None else None),
-        char_length=_int(row.get("length"))
-        if located
-        else (_int(row.get("chunk_length")) if quote is None else None),
-        quote=quote or "",
-        verified=located,
-        evidence=_text(row.get("evidence")),
-        sentence=_text(row.get("sentence")),
-    )
-
-
-def _text(term: Term | None) -> str | None:
-    return None if term is None else text_of(term)
-
-
-def _int(term: Term | None) -> int | None:
-    return None if term is None else int(to_python(term))  # type: ignore[arg-type]

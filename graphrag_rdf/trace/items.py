@@ -12,6 +12,8 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import local_name, text_of
+from graphrag_rdf.store.base import Row
+from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.kinds import ItemKind, Node, Statement, item, said, value_of
 
 if TYPE_CHECKING:
@@ -130,6 +132,37 @@ class Source:
         """The keys of `citations[].sources[]`."""
         keys = ("document", "title", "uri", "page_number", "chunk", "char_offset", "char_length")
         return {key: getattr(self, key) for key in keys} | {"quote": self.words, "verified": self.verified}
+
+
+def read_source(row: Row) -> Source:
+    """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
+    quote = rows.text(row, "quote")
+    base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
+    chunk = rows.text(row, "chunk")
+    located = quote is not None and offset is not None
+    whole_chunk = quote is None and chunk is not None
+    retired = rows.moment(row, "retired")
+    return Source(
+        chunk=chunk,
+        document=rows.text(row, "document") or "",
+        title=rows.text(row, "title") or "",
+        uri=rows.text(row, "location") or "",
+        page=rows.text(row, "page"),
+        page_number=rows.whole(row, "page_number"),
+        page_label=rows.text(row, "page_label"),
+        chunk_number=rows.whole(row, "chunk_number"),
+        chunk_label=rows.text(row, "chunk_label"),
+        char_offset=(base or 0) + (offset or 0) if located or whole_chunk else None,
+        char_length=rows.whole(row, "length") if located or whole_chunk else None,
+        quote=quote or "",
+        verified=located,
+        evidence=rows.text(row, "evidence"),
+        sentence=rows.text(row, "sentence"),
+        subgraph=rows.text(row, "subgraph"),
+        activity=rows.text(row, "activity"),
+        state="retired" if retired else "current",
+        retired=retired,
+    )
 
 
 @dataclass(slots=True)

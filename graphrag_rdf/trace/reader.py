@@ -20,7 +20,7 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import with_names
 from graphrag_rdf.trace.feedback import read_marks
-from graphrag_rdf.trace.items import CALL, DecisionNote, Described, Fact, Source
+from graphrag_rdf.trace.items import CALL, DecisionNote, Described, Fact, Source, read_source
 from graphrag_rdf.trace.kinds import (
     WARNING,
     ItemKind,
@@ -341,34 +341,4 @@ def _in_order(steps: Sequence[TraceStep]) -> tuple[TraceStep, ...]:
             ordered,
             key=lambda step: (step.kind != "question", step.started.timestamp() if step.started else 0),
         )
-    )
-
-
-def read_source(row: Row) -> Source:
-    """A source from a row of a template that leads to places in documents, as `trace/evidence` does."""
-    quote = rows.text(row, "quote")
-    base, offset = rows.whole(row, "chunk_offset"), rows.whole(row, "offset")
-    chunk = rows.text(row, "chunk")
-    located = quote is not None and offset is not None
-    whole_chunk = quote is None and chunk is not None
-    retired = rows.moment(row, "retired")
-    return Source(
-        chunk=chunk,
-        document=rows.text(row, "document") or "",
-        title=rows.text(row, "title") or "",
-        uri=rows.text(row, "location") or "",
-        page=rows.text(row, "page"),
-        page_number=rows.whole(row, "page_number"),
-        page_label=rows.text(row, "page_label"),
-        chunk_number=rows.whole(row, "chunk_number"),
-        chunk_label=rows.text(row, "chunk_label"),
-        char_offset=(base or 0) + (offset or 0) if located or whole_chunk else None,
-        char_length=rows.whole(row, "length") if located or whole_chunk else None,
-        quote=quote or "",
-        verified=located,
-        evidence=rows.text(row, "evidence"),
-        subgraph=rows.text(row, "subgraph"),
-        activity=rows.text(row, "activity"),
-        state="retired" if retired else "current",
-        retired=retired,
     )

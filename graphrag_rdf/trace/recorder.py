@@ -334,9 +334,9 @@ class TraceRecorder:
                 item.index = index
             self.item(step, kind, item)
 
-    def queried(self, step: Step, run: QueryRun) -> None:
-        """Record a template query that a step ran."""
-        self._call(
+    def queried(self, step: Step, run: QueryRun) -> NamedNode:
+        """Record a template query that a step ran; the IRI of the call."""
+        return self._call(
             step,
             Call(
                 "template",
@@ -477,10 +477,10 @@ class TraceRecorder:
     def _kept(self, text: str) -> NamedNode | None:
         return self.keep_text(text) if self._detail == "full" else None
 
-    def _call(self, step: Step, call: Call) -> None:
+    def _call(self, step: Step, call: Call) -> NamedNode:
         with self._shared.lock:
             call.index = self._shared.counts[CALL.name]
-            self.item(step, CALL, call)
+            return self.item(step, CALL, call)
 
     def _emit(self, kind: str, node: NamedNode, quads: list[Quad], **details: Any) -> GraphRagResponse:
         return self._message(kind, node, quads, self._write(quads), **details)

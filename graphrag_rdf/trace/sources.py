@@ -17,10 +17,9 @@ from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.decided import decided_against
 from graphrag_rdf.trace.documents import with_names
 from graphrag_rdf.trace.fact_rows import fact_of
-from graphrag_rdf.trace.items import DecisionNote, Fact, Source
+from graphrag_rdf.trace.items import DecisionNote, Fact, Source, read_source
 from graphrag_rdf.trace.labels import read_labels
 from graphrag_rdf.trace.named_facts import facts_called
-from graphrag_rdf.trace.reader import read_source
 
 _PREVIEW = 100  # characters of a chunk's text in a tree
 

@@ -32,6 +32,7 @@ from benchmarks.synthetic import Collection, entity, predicate
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import PREFIXES
+from graphrag_rdf.store.embedded import EmbeddedStore
 
 CLIENTS = (1, 8, 32)
 _COPY = "baseline"
@@ -121,6 +122,7 @@ def _build(folder: Path, collection: Collection) -> None:
             engine.store.optimize()
         engine.indexer.catch_up()
         shutil.rmtree(folder / _COPY, ignore_errors=True)
+        assert isinstance(engine.store, EmbeddedStore)
         engine.store.snapshot(folder / _COPY)
 
 

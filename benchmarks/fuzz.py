@@ -21,6 +21,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 
@@ -327,18 +328,15 @@ def _damaged_part(chance: random.Random, data: bytes) -> bytes:
     return packed.getvalue()
 
 
+def as_format_text(suffix: str, text: str) -> None:
+    """A text as a file of a format."""
+    as_format(suffix, text.encode("utf-8", "surrogatepass"))
+
+
 Case = Callable[[str], None]
 TARGETS: Mapping[str, Case] = {
-    **{
-        f"reader {suffix}": lambda text, suffix=suffix: as_format(
-            suffix, text.encode("utf-8", "surrogatepass")
-        )
-        for suffix in sorted(SUPPORTED - set(BINARY))
-    },
-    **{
-        f"rules {language}": lambda text, language=language: as_prose(language, text)
-        for language in LANGUAGES
-    },
+    **{f"reader {suffix}": partial(as_format_text, suffix) for suffix in sorted(SUPPORTED - set(BINARY))},
+    **{f"rules {language}": partial(as_prose, language) for language in LANGUAGES},
     "language": lambda text: assert_known(detect_language(text)),
     "answer": as_answer,
     "store": Stores(),
@@ -437,7 +435,7 @@ def main() -> int:
             break
         at = time.process_time()
         most = SLOW_FILE if name.startswith("file") else SLOW
-        fault = fault_of(lambda case=case, text=text: case(text), most)
+        fault = fault_of(partial(case, text), most)
         took = time.process_time() - at
         log.cases[name] += 1
         log.slowest[name] = max(log.slowest.get(name, (0.0, "")), (took, f"{how}, {len(text):,} characters"))

@@ -93,7 +93,7 @@ def _measure(folder: Path, passages: int, count: int, chosen: Mapping[str, str])
 
 def _fill(engine: Engine, collection: Collection) -> None:
     """Load a collection and index it, unless that was done before."""
-    if len(engine.store) < collection.facts:
+    if engine.store.count() < collection.facts:
         for make in collection.layers().values():
             engine.store.bulk_add(make())
         engine.store.optimize()

@@ -127,7 +127,7 @@ def _ingest(
         used = {**rest, "cpu": cpu_seconds(), "peak_mb": peak_mb()}
         engine.store.optimize()
         engine.store.flush()
-        quads = len(engine.store)
+        quads = engine.store.count()
     return {
         **used,
         "chunks": sum(report.chunks.added for report in reports),
@@ -182,12 +182,12 @@ def _run_all(
 def _marginal(runs: dict[int, list[dict[str, Any]]]) -> float:
     """CPU seconds a chunk: what a process with all chunks takes beyond one with few."""
     cpu = {size: statistics.median(run["cpu"] for run in found) for size, found in runs.items()}
-    return (cpu[ALL] - cpu[FEW]) / (ALL - FEW)
+    return float(cpu[ALL] - cpu[FEW]) / (ALL - FEW)
 
 
 def _rest(runs: dict[int, list[dict[str, Any]]]) -> float:
     """The same inside one process, from the end of the first chunks on: steadier on a busy machine."""
-    return statistics.median(run["rest_cpu"] for run in runs[ALL]) / (ALL - FEW)
+    return float(statistics.median(run["rest_cpu"] for run in runs[ALL])) / (ALL - FEW)
 
 
 def _figures(

@@ -84,7 +84,7 @@ def _build(engine: Engine, collection: Collection, folder: Path) -> None:
         engine.store.bulk_add(make())
         loaded, load_cpu = time.perf_counter() - start, cpu_seconds() - cpu - made
         grown = folder_bytes(database) - size
-        stored = len(engine.store) - quads
+        stored = engine.store.count() - quads
         quads, size = quads + stored, size + grown
         one = "fact" if name == "facts" else "passage"
         value = f"{stored / per[name]:.1f} quads, {grown / per[name] / 1000:.2f} kB a {one}"
@@ -158,7 +158,7 @@ class Clock:
 
     def rows(self, questions: int) -> list[tuple[str, ...]]:
         """Name, calls a question, mean CPU ms a question, p50 and p95 of wall ms a call."""
-        found = []
+        found: list[tuple[str, ...]] = []
         for name in sorted(self.wall, key=lambda each: -sum(self.cpu[each])):
             wall, cpu = self.wall[name], self.cpu[name]
             found.append(

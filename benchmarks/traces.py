@@ -9,23 +9,22 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyoxigraph import Literal, NamedNode, Quad, Triple
+from pyoxigraph import Literal, NamedNode, Quad
 
 from benchmarks.common import Figure, percentile, show
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
-from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
-from graphrag_rdf.rdf.terms import double, integer
+from graphrag_rdf.rdf.namespaces import TG
+from graphrag_rdf.steps.nodes.exploration import CONSIDERED, EXPLORATION, Edge
+from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
+from graphrag_rdf.steps.nodes.grounding import GROUNDING
+from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
+from graphrag_rdf.trace.items import EDGE, Selected
+from graphrag_rdf.trace.kinds import Statement
 from graphrag_rdf.trace.recorder import TraceRecorder
 
-_STEPS = (
-    ("grounding", TG.Grounding),
-    ("exploration", TG.Exploration),
-    ("focus", TG.Focus),
-    ("synthesis", TG.Synthesis),
-)
 _CONSIDERED = 20
 _SELECTED = 8
 
@@ -48,37 +47,32 @@ def _recorded(count: int) -> Iterator[Quad]:
     """The quads of so many traces, written by the recorder."""
     for number in range(count):
         collector = _Collector()
-        recorder = TraceRecorder(collector, BlobStore(), detail="summary")  # type: ignore[arg-type]
-        list(
-            recorder.begin(
-                f"Question {number}?",
-                pipeline="graph_rag",
-                question_types=[TG.GraphRagQuestion],
-                label="GraphRAG",
-                parameters={},
-                model=None,
-            )
+        recorder = TraceRecorder(
+            collector,  # type: ignore[arg-type]
+            BlobStore(),
+            detail="summary",
+            question_types=["tg:GraphRagQuestion"],
         )
-        for kind, trace_class in _STEPS:
-            step = recorder.step(kind, trace_class)
-            if kind in ("exploration", "focus"):
-                for index in range(_CONSIDERED if kind == "exploration" else _SELECTED):
-                    node = recorder.item(
-                        step,
-                        RAG.consideredEdge if kind == "exploration" else TG.selectedEdge,
-                        kind,
-                        index,
-                        (RDF.type, RAG.ConsideredEdge if kind == "exploration" else TG.EdgeSelection),
-                        (TG.score, double(0.5)),
-                        (RAG.rank, integer(index)),
-                    )
-                    edge = Triple(_thing(number, index), TG.concept, _thing(number, index + 1))
-                    step.quads.append(recorder.quad(node, TG.edge, edge))
-            if kind == "synthesis":
+        asked = recorder.begin(
+            f"Question {number}?", pipeline="graph_rag", label="GraphRAG", parameters={}, model=None
+        )
+        list(asked)
+        for kind in (GROUNDING, EXPLORATION, FOCUS_NODE, SYNTHESIS):
+            step = recorder.step(kind)
+            for rank in range(1, 1 + _CONSIDERED if kind is EXPLORATION else 1):
+                edge = Edge(_fact(number, rank), "", "", "", 1, "out", TG.concept, score=0.5, rank=rank)
+                recorder.item(step, CONSIDERED, edge)
+            for rank in range(1, 1 + _SELECTED if kind is FOCUS_NODE else 1):
+                recorder.item(step, EDGE, Selected(_fact(number, rank), score=0.5, rank=rank))
+            if kind is SYNTHESIS:
                 recorder.say(step, TG.content, Literal(f"Answer {number}."))
             recorder.finish(step)
         recorder.end()
         yield from collector.quads
+
+
+def _fact(number: int, index: int) -> Statement:
+    return _thing(number, index), TG.concept, _thing(number, index + 1)
 
 
 def _thing(number: int, index: int) -> NamedNode:
@@ -94,7 +88,7 @@ def measure_traces(count: int) -> None:
             with Engine.open(folder, config=Settings(store=str(folder))) as engine:
                 engine.store.bulk_add(_recorded(size))
                 engine.store.optimize()
-                quads = len(engine.store)
+                quads = engine.store.count()
                 listed = _list(engine)
                 times, used = [], []
                 for _ in range(21):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -73,7 +74,7 @@ def list_traces(
     tops = read = 0
     while tops < offset + limit:
         page = store.select("trace/list", **chosen, limit=offset + limit, offset=read)
-        for summary in map(_summary, page):
+        for summary in _summaries(store, page):
             if tops == offset + limit:
                 break
             if tops >= offset:  # what precedes a trace of its own are its sub-traces: they began later
@@ -123,7 +124,14 @@ def find_trace(store: Store, text: str) -> NamedNode:
     return rows.node(matches[0], "session")
 
 
-def _summary(row: Row) -> TraceSummary:
+def _summaries(store: Store, page: Sequence[Row]) -> list[TraceSummary]:
+    sessions = [rows.node(row, "session") for row in page]
+    found = store.select("trace/parents", sessions=sessions) if sessions else ()
+    parents = {rows.must(row, "session"): rows.must(row, "parent") for row in found}
+    return [_summary(row, parents.get(rows.must(row, "session"))) for row in page]
+
+
+def _summary(row: Row, parent: str | None) -> TraceSummary:
     ms = rows.whole(row, "ms")
     return TraceSummary(
         iri=rows.must(row, "session"),
@@ -133,7 +141,7 @@ def _summary(row: Row) -> TraceSummary:
         steps=max(0, (rows.whole(row, "nodes") or 0) - 1),
         seconds=None if ms is None else ms / 1000,
         outcome=rows.text(row, "outcome"),
-        parent=rows.text(row, "parent") or None,
+        parent=parent,
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.checks import run_checks, run_shapes
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.ingest.forget import forget_documents
@@ -25,6 +26,7 @@ from graphrag_rdf.trace.kinds import ItemKind, NodeKind, StepField, item, said
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.page import render_page
+from graphrag_rdf.trace.prune import prune
 from graphrag_rdf.trace.text import render_trace
 from tests.support.stores import open_engine
 
@@ -198,3 +200,17 @@ def test_it_goes_with_the_runs_that_it_started(engine: Engine, trace: Trace) -> 
     assert engine.traces.delete(trace.iri).traces == 3
     assert engine.traces.list() == []
     assert list(engine.store.quads(NamedNode("urn:graph:retrieval"))) == []
+
+
+def test_pruning_counts_it_once_and_takes_its_runs_along(engine: Engine, trace: Trace) -> None:
+    list(engine.ask(QUESTIONS[0]))
+    assert prune(engine.store, engine.blobs, keep=2).traces == 0
+    assert prune(engine.store, engine.blobs, keep=1).traces == 3
+    assert [one.kind for one in engine.traces.list()] == ["graph_rag"]
+    assert trace.iri not in {one.iri for one in engine.traces.list()}
+
+
+def test_the_store_is_sound(engine: Engine, trace: Trace) -> None:
+    assert trace.outcome == "completed"
+    assert run_checks(engine.store, engine.blobs, engine.text_index) == []
+    assert run_shapes(engine.store.quads()) == []

@@ -1,9 +1,9 @@
 """The stages of the ingest, and `pipelines/ingest/pipeline.yaml`, which says which of them run.
 
-`STAGES` declares what each stage does and needs. The file lists the stages in four parts: once at the
-beginning of a run, for each document, for each chunk, and once at the end. A stage that is optional can be
-left out. Those at the end run in the order of the file. A user's own copy of the folder takes the place of
-ours (setting `pipelines`).
+The file lists the stages in four parts: once at the beginning of a run, for each document, for each chunk,
+and once at the end; and what each does, with its templates and prompts. `STAGES` declares what a stage needs
+and obeys, and whether it can be left out. Those at the end run in the order of the file. A user's own copy of
+the folder takes the place of ours (setting `pipelines`).
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.config import CONFIG_FILE, check_stored, trust
+from graphrag_rdf.config import CONFIG_FILE, Settings, check_stored, trust
 from graphrag_rdf.errors import ConfigError, short_cause
 from graphrag_rdf.resources import folder
-
-if TYPE_CHECKING:
-    from graphrag_rdf.config import Settings
 
 NAME = "ingest"
 FILE = "pipeline.yaml"
@@ -30,227 +27,90 @@ Part: TypeAlias = Literal["begin", "each_document", "each_chunk", "end"]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A stage of the ingest.
+    """A stage of the ingest. What it does, with which templates and prompts, is in our pipeline.yaml.
 
     Attributes:
-        does: what it does, in one line.
         needs: the stages that have to stand before it.
         optional: whether a pipeline may leave it out. What it wrote in earlier runs stays then.
-        ways: what `use` may name; the first is the default.
         chooses: the setting that names the way; a given setting wins over `use`.
-        with_model: the ways that need a model.
         settings: those that it obeys, besides `chooses`.
-        templates: the queries and updates that it runs.
-        prompts: files in the folder of the pipeline.yaml.
         refresh: the command below `refresh` that runs it again.
     """
 
     name: str
     part: Part
-    does: str
     needs: tuple[str, ...] = ()
     optional: bool = False
-    ways: tuple[str, ...] = ()
     chooses: str | None = None
-    with_model: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
-    templates: tuple[str, ...] = ()
-    prompts: tuple[str, ...] = ()
     refresh: str | None = None
 
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """What `use` may name; the first is the default."""
+        if self.chooses is None:
+            return ()
+        section, key = self.chooses.split(".")
+        model = Settings.model_fields[section].annotation
+        return get_args(model.model_fields[key].annotation)  # type: ignore[union-attr]
 
-_TAKING_OUT = ("links/drop", "ingest/retract-facts")
 
 STAGES: tuple[Stage, ...] = (
-    Stage(
-        "synonyms",
-        "begin",
-        "Merge the entities that the synonyms file says are one.",
-        optional=True,
-        settings=("extract.synonyms", "extract.namespace"),
-        templates=("ingest/synonyms", "labels/known"),
-    ),
-    Stage("discover", "begin", "Find the files that the given paths name."),
-    Stage(
-        "plan",
-        "begin",
-        "Compare each file with the store: new, changed, moved or unchanged.",
-        needs=("discover",),
-        templates=("ingest/documents", "ingest/locations", "ingest/extracted", "ingest/failures"),
-    ),
-    Stage(
-        "read",
-        "each_document",
-        "Read text, pages, tables, speakers, language and metadata of the file.",
-        settings=("documents.max_bytes",),
-    ),
+    Stage("synonyms", "begin", optional=True, settings=("extract.synonyms", "extract.namespace")),
+    Stage("discover", "begin"),
+    Stage("plan", "begin", needs=("discover",)),
+    Stage("read", "each_document", settings=("documents.max_bytes",)),
     Stage(
         "chunk",
         "each_document",
-        "Cut the text into chunks, at ends of sentences.",
         needs=("read",),
         settings=("documents.chunk_size", "documents.chunk_overlap", "documents.chunk_unit"),
     ),
-    Stage(
-        "document",
-        "each_document",
-        "Write the document, its version, pages, tables and the places of its chunks; retract what is gone.",
-        needs=("chunk",),
-        templates=(
-            *("ingest/has-document", "ingest/document-quads", "ingest/document-facts"),
-            *("ingest/chunk-places", "ingest/chunk-extractors", "ingest/sentences-of", "ingest/tombstones"),
-            *("ingest/contained-in-chunks", "ingest/cited-chunks", "ingest/retract-chunks"),
-            *("ingest/entomb-chunks", "ingest/outdate-chunks", "ingest/clear-failures", *_TAKING_OUT),
-            *("derived/part", "derived/drop-shared", "derived/drop-follows"),
-        ),
-    ),
+    Stage("document", "each_document", needs=("chunk",)),
     Stage(
         "metadata",
         "each_document",
-        "State who wrote and published what the title names, and when.",
         needs=("document",),
         optional=True,
         settings=("extract.namespace", "extract.entity_min_length", "extract.entity_max_length"),
-        templates=(
-            *("labels/known", "entities/decisions", "facts/decisions", "facts/corrections"),
-            *("ingest/contained-in-subgraphs", "ingest/retract-subgraphs", "ingest/retract-facts"),
-        ),
     ),
-    Stage("sentences", "each_chunk", "Split the chunk into sentences and rows of tables.", needs=("chunk",)),
+    Stage("sentences", "each_chunk", needs=("chunk",)),
     Stage(
         "extract",
         "each_chunk",
-        "Find entities and statements.",
         needs=("sentences",),
-        ways=("auto", "rules", "llm"),
         chooses="extract.use",
-        with_model=("llm",),
         settings=(
             *("extract.entity_types", "extract.predicates", "extract.ontology"),
             *("extract.gleaning_rounds", "extract.jobs", "llm.model", "llm.style"),
         ),
-        prompts=("extract.j2", "glean.j2", "extract_names.j2", "extract_relations.j2"),
         refresh="facts",
     ),
     Stage(
         "filter",
         "each_chunk",
-        "Reject names and statements that cannot be facts.",
         needs=("extract",),
         settings=("extract.entity_min_length", "extract.entity_max_length"),
     ),
-    Stage(
-        "mentions",
-        "each_chunk",
-        "Find the names in the sentences, and what the chunk is about.",
-        needs=("extract",),
-        templates=("ingest/names-in-chunk",),
-        refresh="mentions",
-    ),
-    Stage(
-        "evidence",
-        "each_chunk",
-        "Locate the quote of each fact in the text.",
-        needs=("filter",),
-    ),
-    Stage(
-        "write",
-        "each_chunk",
-        "Write the chunk with its sentences, names, facts and evidence, in one transaction.",
-        needs=("mentions", "evidence"),
-        settings=("extract.namespace",),
-        templates=(
-            *("labels/known", "entities/decisions", "facts/decisions", "facts/corrections"),
-            *("ingest/document-stands", "ingest/clear-sentences", "ingest/clear-failures"),
-            *("ingest/sentences-of", "ingest/retract-chunks"),
-            *("ingest/contained-in-subgraphs", "ingest/retract-subgraphs", *_TAKING_OUT),
-        ),
-    ),
-    Stage(
-        "names",
-        "end",
-        "Elect labels, and link entities that are one by decisions.",
-        templates=(
-            *("labels/unsettled", "labels/unsupported", "labels/elect", "entities/decisions"),
-            *("entities/named", "ingest/canonical-links", "derived/drop-co-occurrences"),
-            *("derived/drop-synonyms", "checks/retracted-asserted", "facts/withhold"),
-            "checks/runs-finished",
-        ),
-        refresh="names",
-    ),
-    Stage(
-        "index",
-        "end",
-        "Index chunks, sentences and entities by words and, with an embedding model, by meaning.",
-        needs=("names",),
-        settings=("embedding.model",),
-        templates=(
-            *("index/all-chunks", "index/all-entities"),
-            *("index/chunks", "index/sentences", "index/entities"),
-        ),
-        refresh="index",
-    ),
-    Stage(
-        "links",
-        "end",
-        "Link the names of what chunks are about in other chunks, where reading missed them.",
-        needs=("index",),
-        templates=(
-            *("links/unlinked", "links/chunks", "links/topics", "links/names-in", "links/mentioned"),
-            *("index/chunks", "index/sentences"),
-        ),
-    ),
-    Stage(
-        "duplicates",
-        "end",
-        "Warn of new documents whose text the store has already.",
-        optional=True,
-        needs=("index",),
-        templates=("documents/shared-chunks", "documents/texts", "documents/paths"),
-    ),
-    Stage(
-        "written_together",
-        "end",
-        "Merge LiHua and Li Hua, and a speaker with the first name that a chat calls them by.",
-        optional=True,
-        needs=("names",),
-        templates=(
-            *("ingest/names-in-documents", "ingest/speakers", "retrieval/entities-by-label"),
-            *("entities/decisions", "entities/types", "entities/all-names", "labels/known"),
-        ),
-    ),
-    Stage(
-        "aliases",
-        "end",
-        "Merge an entity with what a document calls by another name that a model gave.",
-        optional=True,
-        needs=("names",),
-        templates=(
-            *("ingest/names-in-documents", "retrieval/entities-by-label"),
-            *("entities/decisions", "entities/types", "labels/known"),
-        ),
-    ),
+    Stage("mentions", "each_chunk", needs=("extract",), refresh="mentions"),
+    Stage("evidence", "each_chunk", needs=("filter",)),
+    Stage("write", "each_chunk", needs=("mentions", "evidence"), settings=("extract.namespace",)),
+    Stage("names", "end", refresh="names"),
+    Stage("index", "end", needs=("names",), settings=("embedding.model",), refresh="index"),
+    Stage("links", "end", needs=("index",)),
+    Stage("duplicates", "end", optional=True, needs=("index",)),
+    Stage("written_together", "end", optional=True, needs=("names",)),
+    Stage("aliases", "end", optional=True, needs=("names",)),
     Stage(
         "relations",
         "end",
-        "With relations.build: relate neighbouring chunks, chunks that share entities, and entities.",
         optional=True,
         needs=("names",),
-        ways=("auto", "structure", "llm"),
         chooses="relations.use",
-        with_model=("llm",),
         settings=(
             *("relations.build", "relations.window", "relations.truncate", "relations.min_confidence"),
             *("relations.sentence_window", "relations.min_count", "relations.hub_limit"),
         ),
-        templates=(
-            *("relations/journal", "relations/passages", "relations/sentences", "relations/failures"),
-            *("relations/clear-failures", "relations/retract", "derived/built", "derived/chunks"),
-            *("derived/entities", "derived/clear", "derived/drop-shared", "derived/drop-follows"),
-            *("derived/drop-co-occurrences", "derived/frequencies", "derived/shared-entities"),
-            *("derived/co-occurrences", "derived/typed", "system/derived-counts"),
-        ),
-        prompts=("relations.j2",),
         refresh="relations",
     ),
 )
@@ -258,9 +118,12 @@ _BY_NAME: Mapping[str, Stage] = {stage.name: stage for stage in STAGES}
 
 
 class StageEntry(BaseModel):
-    """A stage as the file lists it. See `Stage`; templates and prompts may be left out.
+    """A stage as the file lists it. Templates and prompts may be left out of a copy.
 
     Attributes:
+        use: one of the stage's ways.
+        prompts: files in the folder.
+        templates: the queries and updates that it runs.
         parameters: settings of the stage that differ from their defaults, by their full key.
     """
 
@@ -308,8 +171,7 @@ def ingest_pipeline(settings: Settings) -> IngestPipeline:
         ConfigError: the file is malformed; names an unknown stage, way, template, prompt or setting; lacks a
             stage; or lists one before a stage that it needs.
     """
-    own = _own(settings)
-    return _read(own or folder("pipelines") / NAME / FILE)
+    return _read(_own(settings) or _ours())
 
 
 def own_parameters(settings: Settings) -> dict[str, Any]:
@@ -325,6 +187,10 @@ def own_parameters(settings: Settings) -> dict[str, Any]:
 def _own(settings: Settings) -> Path | None:
     path = settings.pipelines / NAME / FILE if settings.pipelines else None
     return path if path and path.is_file() else None
+
+
+def _ours() -> Path:
+    return folder("pipelines") / NAME / FILE
 
 
 def _read(path: Path) -> IngestPipeline:
@@ -343,11 +209,12 @@ def _parsed(path: Path, text: str) -> IngestPipeline:
     except (yaml.YAMLError, ValidationError) as error:
         raise ConfigError(f"{path}: {short_cause(error)}") from error
     _check_order(pipeline, path)
+    ours = {entry.stage: entry for entry in (pipeline if path == _ours() else _read(_ours())).entries()}
     for entry in pipeline.entries():
-        stage = _BY_NAME[entry.stage]
+        stage, our = _BY_NAME[entry.stage], ours[entry.stage]
         _check_names(path, stage, "way", (entry.use,) if entry.use else (), stage.ways)
-        _check_names(path, stage, "template", entry.templates or (), stage.templates)
-        _check_names(path, stage, "prompt", entry.prompts or (), stage.prompts)
+        _check_names(path, stage, "template", entry.templates or (), our.templates or ())
+        _check_names(path, stage, "prompt", entry.prompts or (), our.prompts or ())
         _check_names(path, stage, "setting", entry.parameters, stage.settings)
     list(_settings_of(pipeline, path))
     return pipeline

@@ -23,7 +23,6 @@ from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.ingest.protocols import NeededComponents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
 from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.store.base import Changes, Store, plain_quads
 from graphrag_rdf.store.blobs import BlobStore
@@ -96,13 +95,13 @@ class Replay:
         """Whether the same was found and answered."""
         return not any(difference.what in FOUND for difference in self.differences)
 
-    def as_json(self) -> dict[str, Any]:
+    def json_object(self) -> dict[str, Any]:
         """The keys of `trace replay --format json`."""
         return {
             "trace": self.before.iri,
             "question": self.before.question,
             "same": self.same,
-            "differences": [difference.as_json() for difference in self.differences],
+            "differences": self.differences,
             "answer": self.after.answer,
             "replayed": self.after.iri if self.kept else None,
         }
@@ -133,18 +132,18 @@ class Without:
         """Whether another answer was given."""
         return any(difference.what in ("answer", "outcome") for difference in self.differences)
 
-    def as_json(self) -> dict[str, Any]:
+    def json_object(self) -> dict[str, Any]:
         """The keys of `trace ask-without --format json`."""
         return {
             "trace": self.trace.iri,
             "question": self.trace.question,
-            "without": list(self.taken),
+            "without": self.taken,
             "changed": self.changed,
             "answer": self.before.answer,
             "answer_without": self.after.answer,
-            "selections": to_json(self.after.selections),
-            "differences": [difference.as_json() for difference in self.differences],
-            "since_the_trace": [difference.as_json() for difference in self.since],
+            "selections": self.after.selections,
+            "differences": self.differences,
+            "since_the_trace": self.since,
         }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -88,10 +88,6 @@ class Violation:
     severity: Severity
     focus: str
     message: str
-
-    def as_json(self) -> dict[str, str]:
-        """The keys of `check --format json`."""
-        return asdict(self)
 
 
 def run_checks(

@@ -70,7 +70,7 @@ def check_command(full: bool, shapes: bool, memory_mb: int | None, form: str) ->
             found = _violations(full=full, shapes=shapes)
     except ProcessEndedError as error:
         found = [_given_up(error)]
-    if not output.write(form, [violation.as_json() for violation in found]):
+    if not output.write(form, found):
         for violation in found:
             mark = styled(violation.severity, fg=_COLOURS[violation.severity])
             say(f"{mark}  {one_line(violation.check)}  {one_line(violation.focus)}")

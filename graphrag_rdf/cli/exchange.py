@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.failures import DONE, IN_PART
-from graphrag_rdf.cli.options import embedding_option, model_option
+from graphrag_rdf.cli.options import embedding_option, model_option, output_option
 from graphrag_rdf.cli.output import format_option, note, one_line, say, warn
 from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import UsageError
@@ -50,14 +51,7 @@ _FORMATS = ("trig", "nquads", "turtle", "ntriples", "rdfxml", "graphml")
     show_default=True,
     help="Syntax of triple terms.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to this file instead of stdout.",
-)
+@output_option
 @click.option("--counts", is_flag=True, help="Print the numbers of quads as JSON (with -o).")
 def export_command(
     form: Format, graph: str | None, dialect: Dialect, path: Path | None, counts: bool
@@ -74,7 +68,7 @@ def export_command(
     with open_engine() as engine, _destination(path) as stream:
         report = export_graph(engine.store, stream, form, wanted, dialect)
     if counts:
-        output.write_json(report.as_json())
+        output.write_json(report)
     else:
         note(_written(report, path))
     if wanted is not None and not (report.quads or report.entities):
@@ -166,7 +160,7 @@ def import_command(
         def take() -> None:
             for path in paths:
                 report = import_file(engine, path, wanted, merge=merge)
-                found.append({"file": str(path), **report.as_json()})
+                found.append({"file": str(path), **asdict(report)})
 
         ended_at_once(take, "run the same command again to continue")
     if not output.write(form, found[0] if len(found) == 1 else found):

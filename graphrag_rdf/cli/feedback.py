@@ -10,7 +10,6 @@ from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.rdf.json_values import to_json
 
 
 @click.command(
@@ -64,5 +63,5 @@ def feedback_command(
             return
         graph = engine.store.renderer.trace_graph
         mark = add_mark(engine.store, session, cast("Rating", rating), note=note, graph=graph, **where)
-    if not output.write(form, to_json(mark)):
+    if not output.write(form, mark):
         say(one_line(f"marked as {mark.rating}: {mark.about}"))

@@ -31,6 +31,14 @@ rerank_option = click.option(
     metavar="M",
     help="Rerank the top results: a litellm rerank model, local:DIR, lexical, vector, or none.",
 )
+output_option = click.option(
+    "-o",
+    "--output",
+    "path",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to this file instead of stdout.",
+)
 set_option = click.option(
     "--set",
     "settings",

@@ -171,9 +171,15 @@ def _console(width: int | None) -> Any:
 
 
 def json_text(data: object, *, indent: int | None = None) -> str:
-    """JSON that is safe to print on a terminal."""
-    text = json.dumps(data, ensure_ascii=not _takes_everything(), indent=indent, default=str)
+    """JSON that is safe to print on a terminal; objects become JSON as by `to_json`."""
+    text = json.dumps(data, ensure_ascii=not _takes_everything(), indent=indent, default=_to_json)
     return _JSON_ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", _encodable(text))
+
+
+def _to_json(value: object) -> Any:
+    from graphrag_rdf.rdf.json_values import to_json
+
+    return to_json(value)
 
 
 def write_json(data: object) -> None:

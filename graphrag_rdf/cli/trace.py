@@ -11,11 +11,10 @@ import click
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Group
 from graphrag_rdf.cli.failures import DONE, FAILED
-from graphrag_rdf.cli.options import server_options
+from graphrag_rdf.cli.options import output_option, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def show(trace: str, full: bool, form: str) -> None:
     with open_engine() as engine:
         session = find_trace(engine.store, trace).value
         if form == "json":
-            output.write_json(to_json(read_trace(engine.store, session, engine.blobs)))
+            output.write_json(read_trace(engine.store, session, engine.blobs))
         else:
             say(trace_text(engine, session, full=full))
 
@@ -135,6 +134,7 @@ def query(trace: str, call: str) -> None:
 @format_option()
 def diff(before: str, after: str, form: str) -> None:
     """Show the differences between two traces: parameters, concepts, seeds, selections and answer."""
+    from graphrag_rdf.rdf.json_values import to_json
     from graphrag_rdf.trace.catalogue import find_trace
     from graphrag_rdf.trace.difference import differences
     from graphrag_rdf.trace.reader import read_trace
@@ -143,7 +143,7 @@ def diff(before: str, after: str, form: str) -> None:
         first, second = (
             read_trace(engine.store, find_trace(engine.store, name), engine.blobs) for name in (before, after)
         )
-    found = [difference.as_json() for difference in differences(first, second)]
+    found = to_json(differences(first, second))
     if output.write(form, {"before": first.iri, "after": second.iri, "differences": found}):
         return
     if not found:
@@ -167,14 +167,7 @@ def diff(before: str, after: str, form: str) -> None:
     show_default=True,
     help="Output format.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "path",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to this file instead of stdout.",
-)
+@output_option
 @click.option("--without-sources", is_flag=True, help="Leave out the evidence.")
 def export(trace: str, form: TraceFormat, path: Path | None, without_sources: bool) -> None:
     """Export a trace with its evidence, as RDF, PROV or an HTML page."""
@@ -273,13 +266,15 @@ def replay(
     The question runs on a copy of the store, so only --trace stores a trace. Cached model answers are not
     used.
     """
+    from graphrag_rdf.rdf.json_values import to_json
+
     client = server_of(server, token_file)
     if client is not None:
         refuse({"model": model, "trace": stored})
         done = client.replay(trace)
     else:
         with open_engine() as engine:
-            done = engine.replay(trace, model=model, stored=stored).as_json()
+            done = to_json(engine.replay(trace, model=model, stored=stored))
     if not output.write(form, done):
         show_differences(done["differences"])
         say("the same result" if done["same"] else "a different result")
@@ -328,6 +323,8 @@ def ask_without(
 
     The question runs on a copy of the store, with it and without it. The store does not change.
     """
+    from graphrag_rdf.rdf.json_values import to_json
+
     what: dict[str, Any] = {
         "facts": facts,
         "documents": documents,
@@ -340,7 +337,7 @@ def ask_without(
         done = client.ask_without(trace, **what)
     else:
         with open_engine() as engine:
-            done = engine.ask_without(trace, **what, model=model).as_json()
+            done = to_json(engine.ask_without(trace, **what, model=model))
     if output.write(form, done):
         return
     for taken in done["without"]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from typing import IO
 
@@ -42,10 +42,6 @@ class ExportReport:
     entities: int = 0
     relations: int = 0
     left_out: int = 0
-
-    def as_json(self) -> dict[str, int]:
-        """The keys of `export --format json`."""
-        return asdict(self)
 
 
 def export_graph(

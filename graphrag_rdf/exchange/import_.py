@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -52,10 +52,6 @@ class ImportReport:
     settings: int = 0
     decisions: int = 0
     traces: int = 0
-
-    def as_json(self) -> dict[str, object]:
-        """The keys of `import --format json`."""
-        return asdict(self)
 
 
 def import_file(

@@ -27,10 +27,6 @@ class Difference:
     before: str | None
     after: str | None
 
-    def as_json(self) -> dict[str, str | None]:
-        """The keys of `trace diff --format json`."""
-        return {"what": self.what, "name": self.name, "before": self.before, "after": self.after}
-
 
 def differences(first: Trace, second: Trace) -> list[Difference]:
     """What differs, from the question down to the answer; empty when they came to the same in the same way.

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.replay import Replay, Without, Write, ask_without, replay
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.questions import read_json
@@ -86,7 +87,8 @@ async def _done(
         asyncio.run_coroutine_threadsafe(service.writes.run(copied), loop).result()
 
     def again() -> dict[str, Any]:
-        return work(_trace(service, request.path_params["id"]), alone).as_json()
+        found: dict[str, Any] = to_json(work(_trace(service, request.path_params["id"]), alone))
+        return found
 
     with service.concurrency.slot(client_of(request)):
         async with service.copies:

@@ -353,11 +353,6 @@ class Engine(Components):
         model = self.settings.llm.model
         if model is None:
             state.warn("no_llm", "No language model is configured: this answer quotes the documents.")
-        given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
-        for key, why in chosen.without_effect(given, with_model=model is not None).items():
-            state.warn("setting_ignored", f"{key} had no effect: {why}")
-        for words in chosen.unused:
-            state.warn("setting_ignored", words)
         kept = None
         if not cache and context.gateway is not None:
             context = replace(context, gateway=self.fresh_gateway())
@@ -376,6 +371,12 @@ class Engine(Components):
         context, state = prepare(self, chosen, question, version=version, **options)
         for key, value in self.live.now.untrusted.items():
             state.warn("setting_not_trusted", f"{_untrusted(key, value)}, so it was ignored: {_TRUST_HINT}")
+        given = {**self.live.now.steps.get(pipeline, {}), **(settings or {})}
+        with_model = self.settings.llm.model is not None
+        for key, why in chosen.without_effect(given, with_model=with_model).items():
+            state.warn("setting_ignored", f"{key} had no effect: {why}")
+        for words in chosen.unused:
+            state.warn("setting_ignored", words)
         return chosen, context, state
 
     def aask(

@@ -15,7 +15,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import __version__
 from graphrag_rdf.checks.drift import config_drift
-from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, without_credentials
+from graphrag_rdf.errors import ConfigError, GraphRagError, SearchIndexError, short_cause, without_credentials
 from graphrag_rdf.index.records import KINDS
 from graphrag_rdf.ingest.extractors import prompt_data
 from graphrag_rdf.ingest.relations import fallback, relation_counts, relation_names
@@ -370,7 +370,7 @@ def _health(modules: tuple[str, ...]) -> dict[str, Any]:
         try:
             import_module(name)
         except Exception as error:  # noqa: BLE001 - a broken package may raise anything at import
-            problems[name] = str(error)
+            problems[name] = short_cause(error)
     return {"ok": not problems, "problems": problems}
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -261,12 +262,22 @@ def _work(work: Callable[[], object], limit_mb: int, output: int) -> None:
         try:
             written = pickle.dumps((False, work()))
         except Exception as error:  # noqa: BLE001 - raised again by the parent
-            written = pickle.dumps((True, error))
+            written = _pickled(error)
         with os.fdopen(output, "wb") as results:
             results.write(written)
         code = 0
     finally:
         os._exit(code)
+
+
+def _pickled(error: Exception) -> bytes:
+    """An error for the parent, with the traceback of this process as a note, which -vv prints."""
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - exceptions with arguments of their own fail here
+    except Exception:  # noqa: BLE001 - then at least its message
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(traceback.format_exc())
+    return pickle.dumps((True, error))
 
 
 def _reason(code: int, limit_mb: int) -> str:

@@ -15,7 +15,6 @@ from graphrag_rdf.cli.options import output_option, server_options
 from graphrag_rdf.cli.output import colours, format_option, one_line, reading_width, say, styled
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.rdf.terms import text_of
 
 if TYPE_CHECKING:
     from graphrag_rdf.engine import Engine
@@ -111,6 +110,7 @@ def verify(trace: str, form: str) -> int:
 @click.argument("call", metavar="TEMPLATE|NUMBER")
 def query(trace: str, call: str) -> None:
     """Print a query that a trace ran, word for word: the last one of a template, or by its number."""
+    from graphrag_rdf.rdf.terms import text_of
     from graphrag_rdf.trace.catalogue import find_trace
 
     with open_engine() as engine:

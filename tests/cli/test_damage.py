@@ -145,3 +145,21 @@ def test_a_check_ends_when_its_memory_is_used_up(store: Path) -> None:
 def test_what_a_process_holds_already_is_no_part_of_the_limit() -> None:
     """A large process, as an application that embeds the commands, can check too."""
     assert bounded(lambda: time.sleep(0.3) or "done", 16) == "done"
+
+
+class OwnError(Exception):
+    """An exception that pickle cannot restore: it needs two arguments."""
+
+    def __init__(self, what: str, where: str) -> None:
+        super().__init__(f"{what} at {where}")
+
+
+def test_an_error_of_the_check_is_no_damage_and_keeps_its_traceback() -> None:
+    def ends() -> None:
+        raise OwnError("a mistake", "the roof")
+
+    with pytest.raises(RuntimeError, match="OwnError: a mistake at the roof") as raised:
+        bounded(ends, 64)
+    assert "in ends" in raised.value.__notes__[0]
+    with pytest.raises(ZeroDivisionError):
+        bounded(lambda: 1 // 0, 64)

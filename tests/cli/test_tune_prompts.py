@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,13 @@ def tune(run: Run, *arguments: object) -> Outcome:
     return run("tune", "prompts", "--limit", "6", "--held-out", "3", *arguments)
 
 
+def verified(found: Outcome) -> tuple[int, int]:
+    """Verified facts of the held-out chunks, before and after, as they are shown."""
+    shown = re.search(r"verified facts of the held-out chunks: (\d+) → (\d+)", found.out)
+    assert shown, found.out
+    return int(shown[1]), int(shown[2])
+
+
 def written(folder: Path) -> Path:
     return folder / "pipelines" / "ingest" / "extract.yaml"
 
@@ -100,7 +108,9 @@ def test_before_anything_is_paid_for(run: Run, documents: Path, model: ScriptedS
     assert dry.json["llm"]["calls"] == 2 + 6 + 2 * 3
     assert dry.json["llm"]["cost_usd"] > 0
     assert dry.json["passages"] == {"all": 12, "seen": 6, "held_out": 3}
-    assert "at most" in tune(run, documents, "--dry-run").out
+    shown = tune(run, documents, "--dry-run").out
+    assert "would be done, at most:" in shown
+    assert "14 calls" in shown
     assert not (folder / "graphrag-store").exists()
     written(folder).parent.mkdir(parents=True)
     written(folder).write_text("domain: mine\n")
@@ -150,7 +160,7 @@ def test_nothing_is_recorded_that_could_not_be_written(
     model.answer_with(meanwhile)
     found = tune(run, documents, "--apply", "--output", folder / "pipelines", "--config", os.devnull)
     assert found.code == 2
-    assert "extract.yaml: " in found.err
+    assert f"cannot write {folder}/pipelines/ingest/extract.yaml: " in found.err
     assert query(run, "tuning/tunings") == []
 
 
@@ -218,7 +228,8 @@ def test_for_people(run: Run, documents: Path, model: ScriptedServer) -> None:
         "0% current, 100% tuned",
     ):
         assert told in found.out
-    assert "verified facts of the held-out chunks" in found.out
+    before, after = verified(found)
+    assert before == 0 < after
     assert "+++ tuned prompt" in found.out
     assert "--apply" in found.err
 
@@ -297,7 +308,8 @@ def test_what_does_worse_is_not_applied(
     model.answer_with(spoilt)
     found = tune(run, documents, "--apply")
     assert found.code == 0, found.err
-    assert "verified facts of the held-out chunks" in found.out
+    before, after = verified(found)
+    assert before > 0 == after
     assert "was not applied" in found.out
     assert not written(folder).exists()
     assert query(run, "tuning/tunings") == []

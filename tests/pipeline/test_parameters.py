@@ -286,9 +286,14 @@ def test_a_file_of_an_earlier_version_still_works(
     config = settings(scripted_server, pipelines=str(mine.parent))
     with open_engine(tmp_path / "store", config=config) as engine:
         *_, last = engine.ask(QUESTION)
+        ranked = engine.retrieve(QUESTION)
     assert last.answer is not None
     assert last.answer["citations"]
-    told = [one["detail"] for one in last.answer["warnings"] if one["type"] == "setting_ignored"]
+    told, again = (
+        [one["detail"] for one in found["warnings"] if one["type"] == "setting_ignored"]
+        for found in (last.answer, ranked)
+    )
+    assert told == again
     assert len(told) == 4
     assert all(words.startswith(str(mine / "pipeline.yaml")) for words in told)
     unused = "class, templates, entity_limit, relation_hops, weight_causes"

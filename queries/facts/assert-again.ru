@@ -1,6 +1,6 @@
 # name: facts/assert-again
 # kind: update
-# summary: Assert those of these facts that a subgraph contains and no decision retracts any more.
+# summary: Assert facts among these that a subgraph contains and no decision retracts any more.
 # params:
 #   candidates: {type: "(iri, iri, term)[]", sample: [["http://trustgraph.ai/e/ada", "http://trustgraph.ai/r/knows", "<http://trustgraph.ai/e/bob>"]]}
 INSERT { {% call facts() %}?s ?p ?o .{% endcall %} } WHERE {

@@ -1,6 +1,6 @@
 # name: forget/erase-traces
 # kind: update
-# summary: Erase the words of traces - question, answer, and what the kinds of steps declare as words of steps and items; their structure and hashes stay.
+# summary: Erase the words of traces - question, answer, and the words that kinds of steps declare; structure and hashes stay.
 # params:
 #   traces: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
 #   of_steps: {type: "iri[]", sample: ["https://trustgraph.ai/ns/content"], about: "predicates of steps"}

@@ -1,6 +1,6 @@
 # name: ingest/clear-failures
 # kind: update
-# summary: Remove failures of chunks or documents that have succeeded since; those of pairs of chunks stay.
+# summary: Remove failures of chunks or documents that have succeeded since; failures of pairs of chunks stay.
 # params:
 #   things: {type: "iri[]", sample: ["urn:chunk:1"]}
 DELETE { GRAPH <urn:graph:source> { ?failure ?p ?o } } WHERE {

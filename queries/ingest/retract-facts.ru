@@ -1,6 +1,6 @@
 # name: ingest/retract-facts
 # kind: update
-# summary: Remove those of these facts that no subgraph contains any more.
+# summary: Remove facts among these that no subgraph contains any more.
 # params:
 #   candidates: {type: "(iri, iri, term)[]", sample: [["http://trustgraph.ai/e/ada", "http://trustgraph.ai/r/knows", "<http://trustgraph.ai/e/bob>"]]}
 DELETE { {% call facts() %}?s ?p ?o .{% endcall %} } WHERE {

@@ -1,4 +1,4 @@
 # name: remote/clear-named
 # kind: update
-# summary: Take out what other probes wrote.
+# summary: Remove the triples that the other probes wrote.
 DELETE WHERE { GRAPH <urn:graphrag-rdf:probe> { ?s ?p ?o } }

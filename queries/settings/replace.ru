@@ -1,6 +1,6 @@
 # name: settings/replace
 # kind: update
-# summary: Take out the settings in force, and the link to their version; what is put in their place comes with the same transaction.
+# summary: Remove the settings in force and the link to their version; the same transaction writes the new ones.
 DELETE { GRAPH <urn:graph:system> { ?setting ?p ?o } } WHERE {
   GRAPH <urn:graph:system> {
     <urn:graphrag-rdf:store> rag:setting ?setting .

@@ -1,6 +1,6 @@
 # name: trace/delete
 # kind: update
-# summary: Take out traces - sessions, questions and steps, and what hangs on them.
+# summary: Remove traces - sessions, questions, steps, and their items.
 # params:
 #   sessions: {type: "iri[]", sample: ["urn:trustgraph:session:1"]}
 {% for session in sessions %}

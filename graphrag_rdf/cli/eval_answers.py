@@ -31,7 +31,7 @@ _ROWS = (
     ("valid citations", "citations_hold"),
     ("names and numbers found in the cited text", "citation_precision"),
     ("wrongly declined", "declined"),
-    ("rightly declined (without the gold passages)", "abstention"),
+    ("rightly declined (without the gold chunks)", "abstention"),
     ("calls per question", "calls"),
     ("input tokens per question", "in_tokens"),
     ("output tokens per question", "out_tokens"),
@@ -70,9 +70,9 @@ def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, 
     """Ask the questions of a set, and score the answers.
 
     With a model, the baseline is the same model with the best chunks of BM25. Without one, the baseline
-    quotes three sentences. Both answer again after the gold passages are removed.
+    quotes three sentences. Both answer again after the gold chunks are removed.
 
-    The passages of SET.json are ingested into a temporary store, or into --store, where each question leaves
+    The chunks of SET.json are ingested into a temporary store, or into --store, where each question leaves
     a trace. QUESTIONS.jsonl has lines with q and answer, about the documents of the store.
     """
     from graphrag_rdf.evaluation.answers import Options, evaluate_answers
@@ -140,7 +140,7 @@ def _show(found: Mapping[str, Any]) -> None:
     ]
     output.table(["", *columns], rows, numbers=list(columns))
     if not found["gold"]:
-        output.say("Figures that need gold passages are left out: none are known.")
+        output.say("Figures that need gold chunks are left out: none are known.")
 
 
 def _cell(run: Mapping[str, Any], key: str) -> str:

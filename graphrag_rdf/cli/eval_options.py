@@ -35,8 +35,8 @@ def asking(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of measurements on an evaluation set's passages."""
-    hidden = click.option("--no-titles", is_flag=True, help="Leave out the titles of the passages.")
+    """The options of measurements on an evaluation set's chunks."""
+    hidden = click.option("--no-titles", is_flag=True, help="Leave out the titles of the chunks.")
     extraction = click.option(
         "--extraction",
         default="rules",
@@ -80,7 +80,7 @@ def pipeline_of(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def on_corpus(options: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of measurements on an evaluation set's passages."""
+    """The arguments of measurements on an evaluation set's chunks."""
     return {
         **pipeline_of(options),
         "extraction": options["extraction"],

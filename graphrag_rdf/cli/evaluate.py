@@ -61,7 +61,7 @@ _set_argument = click.argument("evalset", metavar="EVALSET.json", type=click.Pat
 @with_corpus
 @_set_argument
 def retrieval(evalset: Path, ks: str, form: str, **options: Any) -> None:
-    """Measure how many of the gold passages are found, compared with BM25 (and dense search)."""
+    """Measure how many of the gold chunks are found, compared with BM25 (and dense search)."""
     from graphrag_rdf.evaluation.evalset import load_evalset
     from graphrag_rdf.evaluation.retrieval import evaluate_retrieval
 

@@ -56,7 +56,7 @@ tune_command.add_command(prompts)
     metavar="LIST",
     help="Extraction of the facts, as in eval retrieval.",
 )
-@click.option("--no-titles", is_flag=True, help="Leave out the titles of the set's passages.")
+@click.option("--no-titles", is_flag=True, help="Leave out the titles of the set's chunks.")
 @embedding_option
 @click.option(
     "--apply/--dry-run", "apply", default=False, help="Store the learned weights (default: only show them)."

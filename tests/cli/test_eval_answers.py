@@ -184,7 +184,7 @@ def test_questions_about_a_store(run: Run, model: ScriptedServer, store: Path, f
     assert found["exact_match"] == 0.5
     assert found["abstention"] is found["citations_hold"] is None
     shown_ = run(*command).out
-    assert "Figures that need gold passages are left out" in shown_
+    assert "Figures that need gold chunks are left out" in shown_
     assert "rightly" not in shown_
     rows = rows_of(folder / "rows.jsonl")
     assert {row["id"] for row in rows} == {"1", "7"}

@@ -166,10 +166,17 @@ def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
 
     Files of earlier versions are read too. Unused are keys that kinds of steps declare now, and parameters of
     ways of exploring that are pipelines of their own now.
+
+    Raises:
+        ConfigError: if it holds no keys.
+        yaml.YAMLError: if it is malformed.
+        ValidationError: if keys are missing, unknown, or of another type.
     """
     data = yaml.safe_load(text)
+    if not isinstance(data, dict):
+        raise ConfigError("the file has no keys", hint="it needs name, summary, flow, label, question and steps")
     unused: list[str] = []
-    steps = data.get("steps") if isinstance(data, dict) else None
+    steps = data.get("steps")
     for step in steps if isinstance(steps, list) else ():
         if isinstance(step, dict):
             unused += _take_unused(step)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
@@ -130,14 +131,16 @@ class Pipeline:
         return changed
 
     def _others(self, step: str, fits: Callable[[StepKind], bool]) -> list[str]:
-        """Other pipelines in which the step of this name is of a fitting kind."""
-        return [
-            name
-            for name in pipeline_names(self.folders)
-            if name != self.definition.name
-            and (found := load_pipeline(name, self.folders).step(step)) is not None
-            and fits(found.kind)
-        ]
+        """Other pipelines in which the step of this name is of a fitting kind. Invalid ones are left out: they
+        are not what the error is about.
+        """
+        found = []
+        for name in {*pipeline_names(self.folders)} - {self.definition.name}:
+            with suppress(ConfigError):
+                other = load_pipeline(name, self.folders).step(step)
+                if other is not None and fits(other.kind):
+                    found.append(name)
+        return sorted(found)
 
     def without_effect(self, settings: Iterable[str], *, with_model: bool) -> dict[str, str]:
         """Those of the settings that the ways in use do not follow → why, in words.

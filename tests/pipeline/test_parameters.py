@@ -232,6 +232,19 @@ def test_a_pipeline_of_ones_own_is_checked_when_it_is_read(
     assert str(file) in str(refused.value)
 
 
+@pytest.mark.parametrize("text", ["", "# nothing yet", "- ground"])
+def test_a_file_without_keys_is_refused_and_hides_no_other_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine").mkdir()
+    file = tmp_path / "mine" / "pipeline.yaml"
+    file.write_text(text, "utf-8")
+    folders = [folder("pipelines"), tmp_path]
+    with pytest.raises(ConfigError, match="has no keys") as refused:
+        load_pipeline("mine", folders)
+    assert str(file) in str(refused.value)
+    with pytest.raises(ConfigError, match="hybrid_rag can"):
+        load_pipeline("graph_rag", folders).with_settings({"exploration.use": "hybrid"})
+
+
 def copy_of_graph_rag(tmp_path: Path, **changes: str) -> Path:
     """A folder of pipelines with a copy of graph_rag, in which texts are replaced."""
     shutil.copytree(folder("pipelines") / "graph_rag", tmp_path / "graph_rag")

@@ -174,7 +174,7 @@ def read_definition(text: str) -> tuple[PipelineDefinition, tuple[str, ...]]:
     """
     data = yaml.safe_load(text)
     if not isinstance(data, dict):
-        raise ConfigError("the file has no keys", hint="it needs name, summary, flow, label, question and steps")
+        raise ConfigError("the file has no keys", hint="copy one of the shipped ones")
     unused: list[str] = []
     steps = data.get("steps")
     for step in steps if isinstance(steps, list) else ():

@@ -131,8 +131,8 @@ class Pipeline:
         return changed
 
     def _others(self, step: str, fits: Callable[[StepKind], bool]) -> list[str]:
-        """Other pipelines in which the step of this name is of a fitting kind. Invalid ones are left out: they
-        are not what the error is about.
+        """Other pipelines in which the step of this name is of a fitting kind. Invalid ones are left out:
+        the error is about none of them.
         """
         found = []
         for name in {*pipeline_names(self.folders)} - {self.definition.name}:

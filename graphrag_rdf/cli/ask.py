@@ -281,19 +281,26 @@ def _suggestions(answer: Mapping[str, Any]) -> None:
             say(output.wrapped(one_line(suggestion["question"]), indent="  ", first="- "))
 
 
+_SOURCES = {
+    (False, False): "{name}",
+    (True, False): "{name}, page {page}",
+    (False, True): "{name}: “{quote}”",
+    (True, True): "{name}, page {page}: “{quote}”",
+}
+"""(has a page, has a quote) → a source in words."""
+_NOT_FOUND = "{source} (this quote was not found in the document's text)"
+_FACT = "{name}: {fact} (a fact, not a quotation)"
+
+
 def _source(source: Mapping[str, Any], edge: Mapping[str, str] | None) -> str:
+    name = one_line(source.get("name") or source["title"])
     if source["chunk"] is None and edge:
         fact = one_line(f"{edge['s_label']} {edge['p_label']} {edge['o_label']}")
-        return f"{one_line(source.get('name') or source['title'])}: {fact} (a fact, not a quotation)"
-    page = f", page {source['page_number']}" if source.get("page_number") else ""
-    quote = one_line(source.get("quote") or "")
-    said = f": “{quote}”" if quote else ""
-    doubt = (
-        ""
-        if not quote or source.get("verified", True)
-        else " (this quote was not found in the document's text)"
-    )
-    return f"{one_line(source.get('name') or source['title'])}{page}{said}{doubt}"
+        return _FACT.format(name=name, fact=fact)
+    page, quote = source.get("page_number"), one_line(source.get("quote") or "")
+    found = _SOURCES[bool(page), bool(quote)].format(name=name, page=page, quote=quote)
+    doubtful = quote and not source.get("verified", True)
+    return _NOT_FOUND.format(source=found) if doubtful else found
 
 
 def _explain(explained: Explained | None, session: str | None) -> None:

@@ -108,15 +108,18 @@ def share(value: float | None) -> str:
 
 def models_of(found: Mapping[str, Any]) -> str:
     """The models of the retrieval, for people."""
-    reranked = f", reranked by {found['rerank_model']}" if found["rerank_model"] else ""
-    return f"{found['embedding_model'] or 'no embeddings'}{reranked}"
+    embedding = found["embedding_model"] or "no embeddings"
+    return f"{embedding}, reranked by {found['rerank_model']}" if found["rerank_model"] else embedding
 
 
 def say_head(found: Mapping[str, Any]) -> None:
     """Print what was measured, in a line above a table."""
-    of = f" of {found['of']:,}" if found.get("of", found["n"]) != found["n"] else ""
-    facts = f"extraction {found['extraction']}" if found["extraction"] else "documents of the store"
-    seconds = found["seconds_per_question"]
-    taken = "" if seconds is None else f", {seconds:.3f} s per question"
-    told = f"{found['name']}: {found['n']:,}{of} questions, {facts}, {models_of(found)}{taken}"
-    output.say(output.safe(told))
+    asked, of, seconds = found["n"], found.get("of", found["n"]), found["seconds_per_question"]
+    told = [
+        f"{asked:,} questions" if asked == of else f"{asked:,} of {of:,} questions",
+        f"extraction {found['extraction']}" if found["extraction"] else "documents of the store",
+        models_of(found),
+    ]
+    if seconds is not None:
+        told.append(f"{seconds:.3f} s per question")
+    output.say(output.safe(f"{found['name']}: {', '.join(told)}"))

@@ -79,9 +79,11 @@ def _written(report: ExportReport, path: Path | None) -> str:
     place = path or "stdout"
     if not report.entities:
         return f"wrote {report.quads:,} quads to {place}"
-    told = f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}"
+    if not report.left_out:
+        return f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}"
     return (
-        f"{told}; left out {report.left_out:,} facts, which GraphML cannot hold" if report.left_out else told
+        f"wrote {report.entities:,} entities and {report.relations:,} relations to {place}, and left out "
+        f"{report.left_out:,} facts, which GraphML cannot hold"
     )
 
 

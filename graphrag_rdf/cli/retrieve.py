@@ -155,9 +155,9 @@ def _show(result: dict[str, Any], *, preview: bool) -> None:
             for relation in item["relations"][:_PATHS]:
                 origin = one_line(relation["origin_label"] or relation["origin"])
                 near = one_line(relation["near_label"] or relation["near"] or "")
-                told = f"{_number(relation['share'])} {relation['signal']} of {origin}"
-                told += f", by {near} named near it" if near else ""
-                say(output.wrapped(f"relation: {told}", indent="       ", first="     "))
+                way = f"{origin}, by {near} named near it" if near else origin
+                told = f"relation: {_number(relation['share'])} {relation['signal']} of {way}"
+                say(output.wrapped(told, indent="       ", first="     "))
             for path in item["paths"][:_PATHS]:
                 say(output.wrapped(f"path: {_told(path)}", indent="       ", first="     "))
     if result["edges"]:

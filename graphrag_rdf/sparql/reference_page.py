@@ -36,18 +36,18 @@ variables of the answer.
 """
 
 _PURPOSES: Mapping[str, str] = {
-    "checks": "What `check` looks for: each row of an answer is a violation.",
+    "checks": "Checks of `check`: each row of a result is a violation.",
     "cookbook": "Recipes for people: explained, with results, in the [cookbook](../cookbook.md).",
-    "entities": "What `entities` shows.",
-    "exchange": "What export and import ask.",
-    "forget": "What goes when documents are forgotten.",
-    "index": "What the search indexes are built from.",
-    "ingest": "What an ingest asks before it writes, and what it takes out.",
-    "labels": "Which of its names is the label of a thing.",
-    "migrations": "How the shape of a store changes from one version of the program to the next.",
+    "entities": "Entities, for the command `entities`.",
+    "exchange": "Export and import.",
+    "forget": "Erasing of forgotten documents.",
+    "index": "Sources of the search indexes.",
+    "ingest": "Questions of an ingest before it writes, and its removals.",
+    "labels": "Election of a label among the names of a thing.",
+    "migrations": "Changes of a store from one version of the program to the next.",
     "provenance": "From facts and sentences to documents.",
-    "retrieval": "What answering a question asks of the graph.",
-    "selection": "What an answer may rest on.",
+    "retrieval": "The graph around a question, and the ranking of chunks.",
+    "selection": "Selection of the evidence for an answer.",
     "system": "The store as a whole.",
     "trace": "Traces: listing and reading them.",
 }

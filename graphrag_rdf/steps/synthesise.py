@@ -234,7 +234,7 @@ def _unknown(context: Context, state: State, step: Step, found: Quotes) -> str:
     if found.quotes:
         state.warn("not_answered", "The evidence covers too little of the question.")
         return not_answered(state.language)
-    state.warn("no_relevant_facts", "no fact or sentence of the documents speaks of what was asked")
+    state.warn("no_relevant_facts", "Nothing in the documents shares a name or word with the question.")
     return nothing_found(state.language)
 
 

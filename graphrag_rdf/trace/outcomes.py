@@ -12,7 +12,7 @@ UNFINISHED = "unfinished"
 
 OUTCOMES: Mapping[str, str] = {
     "completed": "answered",
-    "unanswered": "no answer: closest passages",
+    "unanswered": "no answer: closest chunks",
     "failed": "failed",
     "cancelled": "cancelled",
     UNFINISHED: "not finished",

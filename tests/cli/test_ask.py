@@ -101,7 +101,7 @@ def test_what_comes_closest_is_shown_where_nothing_answers(run: Run, store: Path
     shown = run("ask", question).out
     assert "Closest chunks" in shown
     assert nearest["quote"].split()[0] in shown.partition("Closest chunks")[2]
-    assert "no answer: closest passages" in run("trace", "list", "--outcome", "unanswered").out
+    assert "no answer: closest chunks" in run("trace", "list", "--outcome", "unanswered").out
     assert run("trace", "list", "--outcome", "failed").out.strip() == "no trace matches"
     assert all(check["ok"] for check in run("trace", "verify", "last", "--format", "json").json["checks"])
 

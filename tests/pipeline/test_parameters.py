@@ -85,7 +85,7 @@ def test_every_declared_parameter_is_read(
     full: Engine, samples: Engine, scripted_server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = watch(monkeypatch)
-    for pipeline in PIPELINES:
+    for pipeline in pipeline_names([folder("pipelines")]):
         for engine in (full, samples):
             list(engine.ask(QUESTION, pipeline))
             list(engine.ask("Where did Roda Tennant work?", pipeline))

@@ -153,7 +153,7 @@ def test_questions_are_listed_by_their_outcome(client: httpx.Client, asked: str)
     unknown = "What is the price of saffron?"
     client.post("/ask", data={"question": unknown}, timeout=60)
     page = get(client, "/traces")
-    for told in ("answered (", "no answer: closest passages ("):
+    for told in ("answered (", "no answer: closest chunks ("):
         assert told in page.text
     (few,) = [a for a in page.addresses("a") if a.endswith("outcome=unanswered")]
     assert unknown in get(client, few).text

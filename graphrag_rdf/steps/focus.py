@@ -143,8 +143,15 @@ def score_then_reason(context: Context, state: State, parameters: Parameters) ->
     state.chunks = select_chunks(context, state, step, parameters)
     items = _offer(context, state, parameters, step)
     scores, _ = _ask(context, state, parameters, step, items, ask="score")
-    order = sorted((key for key in scores if scores[key][0]), key=lambda key: -(scores[key][0] or 0.0))
-    best = {key: items[key] for key in order[: parameters["edge_limit"]]}
+    scored = [key for key, (score, _) in scores.items() if score is not None]
+    rows = decide(
+        context,
+        step,
+        "selection/scored",
+        scores=[(place, scores[key][0]) for place, key in enumerate(scored)],
+        limit=parameters["edge_limit"],
+    )
+    best = {key: items[key] for key in (scored[int(text_of(row["place"]))] for row in rows)}
     reasons, _ = _ask(context, state, parameters, step, best, ask="reason")
     chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
     yield _select_chosen(context, state, parameters, step, _chosen(state, parameters, items, chosen))
@@ -491,7 +498,11 @@ FOCUS = register(
             "rank": Way(rank, RankParameters, prompts=_FILTER, templates=_TEMPLATES),
             "llm": Way(by_model, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP),
             "llm-score": Way(
-                score_then_reason, ScoreParameters, needs_model=True, prompts=_SELECT, templates=_TEMPLATES
+                score_then_reason,
+                ScoreParameters,
+                needs_model=True,
+                prompts=_SELECT,
+                templates=(*_TEMPLATES, "selection/scored"),
             ),
             "chunks": Way(
                 chunks_alone, ModelParameters, needs_model=True, prompts=_SELECT, templates=_LOOK_UP

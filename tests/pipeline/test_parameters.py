@@ -119,7 +119,8 @@ def test_declared_templates_are_those_that_run(
         for step in full.pipeline(pipeline).definition.steps:
             for way in step.kind.ways.values():
                 declared.setdefault(f"{pipeline}.{step.name}", set()).update(way.templates)
-        collect(full, ran, pipeline, {"focus.use": "rank"})
+        for use in ("rank", "llm-score"):
+            collect(full, ran, pipeline, {"focus.use": use})
         scripted_server.answer_with(lambda _: '{"missing": "Roda Tennant"}')
         collect(full, ran, pipeline, {"focus.chunk_tokens": "30"})
         scripted_server.answer_with(model())

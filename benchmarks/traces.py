@@ -15,10 +15,10 @@ from benchmarks.common import Figure, percentile, show
 from graphrag_rdf.config import Settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.steps.nodes.exploration import CONSIDERED, EXPLORATION, Edge
-from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
-from graphrag_rdf.steps.nodes.grounding import GROUNDING
-from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
+from graphrag_rdf.steps.answer import SYNTHESIS
+from graphrag_rdf.steps.exploration import CONSIDERED, EXPLORATION, Edge
+from graphrag_rdf.steps.focus import FOCUS_NODE
+from graphrag_rdf.steps.ground import GROUNDING
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.items import EDGE, Selected

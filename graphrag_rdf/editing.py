@@ -22,7 +22,7 @@ from graphrag_rdf.rdf.fact_decisions import FactDecision, Statement
 from graphrag_rdf.rdf.namespaces import RDF
 from graphrag_rdf.rdf.terms import Term as AnyTerm
 from graphrag_rdf.rdf.terms import local_name, typed
-from graphrag_rdf.steps.names import own_names
+from graphrag_rdf.steps.search import own_names
 from graphrag_rdf.store.updates import canonical_term
 from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called

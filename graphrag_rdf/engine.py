@@ -20,8 +20,8 @@ from graphrag_rdf.opening import is_read_only, open_store
 from graphrag_rdf.pipeline import Pipeline, load_pipeline
 from graphrag_rdf.prepare import check_question, depends, prepare
 from graphrag_rdf.steps.answer import edge_json
-from graphrag_rdf.steps.names import one_entity
 from graphrag_rdf.steps.passages import describe
+from graphrag_rdf.steps.search import one_entity
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.store.base import Store
 from graphrag_rdf.store.blobs import BlobStore

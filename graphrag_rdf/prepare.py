@@ -12,7 +12,7 @@ from graphrag_rdf.components import Components
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.pipeline import Pipeline, hash_of_folder
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.names import entities_meant
+from graphrag_rdf.steps.search import entities_meant
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.steps.words import QuestionWords
 from graphrag_rdf.trace.catalogue import find_trace

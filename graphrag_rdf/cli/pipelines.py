@@ -76,7 +76,7 @@ def describe(pipeline: Pipeline) -> dict[str, Any]:
 
 
 def _step(step: StepDefinition) -> dict[str, Any]:
-    from graphrag_rdf.steps.parameters import takes
+    from graphrag_rdf.steps.kinds import takes
 
     kind, values = step.kind, step.values()
     return {

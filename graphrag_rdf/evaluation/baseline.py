@@ -20,9 +20,9 @@ from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.prepare import language_of
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.steps.answer import compose, read_answer
+from graphrag_rdf.steps.checking import SENTINEL, nothing_found
 from graphrag_rdf.steps.evidence import Evidence, Line
 from graphrag_rdf.steps.prompts import render
-from graphrag_rdf.steps.refusals import SENTINEL, nothing_found
 from graphrag_rdf.steps.state import Selection, State
 from graphrag_rdf.store.batches import select_in_batches
 from graphrag_rdf.trace.items import Source

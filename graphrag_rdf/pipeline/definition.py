@@ -16,8 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.pipeline.flows import FLOWS
-from graphrag_rdf.steps.kinds import StepKind, Way, kinds
-from graphrag_rdf.steps.parameters import Value, check_values
+from graphrag_rdf.steps.kinds import StepKind, Value, Way, check_values, kinds
 from graphrag_rdf.trace.kinds import QUESTION
 
 CALL = StepKind("call", QUESTION, "Runs another pipeline.", {"call": Way(lambda *_: iter(()))})

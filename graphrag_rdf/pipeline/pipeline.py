@@ -22,8 +22,7 @@ from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition,
 from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.steps.answer import give_again
-from graphrag_rdf.steps.kinds import StepKind, kinds
-from graphrag_rdf.steps.parameters import read_value
+from graphrag_rdf.steps.kinds import StepKind, kinds, read_value
 from graphrag_rdf.steps.state import Context, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import TraceRecorder

@@ -1,17 +1,22 @@
-"""Exploration by activation: seeds → their best carriers → the entities these mention → passages.
+"""Exploration by activation: seeds → their best bridge sentences → the entities these mention → chunks.
 
 The idea of a graph of passages, sentences and mentions that needs no model is LinearRAG's (arXiv
 2510.10114); formulas and parameters are ours. In each round every active entity passes its activation on
-through one carrier, that of its sentences not yet used that is most like the question; what arrives is
-activation × similarity. What it adds up to for the passages is in `passage_scores`: a sum over explicit
-paths, so the explanation is the computation.
+through one bridge sentence, that of its sentences not yet used that is most like the question. What arrives
+is activation × similarity. What it adds up to for the chunks is in `gather`: a sum over explicit paths, so
+the explanation is the computation.
+
+A sentence that names the things of a question shares nearly all of its rare words. What leads on from there
+shares the others: of "What kind of plane dropped the bomb on the birthplace of …?" the second sentence has
+"plane" and "bomb", which beside the name would count for nothing. So the sentences of an entity are compared
+with what the way to it has left open (`WordsLeft`).
 """
 
 from __future__ import annotations
 
 import math
 from collections import ChainMap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -22,19 +27,63 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.index.postings import Bm25
 from graphrag_rdf.rdf.terms import Term, node_of, text_of, to_python
-from graphrag_rdf.steps.gather import Gathering
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.nodes.exploration import ACTIVATED, EXPLORATION, Activated, PassageHit, Seed
-from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
-from graphrag_rdf.steps.passage_scores import record_passages, score_passages
-from graphrag_rdf.steps.recording import begin_exploration, record_exploration
+from graphrag_rdf.steps.exploration import (
+    ACTIVATED,
+    EXPLORATION,
+    Activated,
+    PassageHit,
+    Seed,
+    begin_exploration,
+    record_exploration,
+    record_passages,
+)
+from graphrag_rdf.steps.gather import Gathering, score_passages
+from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import COMMON, QuestionSearch, as_shares, number_of
 from graphrag_rdf.steps.state import Carrier, Context, Parameters, State
-from graphrag_rdf.steps.words_left import WordsLeft
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
+
+
+class WordsLeft:
+    """The terms of a question that sentences have, and what each adds to their BM25.
+
+    Args:
+        search: the indexes.
+        bm25: its constants.
+        found: sentences that the index found; the best of them is what others are compared with.
+    """
+
+    def __init__(self, search: QuestionSearch, bm25: Bm25, found: Iterable[str]) -> None:
+        self._search = search
+        self._bm25 = bm25
+        self._parts: dict[str, Mapping[str, float]] = {}
+        self._best: dict[frozenset[str], float] = {}
+        self._found = sorted(found)
+
+    def look_up(self, sentences: Iterable[str]) -> None:
+        """Have the parts of these sentences at hand."""
+        unknown = sorted({iri for iri in sentences if iri not in self._parts})
+        self._parts.update({iri: {} for iri in unknown})
+        self._parts.update(self._search.word_parts(unknown, self._bm25))
+
+    def said_by(self, sentence: str) -> frozenset[str]:
+        """The terms of the question that a sentence has; look it up before."""
+        return frozenset(self._parts[sentence])
+
+    def likeness(self, sentence: str, said: frozenset[str]) -> float:
+        """BM25 over the terms that are not `said`, as a share of the best, 0 to 1; look it up before."""
+        if said not in self._best:
+            self.look_up(self._found)
+            self._best[said] = max((self._left(iri, said) for iri in self._found), default=0.0)
+        best = self._best[said]
+        return min(1.0, self._left(sentence, said) / best) if best else 0.0
+
+    def _left(self, sentence: str, said: frozenset[str]) -> float:
+        return sum(part for term, part in self._parts[sentence].items() if term not in said)
+
 
 _SURE = 0.5  # seeds below it do not spread where there are surer ones
 _SEARCHED = 150  # sentences asked of each index

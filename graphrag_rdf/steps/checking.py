@@ -1,16 +1,21 @@
-"""Checks of an answer that a model wrote: is everything cited, and does it stand in what is cited?
+"""What a model wrote as its answer: citations, not knowing, and whether it stands in what it cites.
 
-They work on texts alone. A check that cannot be sure says nothing: a name is looked for only if answer and
-evidence are in one language, and a language is judged only by enough words.
+Citations are read in all usual forms, and written in one. `refusals.toml` has how models and the program say
+that something is not known. Checks work on texts alone. A check that cannot be sure says nothing: a name is
+looked for only if answer and evidence are in one language, and a language is judged only by enough words.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.documents.sentences import split_sentences
@@ -19,9 +24,162 @@ from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.extract.names import CJK, apart
 from graphrag_rdf.extract.numbers import scales
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.steps.citations import MARKER, cited_numbers
 from graphrag_rdf.steps.figures import Figure, figures, follows, known_figures
-from graphrag_rdf.steps.refusals import is_apology, says_unknown
+
+MARKER = re.compile(r"\[(\d{1,4})\]")
+"""A citation in the form in which answers are kept."""
+
+_NUMBER = r"[Ss]?\d{1,4}"
+_LIST = rf"{_NUMBER}(?:\s*(?:[,;、，]|[-–—]|and|und|et|y)\s*{_NUMBER})*"
+_FORMS = re.compile(
+    rf"\[\s*\^?\s*(?P<square>{_LIST})\s*\]"  # [1], [S1], [^1], [1, 2], [6-7]
+    rf"|【\s*(?P<lenticular>{_LIST})\s*(?:[†:‡][^】\n]{{0,40}})?】"  # 【1】, 【1†source】
+    rf"|［\s*(?P<wide>{_LIST})\s*］"
+)
+_ROUND = re.compile(rf"(?<=[\w.!?。\"”’)])(?P<blank>\s?)\((?P<round>{_LIST})\)(?=\s*(?:[.!?。]|$|\n|\())")
+_RANGE = re.compile(rf"({_NUMBER})\s*[-–—]\s*({_NUMBER})")
+_LONGEST_RANGE = 20
+
+
+def with_markers(answer: str, known: AbstractSet[int]) -> str:
+    """An answer with all its citations in the form [1][2].
+
+    Round brackets count only where the answer cites in no other way, and all their numbers are known.
+
+    Args:
+        answer: as the model wrote it, without thinking.
+        known: the numbers that it was given.
+    """
+    if _FORMS.search(answer):
+        return _FORMS.sub(lambda form: _written(form[form.lastgroup or 0]) or form[0], answer)
+    return _ROUND.sub(
+        lambda form: (
+            form["blank"] + _written(form["round"]) if set(_numbers_of(form["round"])) <= known else form[0]
+        ),
+        answer,
+    )
+
+
+def cited_numbers(text: str) -> list[int]:
+    """The numbers that a text with markers cites, in order, each once."""
+    return list(dict.fromkeys(int(number) for number in MARKER.findall(text)))
+
+
+def sentence_spans(answer: str, language: str | None) -> list[tuple[int, int]]:
+    """(offset, length) of the answer's sentences; markers after a full stop belong to what stands before."""
+    spans: list[tuple[int, int]] = []
+    for sentence in split_sentences(answer, language):
+        offset, end = sentence.offset, sentence.offset + sentence.length
+        text = answer[offset:end]
+        lead = re.match(r"(?:\[[^\]\n]{1,20}\]\s*)+", text)
+        if lead and spans:
+            before, _ = spans[-1]
+            spans[-1] = (before, offset + len(lead[0].rstrip()) - before)
+            offset += lead.end()
+        if answer[offset:end].strip():
+            spans.append((offset, end - offset))
+    return spans
+
+
+def _written(listed: str) -> str:
+    """Empty for years, such as [1911-1913]."""
+    numbers = _numbers_of(listed)
+    return "" if min(numbers) >= 1000 else "".join(f"[{number}]" for number in dict.fromkeys(numbers))
+
+
+def _numbers_of(listed: str) -> list[int]:
+    """6-7 as 6, 7; a range that is reversed or long is the two numbers alone."""
+    found: list[int] = []
+    at = 0
+    for span in _RANGE.finditer(listed):
+        found += _plain(listed[at : span.start()])
+        first, last = _plain(span[1])[0], _plain(span[2])[0]
+        found += range(first, last + 1) if 0 <= last - first <= _LONGEST_RANGE else (first, last)
+        at = span.end()
+    return found + _plain(listed[at:])
+
+
+def _plain(text: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", text)]
+
+
+SENTINEL = "NO ANSWER"
+"""What a model is asked to write if the evidence does not answer the question."""
+
+_TABLE = Path(__file__).with_name("refusals.toml")
+_SORRY = re.compile(
+    r"\W*(?:I['’]?m |I am )?(?:sorry|unfortunately|leider|désolé|lo siento|mi dispiace|helaas)\b",
+    re.IGNORECASE,
+)
+_SENTINEL = re.compile(r"[\W_]*NO[ _-]ANSWER[\W_]*(?=$|\s|:)")
+_AT_END = re.compile(r"\s*\W?NO ANSWER\W*$")
+_SHORT = 30  # characters of an apology that says nothing else
+
+
+def not_answered(language: str | None) -> str:
+    """What the program says where the documents found do not answer; English where it has no other words."""
+    return _said("not_answered", language)
+
+
+def nothing_found(language: str | None) -> str:
+    """What the program says where nothing was found."""
+    return _said("nothing_found", language)
+
+
+def is_sentinel(text: str) -> bool:
+    """Whether a model's answer begins with the sentinel."""
+    return _SENTINEL.match(text) is not None
+
+
+def may_become_sentinel(text: str) -> bool:
+    """Whether the beginning of an answer may be that of the sentinel."""
+    begun = text.lstrip(" \n\t\"'*_[(“«`").replace("_", " ").replace("-", " ")
+    return SENTINEL.startswith(begun) or is_sentinel(text)
+
+
+def without_sentinel(text: str) -> str:
+    """An answer without a sentinel at its end, which some models add to a partial answer."""
+    return _AT_END.sub("", text)
+
+
+def says_unknown(sentence: str, *, cites: bool) -> bool:
+    """Whether a sentence only says that something is not known.
+
+    Args:
+        sentence: without markers of citations.
+        cites: whether it cites something: then it must speak of its evidence ("… do not say").
+    """
+    keys: list[tuple[str, ...]] = [("evidence",)] if cites else [("evidence",), ("own",), ("about", "no")]
+    for found in ([_any(key).search(sentence) for key in together] for together in keys):
+        ends = [match.end() for match in found if match]
+        if len(ends) == len(found):
+            return _any("but").search(sentence, max(ends)) is None
+    return False
+
+
+def is_apology(sentence: str) -> bool:
+    """Whether a sentence only apologises."""
+    return _SORRY.match(sentence) is not None and len(sentence) <= _SHORT
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(_TABLE.read_text("utf-8"))
+
+
+def _said(key: str, language: str | None) -> str:
+    table = _table()
+    return str(table.get(base_language(language) or "en", table["en"])[key])
+
+
+@cache
+def _any(key: str) -> re.Pattern[str]:
+    """What any language has under a key."""
+    listed = [pattern for each in _table().values() for pattern in each[key]]
+    if key == "but":
+        listed = [rf"(?<!\w){word}(?!\w)" if word.isascii() else word for word in listed]
+    return re.compile("|".join(listed), re.IGNORECASE)
+
 
 GENERAL = ("[general knowledge]", "[LLM: verify]")
 """How a model marks what it knows from elsewhere."""

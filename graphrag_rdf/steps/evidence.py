@@ -7,6 +7,7 @@ a sentence of a dialogue its speaker; a greeting stands on the line of what foll
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,18 +15,114 @@ from typing import Any
 
 from pyoxigraph import NamedNode
 
+from graphrag_rdf.documents.model import Turn
 from graphrag_rdf.documents.text import count_tokens
+from graphrag_rdf.documents.turns import find_turns, turn_at
+from graphrag_rdf.extract.names import CJK
 from graphrag_rdf.rdf.namespaces import DCTERMS
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.dialogues import chat_sentences, lines_of
-from graphrag_rdf.steps.mentions import left_out, mentions_of
-from graphrag_rdf.steps.nodes.exploration import Edge
-from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
+from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.sources import chunk_texts, left_out, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Selection, SentenceHit, State
 from graphrag_rdf.steps.table_rows import rows_among, table_row
 from graphrag_rdf.trace.documents import names_of
 from graphrag_rdf.trace.items import Source
 from graphrag_rdf.trace.recorder import Step
+
+_WORD = re.compile(r"[^\W_]+")
+_FEW = 4  # words that say something: Hey Ada, how are you?
+_FEW_CJK = 7
+
+
+@dataclass(frozen=True, slots=True)
+class ChatSentence:
+    """A sentence of a chat.
+
+    Attributes:
+        speaker: the speaker, unless the sentence begins with that name itself; else "".
+        turn: document and offset of the turn.
+        words: without the speaker's name.
+    """
+
+    speaker: str
+    turn: tuple[str, int]
+    words: str
+
+    @property
+    def brief(self) -> bool:
+        """Whether it is a greeting or the like: a few words without a number."""
+        few = len(_WORD.findall(self.words)) < _FEW and len(CJK.findall(self.words)) < _FEW_CJK
+        return few and not any(map(str.isdigit, self.words))
+
+
+def chat_sentences(
+    context: Context, step: Step, sources: Mapping[str, Source], texts: Mapping[str, tuple[str, int]]
+) -> dict[str, ChatSentence]:
+    """The sentences that are parts of chats. Turns are found in the text of the chunk; if it begins within a
+    turn, in the whole document.
+
+    Args:
+        sources: sentence → its place.
+        texts: chunk → its text and offset.
+    """
+    turns = {chunk: find_turns(text) for chunk, (text, _) in texts.items()}
+    chats = {source.document for source in sources.values() if turns.get(source.chunk or "")}
+    begun = {
+        source.document
+        for source in sources.values()
+        if source.document in chats and source.chunk in texts and _opens(source, turns, texts)
+    }
+    whole = _whole_turns(context, step, begun)
+    found = {}
+    for iri, source in sources.items():
+        read, start = whole.get(source.document, ()), 0
+        if not read and source.chunk in texts:
+            read, start = turns[source.chunk or ""], texts[source.chunk or ""][1]
+        offset = (source.char_offset or 0) - start
+        turn = turn_at(read, offset)
+        if turn is not None:
+            words = source.quote[max(0, turn.words - offset) :]
+            speaker = turn.speaker if turn.name[0] < offset else ""
+            found[iri] = ChatSentence(speaker, (source.document, start + turn.start), words)
+    return found
+
+
+def lines_of(order: Sequence[str], said: Mapping[str, ChatSentence], apart: Iterable[str]) -> list[list[str]]:
+    """Sentences in lines: neighbours of one turn share a line if at most one of them is not brief.
+
+    Args:
+        order: sentences in the order of the text.
+        apart: sentences that begin a line in any case.
+    """
+    lines: list[list[str]] = []
+    begin = set(apart)
+    for iri in order:
+        one, last = said.get(iri), said.get(lines[-1][-1]) if lines else None
+        same = one is not None and last is not None and one.turn == last.turn and iri not in begin
+        if same and one is not None and (one.brief or all(said[other].brief for other in lines[-1])):
+            lines[-1].append(iri)
+        else:
+            lines.append([iri])
+    return lines
+
+
+def _opens(source: Source, turns: Mapping[str, Sequence[Turn]], texts: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether a sentence stands before the first turn that begins in its chunk, unless the chunk is the first
+    of its document.
+    """
+    begun, (_, start) = turns[source.chunk or ""], texts[source.chunk or ""]
+    return start > 0 and (not begun or (source.char_offset or 0) - start < begun[0].start)
+
+
+def _whole_turns(context: Context, step: Step, documents: Iterable[str]) -> dict[str, tuple[Turn, ...]]:
+    nodes = [NamedNode(iri) for iri in sorted(documents)]
+    if not nodes:
+        return {}
+    rows = context.select(step, "retrieval/document-texts", documents=nodes)
+    return {
+        text_of(row["document"]): find_turns(context.blobs.text(text_of(row["text"])) or "") for row in rows
+    }
+
 
 NO_TEXT = "Facts that stand in no text"
 _UNVERIFIED = "(unverified: the document does not say it in the words that were quoted for it)"
@@ -285,9 +382,8 @@ def _span(source: Source) -> tuple[int, int]:
 def _sentences_of(context: Context, step: Step, parts: Mapping[str, object]) -> list[str]:
     if not parts:
         return []
-    run = context.store.run("retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in parts])
-    context.recorder.queried(step, run)
-    return [text_of(row["sentence"]) for row in run.rows]
+    rows = context.select(step, "retrieval/passage-sentences", chunks=[NamedNode(chunk) for chunk in parts])
+    return [text_of(row["sentence"]) for row in rows]
 
 
 def _rank(
@@ -328,13 +424,9 @@ def _heads(context: Context, state: State, step: Step, documents: Sequence[str])
     if not documents:
         return {}
     nodes = [NamedNode(iri) for iri in documents]
-    alike = context.store.run("documents/named-alike", documents=nodes)
-    details = context.store.run("retrieval/document-details", documents=nodes)
-    for run in (alike, details):
-        context.recorder.queried(step, run)
-    names = names_of(alike.rows)
+    names = names_of(context.select(step, "documents/named-alike", documents=nodes))
     said: dict[str, dict[NamedNode, str]] = {}
-    for row in details.rows:
+    for row in context.select(step, "retrieval/document-details", documents=nodes):
         relation = row["relation"]
         assert isinstance(relation, NamedNode)  # noqa: S101
         said.setdefault(text_of(row["document"]), {})[relation] = text_of(row["value"])

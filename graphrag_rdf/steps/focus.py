@@ -1,8 +1,8 @@
 """Focus: which chunks, sentences and facts the answer may rest on.
 
-The best chunks by rank are selected within a number of tokens (`steps/chunks.py`). Facts and sentences are
+The best chunks by rank are selected within a number of tokens (`steps/selection.py`). Facts and sentences are
 selected by score (`rank`) or, within these chunks, by the model (`llm`), whose answer is JSON Lines of
-`{"id", "reasoning", "score"}`. What it says is missing is searched for (`steps/look_up.py`), and it chooses
+`{"id", "reasoning", "score"}`. What it says is missing is searched for (`steps/choice.py`), and it chooses
 among what that adds. `llm-score` asks it for scores first and then for its reasons for the best.
 `chunks` asks nothing where the best chunks fit whole. `edges` has the model choose among facts alone, and the
 answer rests on these and their sentences only. What is selected keeps its terms, its score, why it was
@@ -11,51 +11,35 @@ selected, and all its sources.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Literal as Choose
 
 from pydantic import Field
-from pyoxigraph import Literal, NamedNode
+from pyoxigraph import Literal
 
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.llm.jsonl import parse_items
-from graphrag_rdf.rdf.metadata import METADATA
-from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, text_of
 from graphrag_rdf.steps.activate import TEMPLATES
-from graphrag_rdf.steps.chunks import record_chunks, select_chunks
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.evidence import Line, collect, hit_of
-from graphrag_rdf.steps.filtering import filter_found
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.look_up import look_up
-from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.models import ask_model
-from graphrag_rdf.steps.nodes.exploration import Edge
-from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
-from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
-from graphrag_rdf.steps.reranking import rerank_found
+from graphrag_rdf.steps.choice import LOOK_UP, ask, best_facts, choose, offer, offered, selections_of
+from graphrag_rdf.steps.evidence import collect
+from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.reranking import FILTER_DECISION, filter_found, rerank_found, write_decisions
+from graphrag_rdf.steps.selection import record_chunks, record_selections, select_chunks
 from graphrag_rdf.steps.sources import attach_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.trace.items import EDGE, SENTENCE
+from graphrag_rdf.trace.items import SELECTIONS
+from graphrag_rdf.trace.kinds import NodeKind, StepField
+from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
+from graphrag_rdf.trace.wording import fact_words, number_words, place_words, write_sentences, write_why
 
+_CHUNKS = 3  # that `trace show` lists without --full
 _BEST = 5  # chunks that must fit whole for `chunks` to ask nothing
-_UNREAD = 10  # facts that were read from no text, that a model may choose among
-_PHRASES = 3  # that are searched for at a time,
-_PHRASE = 200  # and characters of one
-_NOTHING = {"", "none", "nothing"}
-_ID = re.compile(r"(\d+)\W*([a-z])?\W*\Z", re.IGNORECASE)
-
-Items: TypeAlias = dict[str, tuple[Line, Edge | None]]
-"""Id → what the model may choose: a line of the evidence, or a fact below it."""
-
-Choice: TypeAlias = dict[str, tuple[float | None, str | None]]
-"""Id → the model's score from 0 to 1, and its reason."""
 
 
 class _Parameters(StepParameters):
@@ -111,13 +95,12 @@ def rank(context: Context, state: State, parameters: Parameters) -> Iterator[Gra
     """Select by score."""
     step = _begin(context, state, parameters, "rank")
     state.chunks = select_chunks(context, state, step, parameters)
-    sure = _best_facts(
+    sure = best_facts(
         context, state, parameters, step, parameters["edge_limit"], min_share=parameters["min_share"]
     )
     facts = [Selection(score=edge.score, edge=edge) for edge in sure]
     quoted = {sentence for edge in sure for sentence in edge.sentences}
-    rows = decide(
-        context,
+    rows = context.decide(
         step,
         "selection/sentences",
         sentences=[(hit.sentence, rank, hit.score) for rank, hit in enumerate(state.hits)],
@@ -134,27 +117,26 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
     """Let the model choose sentences and facts of the selected chunks, and search for what it misses."""
     step = _begin(context, state, parameters, "llm")
     state.chunks = select_chunks(context, state, step, parameters)
-    yield _choose_by_model(context, state, parameters, step)
+    yield _select_chosen(context, state, parameters, step, choose(context, state, parameters, step))
 
 
 def score_then_reason(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model score sentences and facts of the selected chunks, then say what the best contribute."""
     step = _begin(context, state, parameters, "llm-score")
     state.chunks = select_chunks(context, state, step, parameters)
-    items = _offer(context, state, parameters, step)
-    scores, _ = _ask(context, state, parameters, step, items, ask="score")
+    items = offer(context, state, parameters, step)
+    scores, _ = ask(context, state, parameters, step, items, ask="score")
     scored = [key for key, (score, _) in scores.items() if score is not None]
-    rows = decide(
-        context,
+    rows = context.decide(
         step,
         "selection/scored",
         scores=[(place, scores[key][0]) for place, key in enumerate(scored)],
         limit=parameters["edge_limit"],
     )
     best = {key: items[key] for key in (scored[int(text_of(row["place"]))] for row in rows)}
-    reasons, _ = _ask(context, state, parameters, step, best, ask="reason")
+    reasons, _ = ask(context, state, parameters, step, best, ask="reason")
     chosen = {key: (scores[key][0], reasons.get(key, (None, None))[1]) for key in best}
-    yield _select_chosen(context, state, parameters, step, _chosen(state, parameters, items, chosen))
+    yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
 
 def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
@@ -166,209 +148,20 @@ def chunks_alone(context: Context, state: State, parameters: Parameters) -> Iter
     if whole and len(best) == len(state.passages[:_BEST]):
         yield _select(context, state, step, [])
     else:
-        yield _choose_by_model(context, state, parameters, step)
+        yield _select_chosen(context, state, parameters, step, choose(context, state, parameters, step))
 
 
 def edges_alone(context: Context, state: State, parameters: Parameters) -> Iterator[GraphRagResponse]:
     """Let the model choose facts; the answer rests on these and the sentences that they were read from."""
     step = _begin(context, state, parameters, "edges")
-    edges = _offered(context, state, parameters, step)
+    edges = offered(context, state, parameters, step)
     said = [edge.sentences[0] for edge in edges if edge.sentences]
     unread = [edge for edge in edges if not edge.sentences]
     state.evidence = collect(context, state, step, [], said, unread)
     state.evidence.offer(edges)
     items = {key: item for key, item in state.evidence.numbered().items() if item[1]}
-    chosen, _ = _ask(context, state, parameters, step, items)
-    yield _select_chosen(context, state, parameters, step, _chosen(state, parameters, items, chosen))
-
-
-def _choose_by_model(context: Context, state: State, parameters: Parameters, step: Step) -> GraphRagResponse:
-    """Choose among the selected chunks, and among those that each look-up adds. What the last one adds goes
-    to the answer without being asked about.
-    """
-    selections: list[Selection] = []
-    asked: set[object] = set()
-    chosen_before: list[str] = []
-    lookups = parameters["lookups"] if state.exploring else 0
-    while True:
-        items = _offer(context, state, parameters, step)
-        found = {key: item for key, item in items.items() if _about(item) not in asked}
-        chosen, missing = _ask(
-            context, state, parameters, step, found, lookups=lookups, chosen_before=chosen_before
-        )
-        selections += _chosen(state, parameters, found, chosen)
-        useful = {found[key][0].chunk for key in chosen}
-        for line, _ in found.values():
-            if line.chunk is not None and line.chunk not in useful:
-                state.chunks[line.chunk].passed_over = True
-        if not (lookups and missing and look_up(context, state, step, parameters, missing)):
-            break
-        state.evidence = None  # it lacks what was added
-        lookups -= 1
-        if not lookups:
-            break
-        asked |= {_about(one) for one in found.values()}
-        chosen_before += dict.fromkeys(found[key][0].text for key in chosen)
-    return _select_chosen(context, state, parameters, step, selections)
-
-
-def _offer(context: Context, state: State, parameters: Parameters, step: Step) -> Items:
-    """What the model chooses from: the sentences of the selected chunks, facts that were read from them, and
-    facts that were read from no text. Heads of documents tell who made them and when already, so that such
-    facts are offered only if the question asks for them.
-    """
-    edges = _offered(context, state, parameters, step)
-    unread = [edge for edge in edges if not edge.sentences and (edge.triple[1] not in METADATA or edge.asked)]
-    state.evidence = collect(context, state, step, state.chunks, (), unread[:_UNREAD])
-    state.evidence.offer(edges)
-    return state.evidence.numbered()
-
-
-def _about(item: tuple[Line, Edge | None]) -> object:
-    """What stands on the line of an item: a sentence, or a fact that was read from none."""
-    line, _ = item
-    return line.sentence or line.facts[0].triple
-
-
-def _offered(context: Context, state: State, parameters: Parameters, step: Step) -> list[Edge]:
-    """The facts that a model may choose among."""
-    return _best_facts(context, state, parameters, step, parameters["offered_limit"], unverified=True)
-
-
-def _best_facts(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    limit: int,
-    *,
-    min_share: float = 0.0,
-    unverified: bool = False,
-) -> list[Edge]:
-    """The best facts that exploration found.
-
-    Args:
-        min_share: of the best fact's score that others need.
-        unverified: also those whose quote was not found in its chunk.
-    """
-    rows = decide(
-        context,
-        step,
-        "selection/facts",
-        facts=[(*edge.triple, rank, edge.score, edge.unverified) for rank, edge in enumerate(state.edges)],
-        min_score=parameters["min_score"],
-        min_share=min_share,
-        unverified=unverified,
-        limit=limit,
-    )
-    return [state.edges[int(text_of(row["rank"]))] for row in rows]
-
-
-def _ask(
-    context: Context,
-    state: State,
-    parameters: Parameters,
-    step: Step,
-    items: Items,
-    *,
-    ask: str = "choose",
-    lookups: int = 0,
-    chosen_before: Sequence[str] = (),
-) -> tuple[Choice, list[str]]:
-    """What the model says of the items: to choose among them, to score each, or to give reasons; and what it
-    would search for, none of which was searched for before.
-
-    Args:
-        lookups: how often what is missing may still be searched for.
-        chosen_before: sentences.
-    """
-    if not items:
-        return {}, []
-    assert state.evidence is not None  # noqa: S101 - the items are of it
-    lines = list({line.number: line for line, _ in items.values()}.values())
-    text = ask_model(
-        context,
-        step,
-        "select further" if state.looked_up else {"choose": "select"}.get(ask, f"select {ask}"),
-        prompt="select",
-        question=state.question,
-        history=state.conversation,
-        documents=state.evidence.told(lines, items.keys()),
-        ask=ask,
-        lookups=lookups,
-        before=chosen_before,
-        searched=state.looked_up,
-        facts_only=all(edge for _, edge in items.values()),
-        limit=parameters["edge_limit"],
-    )
-    said, bad = parse_items(text)
-    chosen: Choice = {}
-    missing: dict[str, str] = {}
-    unknown = [f"unreadable: {item.text[:80]}" for item in bad]
-    if not said and not bad and text.strip(" \n\"'.*").lower() not in ("", "none"):
-        unknown.append(f"unreadable: {text.strip()[:80]}")
-    for item in said:
-        for phrase in _missing(item):
-            missing.setdefault(phrase.casefold(), phrase)
-        for key in _ids(item):
-            if key == "none" or (not key and "missing" in item):
-                continue
-            if key not in items:
-                unknown.append(key or str(item)[:80])
-            elif key not in chosen:
-                reasoning = " ".join(str(item.get("reasoning") or item.get("reason") or "").split())
-                chosen[key] = _score(item.get("score")), reasoning or None
-    if unknown:
-        state.warn("selection_ignored", f"the model chose what was not offered: {'; '.join(unknown[:5])}")
-    before = {phrase.casefold() for phrase in state.looked_up}
-    return chosen, [phrase for key, phrase in missing.items() if key not in before][:_PHRASES]
-
-
-def _missing(item: Any) -> list[str]:
-    """What an answer line says to search for next."""
-    given = item.get("missing") if isinstance(item, dict) else None
-    phrases = (
-        " ".join(str(one).split())[:_PHRASE] for one in (given if isinstance(given, list) else [given]) if one
-    )
-    return [phrase for phrase in phrases if phrase.casefold() not in _NOTHING]
-
-
-def _ids(item: Any) -> list[str]:
-    """The ids of an answer line as they were offered, however they are written: `[12]`, `S12`, `12 a`."""
-    given = item.get("id", item.get("ids", "")) if isinstance(item, dict) else ""
-    found = []
-    for one in given if isinstance(given, list) else [given]:
-        match = _ID.search(str(one))
-        found.append((match[1] + (match[2] or "").lower()) if match else str(one).strip().lower())
-    return found
-
-
-def _score(value: Any) -> float | None:
-    """A score from 0 to 1; also one that was written as text, of ten, or in percent."""
-    try:
-        score = float(str(value).strip().rstrip("%"))
-    except ValueError:
-        return None
-    if not 0 <= score <= 100:
-        return None
-    return score if score <= 1 else score / 10 if score <= 10 and "%" not in str(value) else score / 100
-
-
-def _chosen(state: State, parameters: Parameters, items: Items, chosen: Choice) -> list[Selection]:
-    """What the model chose."""
-    selections = []
-    for key, (score, reasoning) in chosen.items():
-        line, edge = items[key]
-        if score == 0:  # not chosen, only listed
-            continue
-        if edge:
-            known = edge.score if score is None else score
-            selections.append(Selection(score=known, edge=edge, reasoning=reasoning))
-        else:
-            hit = hit_of(state, line, score or parameters["min_score"])
-            known = hit.score if score is None else score
-            selections.append(Selection(score=known, hit=hit, reasoning=reasoning))
-    return selections
+    chosen, _ = ask(context, state, parameters, step, items)
+    yield _select_chosen(context, state, parameters, step, selections_of(state, parameters, items, chosen))
 
 
 def _select_chosen(
@@ -376,8 +169,7 @@ def _select_chosen(
 ) -> GraphRagResponse:
     """Select what the model chose."""
     scores = [(place, one.score, one.edge is not None) for place, one in enumerate(selections)]
-    rows = decide(
-        context,
+    rows = context.decide(
         step,
         "selection/chosen",
         facts=[(place, score) for place, score, fact in scores if fact],
@@ -437,34 +229,42 @@ def _concept(state: State, selection: Selection) -> str | None:
     )
 
 
-def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:
-    """Write which facts and sentences were selected.
+def _text(page: Lines, step: TraceStep, full: bool) -> None:
+    write_decisions(page, step.items["filter"], full)
+    edges = [selection for selection in step.selections if selection.chunk is None]
+    sentences = [selection for selection in step.selections if selection.sentence is not None]
+    chunks = [selection for selection in step.selections if selection.whole]
+    page.line(f"    Selected {len(edges)} edge(s)")
+    for selection in edges:
+        page.paragraph(fact_words(selection.fact), "      ", "Edge: ")
+        write_why(page, selection)
+    if sentences:
+        page.line(f"    Selected {len(sentences)} sentence(s)")
+    write_sentences(page, sentences)
+    if chunks:
+        page.line(f"    Selected {len(chunks)} chunk(s); {step.values['left_out']} more had no room")
+    for look_up in step.items["look_ups"]:
+        found = f"{len(look_up.selections)} chunk(s) by {look_up.queries} queries"
+        page.paragraph(f"{look_up.text or '(erased)'} · {found}", "      ", "Looked up: ")
+    for selection in chunks if full else chunks[:_CHUNKS]:
+        named = selection.chunk.value if selection.chunk else ""
+        places = "; ".join(place_words(source) for source in selection.sources) or named
+        page.paragraph(f"{places} · {number_words(selection.score)}", "      ", "Chunk: ")
+        if full and selection.reasoning:
+            page.paragraph(selection.reasoning, "        ", "Reason: ")
+    if not full and len(chunks) > _CHUNKS:
+        page.line(f"      … and {len(chunks) - _CHUNKS} more (--full)")
 
-    Args:
-        first: how many selections the trace has already.
-    """
-    for rank, selection in enumerate(selections, start=first + 1):
-        about = selection.edge or selection.hit
-        assert about is not None  # noqa: S101
-        selection.rank = rank
-        selection.lexical, selection.vector, selection.graph = about.lexical, about.vector, about.graph
-        selection.reranked = about.reranked
-        if selection.edge:
-            selection.triple = selection.edge.triple
-            selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
-        elif selection.hit:
-            selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))
-            selection.sentence = selection.hit.sentence
-        used = selection.sources
-        selection.used_chunks = _nodes(source.chunk for source in used)
-        selection.used_origins = _nodes(source.document for source in used if source.chunk is None)
-        selection.evidence = _nodes(source.evidence for source in used)
-        context.recorder.item(step, EDGE if selection.edge else SENTENCE, selection)
 
-
-def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
-    return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)
-
+FOCUS_NODE = NodeKind(
+    "focus",
+    TG.Focus,
+    "What the answer may rest on.",
+    fields=(StepField("coverage", RAG.coverage), StepField("left_out", RAG.leftOut, read=len)),
+    items=(FILTER_DECISION, LOOK_UP, *SELECTIONS),
+    text=_text,
+    page=Path(__file__).with_name("focus.html.j2"),
+)
 
 _TEMPLATES = (
     "retrieval/chunks",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import ClassVar
 
 from pydantic import Field
 from pyoxigraph import Literal, NamedNode
@@ -12,16 +15,55 @@ from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.extract.lexicon import TAGGED_LANGUAGES, base_language, lexicon
 from graphrag_rdf.extract.mentions import find_mentions
 from graphrag_rdf.index.analyse import analyse
-from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.rdf.namespaces import PROV, RAG, RDFS, TG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.models import ask_model
-from graphrag_rdf.steps.names import entities_called
-from graphrag_rdf.steps.nodes.grounding import CONCEPT, GROUNDING, Concept
-from graphrag_rdf.steps.parameters import Some, StepParameters
+from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import ask_model
+from graphrag_rdf.steps.search import entities_called
 from graphrag_rdf.steps.state import Context, Parameters, State
+from graphrag_rdf.trace.kinds import ItemKind, NodeKind, item, said
+from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.recorder import Step
+
+
+@item
+class Concept:
+    """A name or phrase that exploration searches for.
+
+    Attributes:
+        asked: the earlier question that it was taken from, if any.
+    """
+
+    JSON: ClassVar = ("=text",)
+
+    text: str | None = said(RDFS.label, words=True)
+    asked: NamedNode | None = said(PROV.wasDerivedFrom, default=None)
+    index: int | None = said(RAG.index, default=None)
+    iri: NamedNode | None = None
+
+
+CONCEPT = ItemKind("concept", "concepts", RAG.conceptTerm, RAG.ConceptTerm, Concept)
+
+
+def _text(page: Lines, step: TraceStep, full: bool) -> None:  # noqa: ARG001
+    concepts = step.items["concepts"]
+    page.line(f"    {len(concepts)} concept(s)")
+    for concept in concepts:
+        page.paragraph(concept.text or "(erased)", "      ", "- ")
+
+
+GROUNDING = NodeKind(
+    "grounding",
+    TG.Grounding,
+    "What of the question to search for.",
+    items=(CONCEPT,),
+    words=(TG.concept,),  # what TrustGraph's clients read of it
+    text=_text,
+    page=Path(__file__).with_name("grounding.html.j2"),
+)
+
 
 _LONGEST_NAME = 8  # words, or characters of scripts without spaces
 _OF_ANSWER = 600  # characters of an earlier answer that are searched for names,
@@ -80,11 +122,10 @@ def by_model(context: Context, state: State, parameters: Parameters) -> Iterator
 
 def _languages(context: Context, step: Step) -> list[dict[str, str]]:
     """The languages of the documents, for the prompt."""
-    run = context.store.run("documents/languages")
-    context.recorder.queried(step, run)
+    rows = context.select(step, "documents/languages")
     return [
         {"tag": text_of(row["language"]) if "language" in row else "", "count": text_of(row["documents"])}
-        for row in run.rows
+        for row in rows
     ]
 
 
@@ -150,13 +191,8 @@ def _known_names(context: Context, state: State, step: Step, question: str) -> l
         for start in range(len(tokens))
         for end in range(start + 1, min(start + _LONGEST_NAME, len(tokens)) + 1)
     }
-    found = entities_called(
-        sorted(set(runs.values())),
-        store=context.store,
-        index=context.text_index,
-        language=state.language,
-        queried=lambda query: context.recorder.queried(step, query),
-    )
+    names = sorted(set(runs.values()))
+    found = entities_called(names, partial(context.select, step), context.text_index, state.language)
     taken: list[tuple[int, int]] = []
     for (start, end), run in sorted(runs.items(), key=lambda item: (item[0][0] - item[0][1], item[0][0])):
         if run in found and analyse(run, None) and all(end <= a or b <= start for a, b in taken):

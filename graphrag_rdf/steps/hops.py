@@ -9,7 +9,7 @@ was reached are kept beside the facts, since not every sentence yields a fact.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import Field
 from pyoxigraph import NamedNode
@@ -17,20 +17,27 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.mentions import left_out, mentions_of
-from graphrag_rdf.steps.nodes.exploration import EXPLORATION, Edge
-from graphrag_rdf.steps.parameters import Hops, Limit, Share, Some, StepParameters, Weight
-from graphrag_rdf.steps.passage_scores import record_passages
-from graphrag_rdf.steps.passages import rank_by_sentences
-from graphrag_rdf.steps.recording import begin_exploration, record_exploration
+from graphrag_rdf.steps.exploration import (
+    EXPLORATION,
+    Edge,
+    PassageHit,
+    PassagePath,
+    begin_exploration,
+    record_exploration,
+    record_passages,
+)
+from graphrag_rdf.steps.kinds import Hops, Limit, Share, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
-from graphrag_rdf.steps.search import QuestionSearch, label_of
+from graphrag_rdf.steps.search import QuestionSearch, label_of, number_of
+from graphrag_rdf.steps.sources import chunk_of, left_out, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.messages import GraphRagResponse
+from graphrag_rdf.trace.recorder import Step
 
 _SEARCHED = 300  # sentences asked of each index; fetching them is a large part of the time of a question
+_RANKED = 200  # chunks asked of the index
+_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # as in selection/chunk-ranking
 _CARRIERS = 10  # best sentences per hop through which mentioned entities are reached
 
 
@@ -266,7 +273,7 @@ class _Exploration:
         state.hits = sorted(self.hits.values(), key=lambda hit: (-hit.score, hit.sentence.value))
         state.empty = not state.edges and not state.hits
         record_exploration(recorder, step, state, self.considered, self.parameters["considered_limit"])
-        state.passages = rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
+        state.passages = _rank_by_sentences(self.context, state, step, self.parameters["passage_limit"])
         if reranks(self.context, self.parameters):
             rerank_passages(self.context, state, step, self.parameters)
             record_passages(recorder, step, state.passages[: self.parameters["passages"]])
@@ -275,6 +282,49 @@ class _Exploration:
 
 def _top(scores: dict[str, float], limit: int) -> list[str]:
     return sorted(scores, key=lambda iri: (-scores[iri], iri))[:limit]
+
+
+def _rank_by_sentences(context: Context, state: State, step: Step, limit: int) -> list[PassageHit]:
+    """The best chunks by the best of their sentences that exploration found, and by their own words."""
+    sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
+    for edge in state.edges:
+        for sentence in edge.sentences:
+            sentences[sentence.value] = max(sentences.get(sentence.value, 0.0), edge.score)
+    index = context.text_index
+    words = (
+        index.search(state.question, kind="chunk", k=_RANKED, language=state.language, also=state.also)
+        if index is not None
+        else []
+    )
+    rows = context.decide(
+        step,
+        "selection/chunk-ranking",
+        sentences=[(NamedNode(chunk_of(iri)), score) for iri, score in sorted(sentences.items())],
+        words=[(NamedNode(hit.iri), hit.score / words[0].score) for hit in words],
+        limit=limit,
+    )
+    entities = {hit.sentence.value: hit.entities for hit in state.hits}
+    best: dict[str, str] = {}
+    for iri in sorted(sentences, key=lambda iri: (-sentences[iri], iri)):
+        best.setdefault(chunk_of(iri), iri)
+    return [_passage(row, best, sentences, entities) for row in rows]
+
+
+def _passage(
+    row: Row,
+    best: Mapping[str, str],
+    scores: Mapping[str, float],
+    entities: Mapping[str, tuple[NamedNode, ...]],
+) -> PassageHit:
+    chunk = node_of(row["chunk"])
+    signals = {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])}
+    hit = PassageHit(chunk=chunk, score=number_of(row["score"]), signals=signals, weights=dict(_WEIGHTS))
+    if (iri := best.get(chunk.value)) is not None:
+        mentioned = entities.get(iri) or (None,)
+        path = PassagePath(mentioned[0], scores[iri], 1.0, sentence=NamedNode(iri))
+        path.share = _WEIGHTS["sentences"] * path.value
+        hit.paths.append(path)
+    return hit
 
 
 HOPS = register(

@@ -26,10 +26,8 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.rdf.terms import node_of, text_of, to_python
 from graphrag_rdf.steps.activate import TEMPLATES, Activation, SpreadParameters
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.nodes.exploration import EXPLORATION, PassageHit, RelationPath
-from graphrag_rdf.steps.parameters import Hops, Share, Some, Weight
-from graphrag_rdf.steps.recording import begin_exploration
+from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, RelationPath, begin_exploration
+from graphrag_rdf.steps.kinds import Hops, Share, Some, StepKind, Way, Weight, register
 from graphrag_rdf.steps.reranking import rerank_passages
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.store.base import Row

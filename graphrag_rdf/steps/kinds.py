@@ -1,7 +1,8 @@
-"""Kinds of steps, declared as data: what a `pipeline.yaml` can name after `step:`.
+"""Kinds of steps, declared as data: what a `pipeline.yaml` can name after `step:`, and its parameters.
 
-A kind is declared once, in the module that implements it, by `register(StepKind(...))`. Validation of
-pipelines and of `--set`, help, settings and reference pages are derived from the declarations.
+The module that implements a kind declares it by `register(StepKind(...))`. Validation of pipelines and of
+`--set`, help, settings and reference pages are derived from the declarations. A way of a step declares its
+parameters as a model: each field has a default and a description, and its type says which values it takes.
 """
 
 from __future__ import annotations
@@ -11,17 +12,78 @@ import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TypeAlias
+from typing import Annotated, TypeAlias, get_args
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from graphrag_rdf import steps
 from graphrag_rdf.errors import ConfigError
-from graphrag_rdf.steps.parameters import StepParameters
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.kinds import register as declare_nodes
 from graphrag_rdf.trace.messages import GraphRagResponse
+
+Value: TypeAlias = bool | int | float | str
+
+Limit: TypeAlias = Annotated[int, Field(ge=0, le=1_000_000)]
+Some: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
+Few: TypeAlias = Annotated[int, Field(ge=0, le=10)]
+Hops: TypeAlias = Annotated[int, Field(ge=0, le=20)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Weight: TypeAlias = Annotated[float, Field(ge=0, le=1000)]
+
+
+class StepParameters(BaseModel):
+    """The parameters of a way of a step. Values are not converted: 1.0 is no whole number, "3" no number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def takes(parameter: FieldInfo) -> str:
+    """The values that a parameter takes, in words: "a whole number from 0 to 10"."""
+    if parameter.annotation is bool:
+        return "true or false"
+    if parameter.annotation is str:
+        return "a text"
+    if choices := get_args(parameter.annotation):
+        return f"one of {', '.join(choices)}"
+    bounds = {name: getattr(limit, name) for limit in parameter.metadata for name in limit.__slots__}
+    kind = "a whole number" if parameter.annotation is int else "a number"
+    return f"{kind} from {bounds['ge']:,} to {bounds['le']:,}"
+
+
+def read_value(parameter: FieldInfo, text: str) -> Value:
+    """A value written as text, e.g. on the command line. Text that is no value of the type is returned as it
+    is, and refused by `check_values`.
+    """
+    if parameter.annotation is bool:
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if parameter.annotation not in (int, float):
+        return text
+    try:
+        return parameter.annotation(text)
+    except ValueError:
+        return text
+
+
+def check_values(model: type[StepParameters], step: str, values: dict[str, Value]) -> dict[str, Value]:
+    """The values of all parameters of a way: those given, else the defaults.
+
+    Args:
+        step: its name, for the message.
+        values: no others than those of the way.
+
+    Raises:
+        ConfigError: naming the parameter and what it takes.
+    """
+    try:
+        return model.model_validate(values).model_dump()
+    except ValidationError as error:
+        name = str(error.errors()[0]["loc"][0])
+        wanted = takes(model.model_fields[name])
+        raise ConfigError(f"{step}.{name}: {values[name]!r} is not {wanted}") from error
+
 
 StepFunction: TypeAlias = Callable[[Context, State, Parameters], Iterator[GraphRagResponse]]
 """Runs a step; it gets a value for each parameter that its way declares."""

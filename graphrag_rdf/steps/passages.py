@@ -1,4 +1,4 @@
-"""Passages: which chunks the explored facts and sentences speak for."""
+"""Ranked chunks as `retrieve` lists them."""
 
 from __future__ import annotations
 
@@ -9,61 +9,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import node_of, text_of
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.nodes.exploration import PassageHit, PassagePath, RelationPath
-from graphrag_rdf.steps.search import label_of, number_of
-from graphrag_rdf.steps.state import Context, State
-from graphrag_rdf.store.base import Row
+from graphrag_rdf.steps.exploration import PassageHit, PassagePath, RelationPath
+from graphrag_rdf.steps.search import label_of
+from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.documents import shown_names
-from graphrag_rdf.trace.recorder import Step
-
-_WEIGHTS = {"sentences": 2 / 3, "words": 1 / 3}  # as in selection/chunk-ranking
-_SEARCHED = 200  # chunks asked of the index
-
-
-def rank_by_sentences(context: Context, state: State, step: Step, limit: int) -> list[PassageHit]:
-    """The best chunks by the best of their sentences that exploration found, and by their own words."""
-    sentences: dict[str, float] = {hit.sentence.value: hit.score for hit in state.hits}
-    for edge in state.edges:
-        for sentence in edge.sentences:
-            sentences[sentence.value] = max(sentences.get(sentence.value, 0.0), edge.score)
-    index = context.text_index
-    words = (
-        index.search(state.question, kind="chunk", k=_SEARCHED, language=state.language, also=state.also)
-        if index is not None
-        else []
-    )
-    rows = decide(
-        context,
-        step,
-        "selection/chunk-ranking",
-        sentences=[(NamedNode(chunk_of(iri)), score) for iri, score in sorted(sentences.items())],
-        words=[(NamedNode(hit.iri), hit.score / words[0].score) for hit in words],
-        limit=limit,
-    )
-    entities = {hit.sentence.value: hit.entities for hit in state.hits}
-    best: dict[str, str] = {}
-    for iri in sorted(sentences, key=lambda iri: (-sentences[iri], iri)):
-        best.setdefault(chunk_of(iri), iri)
-    return [_hit(row, best, sentences, entities) for row in rows]
-
-
-def _hit(
-    row: Row,
-    best: Mapping[str, str],
-    scores: Mapping[str, float],
-    entities: Mapping[str, tuple[NamedNode, ...]],
-) -> PassageHit:
-    chunk = node_of(row["chunk"])
-    signals = {"sentences": number_of(row["bySentences"]), "words": number_of(row["byWords"])}
-    hit = PassageHit(chunk=chunk, score=number_of(row["score"]), signals=signals, weights=dict(_WEIGHTS))
-    if (iri := best.get(chunk.value)) is not None:
-        mentioned = entities.get(iri) or (None,)
-        path = PassagePath(mentioned[0], scores[iri], 1.0, sentence=NamedNode(iri))
-        path.share = _WEIGHTS["sentences"] * path.value
-        hit.paths.append(path)
-    return hit
 
 
 def describe(

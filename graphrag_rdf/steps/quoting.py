@@ -41,10 +41,8 @@ from rapidfuzz import fuzz
 from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.index.analyse import analyse, fold
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.mentions import chunk_of, mentions_of
-from graphrag_rdf.steps.nodes.synthesis import MARGIN
-from graphrag_rdf.steps.sources import chunk_texts, sentence_sources
+from graphrag_rdf.steps.answer import MARGIN
+from graphrag_rdf.steps.sources import chunk_of, chunk_texts, mentions_of, sentence_sources
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.table_rows import TableRow, answer_from_row, rows_among, table_row
 from graphrag_rdf.steps.words import QuestionWords, answered_words, shows_what_is_asked
@@ -159,7 +157,7 @@ def _margin(
         ("about", words.weight(frozenset[str]().union(*(quote.about for quote in picked)))),
         ("usual", min(_MOST, sum(coverage.values()) / max(_FEW, len(coverage)))),
     ]
-    rows = decide(context, step, "selection/margin", signals=signals)
+    rows = context.decide(step, "selection/margin", signals=signals)
     shares = [
         ScoreShare(text_of(row["signal"]), float(text_of(row["weight"])), float(text_of(row["share"])))
         for row in rows
@@ -210,8 +208,7 @@ def _best(
         parts = [left.weight(part) for part in (one.own, one.near, one.rest)]
         rows[one.source.chunk is not None].append((one.iri, parts[0], parts[1], parts[2], factor))
     chunks = {one.source.chunk for one in candidates}
-    found = decide(
-        context,
+    found = context.decide(
         step,
         "selection/quotable",
         sentences=rows[True],
@@ -305,9 +302,8 @@ def _excluded_names(context: Context, step: Step, state: State) -> set[str]:
     """What excluded entities are called."""
     if not state.exclude:
         return set()
-    run = context.store.run("retrieval/labels", things=list(state.exclude))
-    context.recorder.queried(step, run)
-    return {fold(text_of(row["label"])) for row in run.rows}
+    rows = context.select(step, "retrieval/labels", things=list(state.exclude))
+    return {fold(text_of(row["label"])) for row in rows}
 
 
 def _aptness(selection: Selection, state: State) -> tuple[bool, float]:
@@ -357,9 +353,8 @@ def _decided_against(context: Context, step: Step, sentences: Iterable[str]) -> 
     nodes = [NamedNode(iri) for iri in sorted(sentences)]
     if not nodes:
         return set()
-    run = context.store.run("selection/decided-against", sentences=nodes)
-    context.recorder.queried(step, run)
-    return {text_of(row["sentence"]) for row in run.rows}
+    rows = context.select(step, "selection/decided-against", sentences=nodes)
+    return {text_of(row["sentence"]) for row in rows}
 
 
 def _facts(state: State) -> list[Candidate]:

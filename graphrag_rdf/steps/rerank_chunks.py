@@ -21,15 +21,13 @@ from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.index.analyse import analyse
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.chunks import fit_chunks, record_chunks
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.nodes.exploration import PassageHit
-from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
-from graphrag_rdf.steps.parameters import Share, Some, StepParameters
+from graphrag_rdf.steps.exploration import PassageHit
+from graphrag_rdf.steps.focus import FOCUS_NODE
+from graphrag_rdf.steps.kinds import Share, Some, StepKind, StepParameters, Way, register
 from graphrag_rdf.steps.reranking import rerank_passages, reranks
 from graphrag_rdf.steps.search import QuestionSearch
 from graphrag_rdf.steps.search_chunks import TEMPLATES, ChunkParameters, find_sentences
+from graphrag_rdf.steps.selection import fit_chunks, record_chunks
 from graphrag_rdf.steps.sources import chunk_texts
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.messages import GraphRagResponse
@@ -80,8 +78,7 @@ def _diversify(context: Context, state: State, step: Step, parameters: Parameter
     scores = [hit.score for hit in left.values()]
     chosen: list[PassageHit] = []
     while left and len(chosen) < number:
-        (row,) = decide(
-            context,
+        (row,) = context.decide(
             step,
             "selection/next-chunk",
             candidates=[(hit.chunk, rank, hit.score) for rank, hit in enumerate(left.values(), start=1)],

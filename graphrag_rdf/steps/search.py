@@ -1,43 +1,149 @@
-"""What both indexes say of a question, and the seeds that its concepts name.
+"""What the indexes find for a question: entities by name, sentences and chunks by words and meaning.
 
-Shared by the ways of exploring: similarities of sentences by words and by meaning, each 0 to 1, and seed
-entities - matched exactly, else by words, else by meaning.
+Shared by the ways of exploring. Similarities are 0 to 1. Seed entities are matched exactly, else by words,
+else by meaning. Without the index of words, names are looked up among the labels in the store.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Literal as Choice
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 from rapidfuzz import fuzz
 
-from graphrag_rdf.errors import GraphRagError
+from graphrag_rdf.errors import GraphRagError, UsageError
+from graphrag_rdf.extract.names import apart, slug, together
 from graphrag_rdf.index.postings import DEFAULT_BM25, Bm25
 from graphrag_rdf.index.records import Kind
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.terms import Term, local_name, node_of, text_of
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.metadata import asked_words
-from graphrag_rdf.steps.names import entities_called, own_names
-from graphrag_rdf.steps.nodes.exploration import Seed
+from graphrag_rdf.steps.exploration import Seed
 from graphrag_rdf.steps.state import Context, Parameters, State
-from graphrag_rdf.steps.words import QuestionWords
-from graphrag_rdf.store.base import Row
+from graphrag_rdf.steps.words import QuestionWords, asked_words
+from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.trace.recorder import Step
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from graphrag_rdf.index.text import TextIndex
+
     Vector: TypeAlias = NDArray[Any]
+
+
+Select: TypeAlias = Callable[..., list[Row]]
+"""Runs a template."""
+
+_BATCH = 500  # names in one query
+
+
+def entities_called(
+    names: Sequence[str], select: Select, index: TextIndex | None, language: str | None = None
+) -> dict[str, list[str]]:
+    """Entities that are called so; else those whose name is the same, written together or apart.
+
+    The index knows names regardless of case and width; where it is missing, names match as they are stored,
+    without a language or in this one.
+
+    Args:
+        names: what to look for.
+        select: runs a template.
+        index: None when it is missing.
+        language: BCP 47; the tag that stored names may have.
+
+    Returns:
+        each name that any entity has, with the IRIs of those, sorted.
+    """
+    if index is None:
+        return _by_label(names, select, language)
+    found = index.exact(names)
+    other = {
+        form: name for name in names if name not in found and (form := together(name) or apart(name)) != name
+    }
+    # of what the index knows regardless of case, the store tells what has its capitals in these places
+    written = index.exact(list(other))
+    called = _by_label(written, select, None) if written else {}
+    return found | {other[form]: entities for form, entities in called.items()}
+
+
+def _by_label(names: Iterable[str], select: Select, language: str | None) -> dict[str, list[str]]:
+    found: dict[str, set[str]] = {}
+    ordered = sorted({name for name in names if name})
+    for start in range(0, len(ordered), _BATCH):
+        labels = [Literal(name) for name in ordered[start : start + _BATCH]]
+        if language:
+            labels += [Literal(label.value, language=language) for label in labels]
+        for row in select("retrieval/entities-by-label", labels=labels):
+            found.setdefault(text_of(row["label"]), set()).add(text_of(row["entity"]))
+    return {name: sorted(iris) for name, iris in found.items()}
+
+
+def own_names(name: str, entities: Sequence[str]) -> list[str]:
+    """Of several entities that are called so the one that has its IRI from this name; else all of them.
+
+    Others have it as an alias, which is less sure: documents abbreviate many things in the same way.
+    """
+    own = [iri for iri in entities if iri.endswith(f"/e/{slug(name)}")]
+    return own or list(entities)
+
+
+def entities_meant(
+    names: Iterable[str], store: Store, index: TextIndex | None, language: str | None
+) -> list[NamedNode]:
+    """What stands for the entities of these labels or IRIs; a label of several means all of them.
+
+    Raises:
+        UsageError: when there is none of a name.
+    """
+    found: list[NamedNode] = []
+    for name in names:
+        entities = _called(name, store, index, language)
+        rows = store.select("retrieval/canonical", entities=entities) if entities else []
+        if not rows:
+            raise UsageError(
+                f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names"
+            )
+        found += [NamedNode(text_of(row["canonical"])) for row in rows]
+    return found
+
+
+def one_entity(name: str, store: Store, index: TextIndex | None) -> NamedNode:
+    """The one entity of a label or IRI; where it was merged, it itself, not what stands for it.
+
+    Raises:
+        UsageError: when there is none, or several.
+    """
+    entities = _called(name, store, index, None)
+    rows = store.select("retrieval/canonical", entities=entities) if entities else []
+    if not rows:
+        raise UsageError(f"no entity is called {name!r}", hint="graphrag-rdf entities list shows the names")
+    known = own_names(name, sorted({text_of(row["entity"]) for row in rows}))
+    if len(known) > 1:
+        raise UsageError(f"{name!r} names several entities: {', '.join(known)}", hint="use the IRI")
+    return NamedNode(known[0])
+
+
+def _called(name: str, store: Store, index: TextIndex | None, language: str | None) -> list[NamedNode]:
+    if name.startswith(("http://", "https://", "urn:")):
+        iris = [name]
+    else:
+        called = entities_called([name], store.select, index, language)
+        iris = called.get(name, [])
+    try:
+        return [NamedNode(iri) for iri in iris]
+    except ValueError:  # malformed, so nothing is called so
+        return []
+
 
 _SEARCHED = 1000  # sentences asked of each index, where nothing else is said
 COMMON = 0.4  # score of a common word that is also an entity, where the question has names
 _ALSO = 0.3  # how far what else is searched for shifts the meaning of a question
 _TRIED = 20  # entities looked at for a concept that no name matches exactly
 
-Match: TypeAlias = tuple[float, Literal["exact", "text", "vector"], str]
+Match: TypeAlias = tuple[float, Choice["exact", "text", "vector"], str]
 
 
 class QuestionSearch:
@@ -71,13 +177,12 @@ class QuestionSearch:
 
     def rows(self, template: str, **values: object) -> list[Row]:
         """Run a template and record it; rows about sentences that are set aside are left out."""
-        run = self.context.store.run(template, **values)
-        self.context.recorder.queried(self.step, run)
-        return run.rows if not self.state.set_aside else [row for row in run.rows if self._counts(row)]
+        rows = self.context.select(self.step, template, **values)
+        return rows if not self.state.set_aside else [row for row in rows if self._counts(row)]
 
     def decide(self, template: str, **values: object) -> list[Row]:
         """Run a template that decides (see `deciding`)."""
-        return decide(self.context, self.step, template, **values)
+        return self.context.decide(self.step, template, **values)
 
     @property
     def left_out(self) -> list[NamedNode]:
@@ -216,13 +321,8 @@ class QuestionSearch:
         concepts = self.state.concepts
         limit = self.parameters["entity_limit"]
         per_concept = min(max(1, limit // max(1, len(concepts))), self.parameters["seeds_per_concept"])
-        exact = entities_called(
-            concepts,
-            store=self.context.store,
-            index=self.context.text_index,
-            language=self.state.language,
-            queried=lambda run: self.context.recorder.queried(self.step, run),
-        )
+        select = partial(self.context.select, self.step)
+        exact = entities_called(concepts, select, self.context.text_index, self.state.language)
         others = [concept for concept in concepts if concept not in exact]
         vectors = self._embed(others) if self._query_vector is not None else {}
         named = any(looks_like_name(concept) for concept in concepts)

@@ -15,14 +15,11 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.errors import ConfigError
 from graphrag_rdf.rdf.namespaces import TG
 from graphrag_rdf.rdf.terms import integer, node_of
-from graphrag_rdf.steps.chunks import fit_chunks
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.mentions import chunk_of, mentions_of
-from graphrag_rdf.steps.nodes.exploration import EXPLORATION, PassageHit
-from graphrag_rdf.steps.parameters import Limit, Some, StepParameters, Weight
-from graphrag_rdf.steps.passage_scores import record_passages
-from graphrag_rdf.steps.recording import begin_exploration
+from graphrag_rdf.steps.exploration import EXPLORATION, PassageHit, begin_exploration, record_passages
+from graphrag_rdf.steps.kinds import Limit, Some, StepKind, StepParameters, Way, Weight, register
 from graphrag_rdf.steps.search import QuestionSearch, as_shares, number_of
+from graphrag_rdf.steps.selection import fit_chunks
+from graphrag_rdf.steps.sources import chunk_of, mentions_of
 from graphrag_rdf.steps.state import Context, Parameters, SentenceHit, State
 from graphrag_rdf.trace.messages import GraphRagResponse
 

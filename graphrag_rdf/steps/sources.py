@@ -1,6 +1,7 @@
-"""From what was selected to the characters it rests on: edge → evidence → chunk → page → document.
+"""What sentences and chunks are known by: where they stand, what they mention, what they say.
 
-Facts that were read from no text (imported, by hand) lead to the file or decision that they came from.
+Each is asked once in a question, however many steps want to know it. Facts that were read from no text
+(imported, by hand) lead to the file or decision that they came from.
 """
 
 from __future__ import annotations
@@ -10,12 +11,61 @@ from dataclasses import replace
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.terms import node_of, text_of
 from graphrag_rdf.steps.state import Context, Selection, State, Triple
 from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace import rows
 from graphrag_rdf.trace.items import Source, read_source
 from graphrag_rdf.trace.recorder import Step
+
+
+def mentions_of(
+    context: Context, state: State, step: Step, sentences: Iterable[str]
+) -> Mapping[str, tuple[NamedNode, ...]]:
+    """The canonical entities that sentences mention or that their passages are about, sorted.
+
+    Args:
+        step: records the query for those that were not asked for before.
+        sentences: IRIs.
+
+    Returns:
+        sentence → entities, for each of the sentences.
+    """
+    wanted = set(sentences)
+    unknown = sorted(wanted - state.mentioned.keys())
+    if unknown:
+        chunks = {chunk_of(sentence) for sentence in unknown} - state.topics.keys()
+        rows = context.select(
+            step,
+            "retrieval/mentioned-entities",
+            sentences=[NamedNode(iri) for iri in unknown],
+            chunks=[NamedNode(iri) for iri in sorted(chunks)],
+        )
+        state.topics.update({chunk: set() for chunk in chunks})
+        mentioned: dict[str, set[NamedNode]] = {sentence: set() for sentence in unknown}
+        for row in rows:
+            known = mentioned if "sentence" in row else state.topics
+            known[node_of(row.get("sentence") or row["chunk"]).value].add(node_of(row["entity"]))
+        for sentence, entities in mentioned.items():
+            ordered = sorted(entities | state.topics[chunk_of(sentence)], key=lambda entity: entity.value)
+            state.mentioned[sentence] = tuple(ordered)
+    return {sentence: state.mentioned[sentence] for sentence in wanted}
+
+
+def left_out(state: State, mentioned: Iterable[NamedNode]) -> bool:
+    """Whether a sentence is about what must not be followed: an entity that is excluded, and nothing beside
+    it that the question names.
+    """
+    if not state.exclude:
+        return False
+    named = {seed.entity for seed in state.seeds}
+    entities = set(mentioned)
+    return not entities.isdisjoint(state.exclude) and entities.isdisjoint(named)
+
+
+def chunk_of(sentence: str) -> str:
+    """The chunk of a sentence, whose IRI is the chunk's with a fragment."""
+    return sentence.partition("#")[0]
 
 
 def attach_sources(context: Context, state: State, step: Step, selections: Sequence[Selection]) -> None:
@@ -47,10 +97,11 @@ def sentence_sources(
     wanted = set(sentences)
     unknown = sorted(wanted - state.sources.keys())
     if unknown:
-        run = context.store.run("provenance/sentence-sources", sentences=[NamedNode(iri) for iri in unknown])
-        context.recorder.queried(step, run)
+        rows = context.select(
+            step, "provenance/sentence-sources", sentences=[NamedNode(iri) for iri in unknown]
+        )
         state.sources.update(dict.fromkeys(unknown, ()))
-        for row in sorted(run.rows, key=_place):
+        for row in sorted(rows, key=_place):
             key, source = text_of(row["sentence"]), read_source(row)
             if source not in state.sources[key]:
                 state.sources[key] = (*state.sources[key], source)
@@ -74,17 +125,15 @@ def chunk_texts(
     """
     wanted = {chunk for chunk in chunks if chunk is not None}
     if unknown := sorted(wanted - state.texts.keys()):
-        run = context.store.run("retrieval/chunks", chunks=[NamedNode(chunk) for chunk in unknown])
-        context.recorder.queried(step, run)
-        for row in run.rows:
+        rows = context.select(step, "retrieval/chunks", chunks=[NamedNode(chunk) for chunk in unknown])
+        for row in rows:
             state.texts[text_of(row["chunk"])] = text_of(row["text"]), int(text_of(row["offset"]))
     return {chunk: state.texts[chunk] for chunk in sorted(wanted & state.texts.keys())}
 
 
 def _attach(context: Context, step: Step, template: str, edges: dict[Triple, Selection]) -> None:
-    run = context.store.run(template, edges=list(edges))
-    context.recorder.queried(step, run)
-    for row in sorted(run.rows, key=_place):
+    rows = context.select(step, template, edges=list(edges))
+    for row in sorted(rows, key=_place):
         selection = edges.get((row["s"], row["p"], row["o"]))  # type: ignore[arg-type]
         if selection is not None:
             _add(selection, row)

@@ -7,20 +7,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.rdf.namespaces import TG
-from graphrag_rdf.steps.nodes.exploration import (
+from graphrag_rdf.rdf.namespaces import RAG, TG
+from graphrag_rdf.steps.exploration import (
     Edge,
     PassageHit,
     Seed,
 )
-from graphrag_rdf.store.base import Store
+from graphrag_rdf.store.base import Row, Store
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.trace.conversation import Turn
 from graphrag_rdf.trace.items import Selected, Source
 from graphrag_rdf.trace.kinds import Statement, said
-from graphrag_rdf.trace.recorder import TraceRecorder
+from graphrag_rdf.trace.recorder import Step, TraceRecorder
+from graphrag_rdf.trace.rerun import result_hash
 from graphrag_rdf.trace.reuse import Reuse
 
 if TYPE_CHECKING:
@@ -63,6 +64,23 @@ class Context:
     prompts: Mapping[str, str] = field(default_factory=dict)
     jobs: int = 4
     reuse: Reuse | None = None
+
+    def select(self, step: Step, template: str, /, **values: Any) -> list[Row]:
+        """Run a template; the trace keeps the query with the step."""
+        run = self.store.run(template, **values)
+        self.recorder.queried(step, run)
+        return run.rows
+
+    def decide(self, step: Step, template: str, /, **values: Any) -> list[Row]:
+        """Run a template whose rows, in their order, are what is taken.
+
+        The trace marks the call as one that decided, with a hash of its rows: `trace verify` runs it again.
+        """
+        run = self.store.run(template, **values)
+        call = self.recorder.queried(step, run)
+        self.recorder.say(step, RAG.decidedBy, call)
+        step.quads.append(self.recorder.quad(call, RAG.resultHash, Literal(result_hash(run.rows))))
+        return run.rows
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 A fact is suggested that has an entity of the answer, or of the question where there is no answer, at one end,
 and at the other end something that neither names. The question names the first and asks for the second. Only
-things with proper names are asked about.
+things with proper names are asked about. In English the relation is read as a verb phrase ("was born in",
+"founded", "belonged to"), a participle ("directed by"), or a role ("chairman of").
 """
 
 from __future__ import annotations
@@ -14,17 +15,121 @@ from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.lexicon import base_language
+from graphrag_rdf.index.analyse import irregular_forms
 from graphrag_rdf.rdf.labels import one_label
 from graphrag_rdf.rdf.metadata import METADATA
 from graphrag_rdf.rdf.namespaces import RDF, SKOS
 from graphrag_rdf.rdf.terms import node_of
-from graphrag_rdf.steps.fact_questions import ask_for_object, ask_for_subject
-from graphrag_rdf.steps.models import ask_model
-from graphrag_rdf.steps.nodes.synthesis import SUGGESTION, Suggestion
+from graphrag_rdf.steps.answer import SUGGESTION, Suggestion
+from graphrag_rdf.steps.prompts import ask_model
 from graphrag_rdf.steps.search import label_of
 from graphrag_rdf.steps.state import Context, State, Triple
-from graphrag_rdf.store.base import Row
 from graphrag_rdf.trace.recorder import Step
+
+_AUXILIARIES = frozenset(
+    (
+        "is",
+        "are",
+        "was",
+        "were",
+        "has",
+        "have",
+        "had",
+        "can",
+        "could",
+        "will",
+        "would",
+        "must",
+        "may",
+        "might",
+    )
+)
+_HAVE = frozenset(["has", "have", "had"])
+_POSITIONS = frozenset(
+    ("born", "located", "situated", "based", "buried", "raised", "held", "die", "live", "settle")
+)
+"""Verbs that say where, before "in" and "at"."""
+_RELATION = re.compile(r"[a-z]+(?:[ '-][a-z]+){0,4}\Z")
+_PREPOSITION = re.compile(r" (?:on|in|at|from|since|until|by)\Z")
+_ENDINGS = tuple(
+    (re.compile(rf"(.*(?:{stem})){ending}"), base)
+    for stem, ending, base in (
+        ("^[dltv]", "ied", "ie"),
+        ("[a-z]{2}", "ied", "y"),
+        ("ee", "d", ""),
+        ("cre", "ated", "ate"),
+        ("[aeo]l(?<=[a-z]{5})|[bdgkmnprtv]", r"(?<=(.))\2ed", ""),
+        ("ll|ss|ff|zz", "ed", ""),
+        ("[nrlsxpc]t|[nrlw]d|[nrlcs]k|gn|long|focus|[lmr]p|[rlw]m|[rw]n|[sctpg]h|[wr]l|[wxy]", "ed", ""),
+        ("(?:ea|ee|oo|oa|ai|oi)[tdlnrmkp]|ou[tdlnr]", "ed", ""),
+        ("[a-z]{2}(?:en|er|on)|velop|[vd]is?it|hibit", "ed", ""),
+        ("[cvuz]|[aiou]s|[nr]s|[iua]d|[iu]r|[iu]b|[bdfgkptz]l|[^aeo]at|ot|ut|am|um|[aiuo]k", "ed", "e"),
+    )
+)
+"""Past forms and what ends their base forms; the first that fits."""
+
+
+def ask_for_object(subject: str, relation: str, *, date: bool = False) -> str | None:
+    """A question for the object of a fact.
+
+    Args:
+        subject: its name.
+        relation: in lower case, as people read it.
+        date: whether the object is a date.
+    """
+    if not _RELATION.match(relation):
+        return None
+    asked, end = ("When", _PREPOSITION.sub("", relation)) if date else ("What", relation)
+    first, _, rest = end.partition(" ")
+    if first in _AUXILIARIES:
+        if not rest:
+            return None if first in _HAVE else f"Who or what {first} {subject}?"
+        return f"{_placed(asked, first, subject, rest)}?"
+    if rest.startswith("by") and first.endswith("ed"):
+        return f"Who or what was {subject} {end}?"
+    if base := base_form(first):
+        return f"{_placed(asked, 'did', subject, f'{base} {rest}'.strip())}?"
+    if not _is_past(first):
+        return None
+    if date:
+        return f"When was it that {subject} {end}?"
+    return f"What is it that {subject} {end}?" if rest else f"What was {first} by {subject}?"
+
+
+def _placed(asked: str, auxiliary: str, subject: str, rest: str) -> str:
+    """A question for a thing, or for a place, as the verb has it."""
+    if asked == "What" and rest.partition(" ")[0] in _POSITIONS and rest.endswith((" in", " at")):
+        asked, rest = "Where", rest[:-3]
+    return f"{asked} {auxiliary} {subject} {rest}"
+
+
+def ask_for_subject(relation: str, object_: str) -> str | None:
+    """A question for the subject of a fact; arguments as of `ask_for_object`."""
+    if not _RELATION.match(relation):
+        return None
+    first, _, rest = relation.partition(" ")
+    if first in _AUXILIARIES:
+        return f"Who or what {relation} {object_}?" if rest else None
+    if relation.endswith(" of") and not _is_past(first):
+        return f"Who or what is the {relation} {object_}?"
+    if rest == "by":
+        return f"What was {relation} {object_}?" if first.endswith("ed") else None
+    return f"Who or what {relation} {object_}?" if _is_past(first) else None
+
+
+def base_form(past: str) -> str | None:
+    """The base form of a past form; None where its spelling does not tell."""
+    if past in irregular_forms()["en"]:
+        return irregular_forms()["en"][past]
+    for form, base in _ENDINGS:
+        if found := form.fullmatch(past):
+            return found[1] + base
+    return None
+
+
+def _is_past(word: str) -> bool:
+    return (len(word) > 3 and word.endswith("ed")) or word in irregular_forms()["en"]
+
 
 _AROUND = 5  # entities of the answer beside which facts are looked for
 _EACH = 30  # facts of each, and direction
@@ -97,7 +202,7 @@ class _Facts:
         cited = (selection.edge for selection in state.selections if selection.marker)
         used = {edge.triple for edge in cited if edge}
         entities = _entities(state)
-        rows = self._run(context, step, "retrieval/edges", entities=entities, limit=_EACH) if entities else []
+        rows = context.select(step, "retrieval/edges", entities=entities, limit=_EACH) if entities else []
         self._rank = {entity: place for place, entity in enumerate(entities)}
         facts: dict[Triple, NamedNode] = {}
         for row in rows:
@@ -105,17 +210,11 @@ class _Facts:
             if fact not in used and fact[1] not in (RDF.type, SKOS.definition):
                 facts.setdefault(fact, node_of(row["from"]))
         things = sorted({term for fact in facts for term in fact if isinstance(term, NamedNode)}, key=str)
-        names = self._run(context, step, "retrieval/names", things=things) if things else []
+        names = context.select(step, "retrieval/names", things=things) if things else []
         self._labels = {
             node_of(row["thing"]).value: row.get("label") for row in one_label(names, state.language)
         }
         self._facts = {fact: origin for fact, origin in facts.items() if self._is_new(fact)}
-
-    @staticmethod
-    def _run(context: Context, step: Step, template: str, **values: object) -> list[Row]:
-        run = context.store.run(template, **values)
-        context.recorder.queried(step, run)
-        return run.rows
 
     def _label(self, term: NamedNode | Literal) -> str:
         return label_of(self._labels.get(term.value) if isinstance(term, NamedNode) else None, term)

@@ -3,44 +3,97 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from pydantic import Field
 from pyoxigraph import Literal
 
 from graphrag_rdf.documents.sentences import without_emoji
+from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.rdf.namespaces import RAG, TG
 from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.steps.answer import (
+    SYNTHESIS,
+    cite,
+    claims_of,
     compose,
+    in_one_form,
     is_reliable,
     name_documents,
     name_entities,
     read_answer,
     record_answer,
 )
-from graphrag_rdf.steps.chunks import record_chunks
-from graphrag_rdf.steps.citations import cited_numbers
-from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
-from graphrag_rdf.steps.focus import record_selections
-from graphrag_rdf.steps.kinds import StepKind, Way, register
-from graphrag_rdf.steps.models import stream_model
-from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
-from graphrag_rdf.steps.parameters import Few, Limit, Share, Some, StepParameters
-from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
-from graphrag_rdf.steps.refusals import (
+from graphrag_rdf.steps.checking import (
     SENTINEL,
+    check_answer,
+    cited_numbers,
     is_sentinel,
     may_become_sentinel,
     not_answered,
     nothing_found,
+    uncited,
 )
-from graphrag_rdf.steps.repair import repair
+from graphrag_rdf.steps.evidence import Evidence, Line, collect, hit_of
+from graphrag_rdf.steps.kinds import Few, Limit, Share, Some, StepKind, StepParameters, Way, register
+from graphrag_rdf.steps.prompts import stream_model
+from graphrag_rdf.steps.quoting import Candidate, Quotes, pick
+from graphrag_rdf.steps.selection import record_chunks, record_selections
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
 from graphrag_rdf.steps.suggest import suggest
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.recorder import Step
+
+_UNSUPPORTED = frozenset({"unsupported_name", "unsupported_numeric"})
+
+
+def repair(
+    context: Context,
+    state: State,
+    step: Step,
+    by_marker: Mapping[int, Sequence[Selection]],
+    prompt: Mapping[str, Any],
+) -> None:
+    """Put a corrected answer in the place of the model's first one, if it has fewer problems. The first one
+    stays in the trace, as a superseded draft.
+
+    Args:
+        by_marker: what the numbers in the prompt stand for.
+        prompt: the values of the first prompt.
+    """
+    draft, first = state.answer, state.completion
+    problems = _problems(state, by_marker, draft)
+    if not problems or first is None or context.gateway is None:
+        return
+    found: list[Completion] = []
+    values = {**prompt, "draft": draft, "problems": problems}
+    for _ in stream_model(context, step, "repair", found.append, prompt="repair", **values):
+        pass
+    second = found[0]
+    text, refused = in_one_form(second.text, state.language, by_marker.keys())
+    better = (
+        bool(text)
+        and not refused
+        and not second.truncated
+        and len(_problems(state, by_marker, text)) < len(problems)
+    )
+    context.gateway.discard(first if better else second)  # asked again, the model may do better
+    if better:
+        state.answer, state.completion = text, second
+        context.recorder.say(step, RAG.supersededDraft, context.recorder.keep_text(draft))
+
+
+def _problems(state: State, by_marker: Mapping[int, Sequence[Selection]], answer: str) -> list[str]:
+    """What the model is told of an answer, a line for each uncited or unsupported sentence."""
+    sentences = cite(answer, state.language, by_marker)
+    claims = claims_of(state, sentences)
+    problems = [f"no sentence has the number {n}: {each.text}" for each in sentences for n in each.invalid]
+    problems += [f"cites nothing: {claim.words}" for claim in uncited(state.question, claims, state.language)]
+    checked = check_answer(state.question, claims, state.language)
+    return problems + [detail for kind, detail in checked if kind in _UNSUPPORTED]
+
 
 _PRONOUN = re.compile(r"(?:He|She|It|They|Er|Sie|Es|Hij|Zij|Het)\b")
 

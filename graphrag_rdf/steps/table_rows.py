@@ -91,10 +91,9 @@ def rows_among(context: Context, step: Step, sentences: Iterable[str]) -> dict[s
     nodes = [NamedNode(iri) for iri in sorted(set(sentences))]
     if not nodes:
         return {}
-    run = context.store.run("provenance/rows", sentences=nodes)
-    context.recorder.queried(step, run)
+    rows = context.select(step, "provenance/rows", sentences=nodes)
     found: dict[str, TableColumns] = {}
-    for row in run.rows:
+    for row in rows:
         columns = TableColumns(text_of(row["columns"]), text_of(row["separator"]), [])
         key = found.setdefault(text_of(row["sentence"]), columns).key
         if "key" in row and isinstance(number := to_python(row["key"]), int):

@@ -1,4 +1,4 @@
-"""The words of a question: which of them matter, and how much of them something speaks of."""
+"""The words of a question: which matter, which of them a text has, and what they ask for."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from pyoxigraph import NamedNode
+
 from graphrag_rdf.index.analyse import analyse, common_words, primary_language, stop_words
+from graphrag_rdf.rdf.namespaces import DCTERMS
 
 if TYPE_CHECKING:
     from graphrag_rdf.index.text import TextIndex
+
 
 # What a question asks for, by its words, and what shows such a thing.
 _ASKED: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...] = (
@@ -156,3 +160,62 @@ def answered_words(question: str, sentence: str) -> list[str]:
 def shows_what_is_asked(question: str, sentence: str) -> bool:
     """Whether a sentence shows the kind of thing asked for."""
     return bool(answered_words(question, sentence))
+
+
+_WHO = re.compile(r"\b(?:who|whom|whose|wer|wem|wessen|qui|quién|quiénes|chi|кто|кем)\b|谁|誰", re.IGNORECASE)
+_WHEN = re.compile(
+    r"\b(?:when|wann|wanneer|quand|cuándo|quando|когда|year|date|Jahr|Datum|jaar|année|año|anno|год)\b"
+    r"|何时|何時|时候|時候|哪一?年|日期",
+    re.IGNORECASE,
+)
+_WRITTEN = (
+    "written schrieb geschrieben verfasst schreef geschreven écrit écrivit escribió escrito scrisse scritto"
+    " написал написала написан 写 写了 寫 寫了 撰写 撰寫"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """How questions ask for a relation.
+
+    Attributes:
+        words: that they have, beside those of its label.
+        others: what asks for something else instead.
+    """
+
+    words: str
+    others: re.Pattern[str]
+
+
+_METADATA: Mapping[NamedNode, _Metadata] = {
+    DCTERMS.creator: _Metadata(
+        f"{_WRITTEN} wrote write writes writer authors Autor Autorin Autoren Verfasser Verfasserin verfasste"
+        " schreibt auteur auteure auteurs schrijver schrijft rédigé autor autora autores escribe autore"
+        " autrice автор авторы 作者 著者",
+        _WHEN,
+    ),
+    DCTERMS.publisher: _Metadata(
+        "publisher publish publishes Verlag Herausgeber veröffentlicht veröffentlichte herausgegeben uitgever"
+        " uitgegeven éditeur publié editorial publicó publicado editore pubblicato издатель издательство"
+        " издал 出版社 出版者 出版",
+        _WHEN,
+    ),
+    DCTERMS.created: _Metadata(
+        f"{_WRITTEN} wrote write published publish date dated year made Datum Jahr erstellt jaar gemaakt"
+        " année créé fecha año creado data anno creato дата год создан 日期 年份 创建 創建",
+        _WHO,
+    ),
+    DCTERMS.modified: _Metadata(
+        "modified updated revised edited geändert aktualisiert überarbeitet gewijzigd bijgewerkt modifié"
+        " modificado actualizado modificato aggiornato изменён обновлён 修改 更新",
+        _WHO,
+    ),
+}
+
+
+def asked_words(predicate: NamedNode, question: str) -> str:
+    """The words by which a question may ask for a relation, beside those of its label; "" if there are none,
+    or if it asks for something else: a person, not a date.
+    """
+    asked = _METADATA.get(predicate)
+    return "" if asked is None or asked.others.search(question) else asked.words

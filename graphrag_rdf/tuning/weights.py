@@ -16,8 +16,8 @@ from graphrag_rdf.errors import GraphRagError, UsageError
 from graphrag_rdf.evaluation.evalset import EvalSet
 from graphrag_rdf.evaluation.metrics import compared, recall
 from graphrag_rdf.rdf.terms import text_of, to_python
+from graphrag_rdf.steps.gather import SIGNALS
 from graphrag_rdf.steps.hybrid import OWN, RELATIONS
-from graphrag_rdf.steps.passage_scores import SIGNALS
 from graphrag_rdf.store.base import Store
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphrag_rdf.steps.refusals import not_answered
+from graphrag_rdf.steps.checking import not_answered
 from tests.support.commands import Run
 
 PEOPLE = """name,born,occupation,born_in

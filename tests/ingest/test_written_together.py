@@ -14,7 +14,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.extract.names import apart, together
 from graphrag_rdf.ingest.entity_decisions import read_decisions, undo
 from graphrag_rdf.ingest.joins import TOGETHER_RULE
-from graphrag_rdf.steps.names import entities_called
+from graphrag_rdf.steps.search import entities_called
 from tests.ingest.conftest import MakeEngine
 from tests.ingest.test_synonyms import canonical
 
@@ -99,7 +99,7 @@ def test_a_question_finds_one_form_by_the_other(docs: Path, engine_of: MakeEngin
 
     def called(name: str) -> list[str]:
         index = found.text_index
-        return entities_called([name], store=found.store, index=index).get(name, [])
+        return entities_called([name], found.store.select, index).get(name, [])
 
     assert called("Bo Yew") == called("BoYew") != []
     assert called("bo yew") == called("Boy Ew") == []

@@ -11,7 +11,7 @@ import pytest
 
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG
-from graphrag_rdf.steps.refusals import SENTINEL, not_answered
+from graphrag_rdf.steps.checking import SENTINEL, not_answered
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.text import render_trace

@@ -16,7 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import LlmError, UsageError
 from graphrag_rdf.rdf.namespaces import RDFS, Graphs
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.store.base import Changes
 from tests.pipeline.test_with_a_model import model, settings
 from tests.support.scripted_server import Reply, ScriptedServer

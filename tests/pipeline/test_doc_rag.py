@@ -21,7 +21,7 @@ from graphrag_rdf.ingest.forget import forget_documents
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import text_of, to_python
-from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from graphrag_rdf.trace.quads import trace_quads

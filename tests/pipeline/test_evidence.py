@@ -16,7 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.json_values import to_json
 from graphrag_rdf.rdf.terms import text_of
 from graphrag_rdf.resources import folder
-from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.model import Trace
 from graphrag_rdf.trace.reader import read_trace
 from graphrag_rdf.trace.text import render_trace

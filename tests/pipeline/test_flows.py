@@ -16,8 +16,7 @@ from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import ConfigError, GraphRagError
 from graphrag_rdf.rdf.namespaces import PROV, RDFS
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.kinds import StepKind, Way, kinds, register
-from graphrag_rdf.steps.parameters import Some, StepParameters
+from graphrag_rdf.steps.kinds import Some, StepKind, StepParameters, Way, kinds, register
 from graphrag_rdf.steps.state import Context, Parameters, State
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.messages import GraphRagResponse

@@ -20,9 +20,8 @@ from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.steps.activate import SEARCH, ActivationParameters
-from graphrag_rdf.steps.kinds import StepKind, Way, kinds
-from graphrag_rdf.steps.parameters import check_values, takes
-from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.steps.checking import SENTINEL
+from graphrag_rdf.steps.kinds import StepKind, Way, check_values, kinds, takes
 from tests.pipeline.test_with_a_model import QUESTION, model, settings
 from tests.support.scripted_server import ScriptedServer
 from tests.support.stores import open_engine

@@ -14,7 +14,7 @@ import pytest
 from graphrag_rdf.config import Settings, load_settings
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.steps.refusals import SENTINEL
+from graphrag_rdf.steps.checking import SENTINEL
 from graphrag_rdf.trace.messages import GraphRagResponse
 from graphrag_rdf.trace.page import render_page
 from tests.support.pages import Page

@@ -7,7 +7,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.llm.model import Completion
 from graphrag_rdf.steps.answer import compose, read_answer
-from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.steps.state import Selection, SentenceHit, State
 from graphrag_rdf.trace.items import Source
 

@@ -15,11 +15,11 @@ from graphrag_rdf.rdf.terms import double, integer
 from graphrag_rdf.resources import folder
 from graphrag_rdf.sparql.dialect import Dialect
 from graphrag_rdf.sparql.library import TemplateLibrary
-from graphrag_rdf.steps.nodes.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
-from graphrag_rdf.steps.nodes.exploration import Edge as Considered
-from graphrag_rdf.steps.nodes.focus import FOCUS_NODE
-from graphrag_rdf.steps.nodes.grounding import CONCEPT, GROUNDING, Concept
-from graphrag_rdf.steps.nodes.synthesis import ANSWER_SENTENCE, SYNTHESIS, AnswerSentence
+from graphrag_rdf.steps.answer import ANSWER_SENTENCE, SYNTHESIS, AnswerSentence
+from graphrag_rdf.steps.exploration import ACTIVATED, CONSIDERED, EXPLORATION, SEED, Activated, Seed
+from graphrag_rdf.steps.exploration import Edge as Considered
+from graphrag_rdf.steps.focus import FOCUS_NODE
+from graphrag_rdf.steps.ground import CONCEPT, GROUNDING, Concept
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.blobs import BlobStore
 from graphrag_rdf.store.embedded import EmbeddedStore

@@ -10,7 +10,7 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf import Engine
 from graphrag_rdf.config import Settings
-from graphrag_rdf.steps.nodes.exploration import PassageHit
+from graphrag_rdf.steps.exploration import PassageHit
 from graphrag_rdf.trace.catalogue import find_trace
 from graphrag_rdf.trace.export import export_trace
 from graphrag_rdf.trace.reader import read_trace

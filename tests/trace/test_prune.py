@@ -12,7 +12,7 @@ from graphrag_rdf.ingest.retract import retract_chunks
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import RAG, RDF, Graphs
 from graphrag_rdf.rdf.terms import now
-from graphrag_rdf.steps.nodes.synthesis import SYNTHESIS
+from graphrag_rdf.steps.answer import SYNTHESIS
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.catalogue import list_traces
 from graphrag_rdf.trace.prune import delete_trace, prune

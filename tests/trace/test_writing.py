@@ -11,7 +11,7 @@ from pyoxigraph import Literal, Quad
 from graphrag_rdf.errors import StoreError
 from graphrag_rdf.rdf.namespaces import RAG, RDF, RDFS, TG, Graphs
 from graphrag_rdf.rdf.terms import integer
-from graphrag_rdf.steps.nodes.grounding import GROUNDING
+from graphrag_rdf.steps.ground import GROUNDING
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.trace.kinds import NodeKind
 from graphrag_rdf.trace.messages import GraphRagResponse

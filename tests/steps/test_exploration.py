@@ -8,7 +8,7 @@ from pyoxigraph import Literal, NamedNode, Triple
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.rdf.namespaces import RAG, RDF, TG
 from graphrag_rdf.rdf.terms import double
-from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.steps.exploration import Edge
 from graphrag_rdf.trace.kinds import triples
 
 S = NamedNode("http://example.org/s")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphrag_rdf.steps.fact_questions import ask_for_object, ask_for_subject, base_form
-from graphrag_rdf.steps.suggest import is_name
+from graphrag_rdf.steps.suggest import ask_for_object, ask_for_subject, base_form, is_name
 
 
 @pytest.mark.parametrize(

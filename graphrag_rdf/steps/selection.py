@@ -1,11 +1,11 @@
-"""Which chunks the answer may rest on: the best by rank, as many as fit into a number of tokens.
+"""What is selected: chunks, as many as fit, and how selections are written into traces.
 
-Of a long chunk it is a window: whole sentences around the one that speaks most of the question.
+Of a chunk that is too long it is a window: whole sentences around the one that speaks most of the question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from pyoxigraph import NamedNode
@@ -13,12 +13,10 @@ from pyoxigraph import NamedNode
 from graphrag_rdf.documents.text import count_tokens
 from graphrag_rdf.rdf.namespaces import RAG
 from graphrag_rdf.rdf.terms import text_of
-from graphrag_rdf.steps.deciding import decide
-from graphrag_rdf.steps.mentions import chunk_of
-from graphrag_rdf.steps.nodes.exploration import PassageHit
-from graphrag_rdf.steps.sources import chunk_texts
+from graphrag_rdf.steps.exploration import PassageHit
+from graphrag_rdf.steps.sources import chunk_of, chunk_texts
 from graphrag_rdf.steps.state import Context, Parameters, Selection, State
-from graphrag_rdf.trace.items import CHUNK
+from graphrag_rdf.trace.items import CHUNK, EDGE, SENTENCE
 from graphrag_rdf.trace.recorder import Step
 
 RANKED = 100
@@ -71,7 +69,7 @@ def fit_chunks(
         for place, hit in enumerate(asked, start=1)
     ]
     limit = parameters["chunk_limit"]
-    found = decide(context, step, "selection/chunks", ranked=rows, tokens=tokens, limit=limit)
+    found = context.decide(step, "selection/chunks", ranked=rows, tokens=tokens, limit=limit)
     fitting = {text_of(row["chunk"]) for row in found}
     cut = [hit.chunk for hit in asked if hit.chunk.value in fitting and taken[hit.chunk.value] > long]
     windows = _windows(context, state, step, cut, long)
@@ -97,11 +95,10 @@ def _windows(
     """Of each long chunk the place in it of the sentences that are shown: offset and length."""
     if not chunks:
         return {}
-    run = context.store.run("retrieval/passage-sentences", chunks=chunks)
-    context.recorder.queried(step, run)
+    rows = context.select(step, "retrieval/passage-sentences", chunks=chunks)
     scores = {hit.sentence.value: hit.score for hit in state.hits}
     found: dict[str, list[_Placed]] = {}
-    for row in run.rows:
+    for row in rows:
         iri, offset, length = (text_of(row[name]) for name in ("sentence", "offset", "length"))
         placed = int(offset), int(length), scores.get(iri, 0.0)
         found.setdefault(chunk_of(iri), []).append(placed)
@@ -155,3 +152,32 @@ def record_chunks(context: Context, state: State, step: Step, first: int) -> Non
         context.recorder.item(step, CHUNK, selection)
     for chunk in sorted(left_out, key=str):
         context.recorder.say(step, RAG.leftOut, chunk)
+
+
+def record_selections(context: Context, step: Step, selections: Sequence[Selection], first: int = 0) -> None:
+    """Write which facts and sentences were selected.
+
+    Args:
+        first: how many selections the trace has already.
+    """
+    for rank, selection in enumerate(selections, start=first + 1):
+        about = selection.edge or selection.hit
+        assert about is not None  # noqa: S101
+        selection.rank = rank
+        selection.lexical, selection.vector, selection.graph = about.lexical, about.vector, about.graph
+        selection.reranked = about.reranked
+        if selection.edge:
+            selection.triple = selection.edge.triple
+            selection.hop, selection.edge_id = selection.edge.hop, selection.edge.label_hash
+        elif selection.hit:
+            selection.chunk = NamedNode(chunk_of(selection.hit.sentence.value))
+            selection.sentence = selection.hit.sentence
+        used = selection.sources
+        selection.used_chunks = _nodes(source.chunk for source in used)
+        selection.used_origins = _nodes(source.document for source in used if source.chunk is None)
+        selection.evidence = _nodes(source.evidence for source in used)
+        context.recorder.item(step, EDGE if selection.edge else SENTENCE, selection)
+
+
+def _nodes(found: Iterable[str | None]) -> tuple[NamedNode, ...]:
+    return tuple(NamedNode(iri) for iri in dict.fromkeys(found) if iri)

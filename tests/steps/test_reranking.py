@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.steps.labels import edge_id, label_graph
-from graphrag_rdf.steps.nodes.exploration import Edge
+from graphrag_rdf.rdf.labels import edge_id
+from graphrag_rdf.steps.exploration import Edge
+from graphrag_rdf.steps.reranking import label_graph
 
 
 def edge(s: str, labels: tuple[str, str, str]) -> Edge:

@@ -1,25 +1,32 @@
-"""Exploration in traces: seeds, entities that activation reached, considered facts, ranked chunks."""
+"""Exploration: what it finds (seeds, entities, facts, ranked chunks), and how that is written into traces.
+
+Shared by the ways of exploring, so that every trace says the same things in the same terms.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from typing import Literal as Choice
 
-from pyoxigraph import NamedNode
+from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.rdf.labels import edge_id
 from graphrag_rdf.rdf.namespaces import RAG, TG
-from graphrag_rdf.rdf.terms import text_of
+from graphrag_rdf.rdf.terms import integer, text_of
 from graphrag_rdf.trace.documents import shown_names
 from graphrag_rdf.trace.items import DecisionNote, Fact, ScoreShare, score_parts
 from graphrag_rdf.trace.kinds import ItemKind, NodeKind, Statement, StepField, item, said
 from graphrag_rdf.trace.lines import Lines
 from graphrag_rdf.trace.model import TraceStep
 from graphrag_rdf.trace.reader import Reading
+from graphrag_rdf.trace.recorder import Step, TraceRecorder
 from graphrag_rdf.trace.wording import fact_words, number_words, score_words
+
+if TYPE_CHECKING:
+    from graphrag_rdf.steps.state import Context, Parameters, State
 
 _CHUNKS = 3  # ranked chunks that `trace show` lists without --full
 
@@ -394,3 +401,35 @@ EXPLORATION = NodeKind(
     text=_text,
     page=Path(__file__).with_name("exploration.html.j2"),
 )
+
+
+def begin_exploration(context: Context, state: State, parameters: Parameters, mode: str) -> Step:
+    """The step of an exploration. Look-ups of later steps search with its parameters."""
+    state.exploring = parameters
+    step = context.recorder.step(EXPLORATION)
+    context.recorder.say(step, RAG.mode, Literal(mode))
+    return step
+
+
+def record_exploration(
+    recorder: TraceRecorder, step: Step, state: State, candidates: int, considered_limit: int
+) -> None:
+    """What every exploration writes: counts, seeds with how they matched, the best considered edges."""
+    recorder.say(step, TG.edgeCount, integer(len(state.edges)))
+    recorder.say(step, RAG.candidateCount, integer(candidates))
+    for seed in state.seeds:
+        recorder.say(step, TG.entity, seed.entity)
+    recorder.items(step, SEED, state.seeds)
+    for rank, edge in enumerate(state.edges[:considered_limit], start=1):
+        edge.rank, edge.edge_id = rank, edge.label_hash
+        recorder.item(step, CONSIDERED, edge)
+
+
+def record_passages(recorder: TraceRecorder, step: Step, passages: Sequence[PassageHit]) -> None:
+    """Write chunks with the signals and paths that make up their scores."""
+    for rank, hit in enumerate(passages, start=1):
+        hit.rank = rank
+        hit.shares = [
+            ScoreShare(name, weight, weight * hit.signals[name]) for name, weight in hit.weights.items()
+        ]
+        recorder.item(step, RANKED, hit)

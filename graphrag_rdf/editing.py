@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyoxigraph import Literal, NamedNode
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.literals import typed_literal
+from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.ingest.fact_decisions import (
     Edited,
     Person,

@@ -11,8 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from graphrag_rdf.documents.readers import NOT_REGULAR, SUPPORTED, suffix_of, why_unreadable
-from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
-from graphrag_rdf.documents.readers.gzipped import beginning, inner_name
+from graphrag_rdf.documents.readers.encoding import SAMPLE, beginning, inner_name, is_text
 
 _MAGIC = frozenset("*?[")
 _HIDDEN = (".", "~$")  # also the lock files of office programs

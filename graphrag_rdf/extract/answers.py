@@ -24,7 +24,6 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, BeforeValidator, Field, ValidationError
 
 from graphrag_rdf.extract.evidence import locate
-from graphrag_rdf.extract.literals import read_date, typed_literal
 from graphrag_rdf.extract.modality import denies, doubt_of_quote
 from graphrag_rdf.extract.model import (
     QUALIFIERS,
@@ -34,6 +33,7 @@ from graphrag_rdf.extract.model import (
     RelationCandidate,
 )
 from graphrag_rdf.extract.names import fold, is_placeholder, match_key
+from graphrag_rdf.extract.numbers import read_date, typed_literal
 from graphrag_rdf.llm.jsonl import Section, parse_sections
 from graphrag_rdf.llm.model import encodable
 

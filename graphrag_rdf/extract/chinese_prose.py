@@ -17,10 +17,9 @@ from graphrag_rdf.documents.sentences import without_emoji
 from graphrag_rdf.han import simplified
 
 from .chinese import names_in, table, tokens_of
-from .literals import read_date
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
 from .names import fold
-from .numbers import HAN_DATE
+from .numbers import HAN_DATE, read_date
 from .prose import RuleSettings
 
 _CERTAINTY = {"copula": 0.85, "attribute": 0.85, "passive": 0.85, "verb": 0.8, "event": 0.8}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from typing import Literal as Choice
 
-from graphrag_rdf.documents.context import Context, sentences_before
+from graphrag_rdf.documents.chunk import Context, sentences_before
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types

@@ -18,7 +18,7 @@ from graphrag_rdf.documents.sentences import without_emoji
 
 from .lexicon import Lexicon, all_stopwords, read_table
 from .phrases import NounPhrase, VerbGroup
-from .units import Unit
+from .tagging import Unit
 
 _GOES_ON = re.compile(r"[\w‐‑/%-]")
 _DASHES = frozenset("-–—")

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphrag_rdf.documents.context import NO_CONTEXT, Context
+from graphrag_rdf.documents.chunk import NO_CONTEXT, Context
 from graphrag_rdf.documents.model import Turn
 
 if TYPE_CHECKING:

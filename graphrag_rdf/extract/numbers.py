@@ -1,4 +1,4 @@
-"""Reading numbers and dates: in digits, as each language writes them, and in words.
+"""Numbers and dates in digits, as each language writes them, and in words; values with XSD datatypes.
 
 Extraction, tables and the checks of answers ask here. In extraction a full date becomes xsd:date, a month
 xsd:gYearMonth, a year xsd:gYear, a bare number xsd:integer or xsd:decimal. Quantities keep their unit and
@@ -9,9 +9,9 @@ Dates before the year 1 stay strings too, because XSD 1.0 and 1.1 count them dif
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple
@@ -398,3 +398,91 @@ def _parts(token: str) -> list[str]:
     whole, words = _patterns()
     found = whole.fullmatch(token)
     return words.findall(token, 0, found.start("ending") if found["ending"] else len(token)) if found else []
+
+
+# --- values --------------------------------------------------------------------------------------------
+
+
+def _form(pattern: str, read: Callable[[str], object] = str) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.ASCII)
+
+    def fits(text: str) -> bool:
+        if compiled.fullmatch(text) is None:
+            return False
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return fits
+
+
+# the lexical forms of XSD 1.1 part 2 (dates without time zones); days also have to be in the calendar
+_FORMS: dict[str, Callable[[str], bool]] = {
+    "dateTime": _form(
+        r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})?", datetime.fromisoformat
+    ),
+    "date": _form(r"\d{4}-\d{2}-\d{2}", date.fromisoformat),
+    "gYearMonth": _form(r"-?\d{4}-(0[1-9]|1[0-2])"),
+    "gYear": _form(r"-?\d{4}"),
+    "integer": _form(r"[+-]?\d+"),
+    "decimal": _form(r"[+-]?(\d+(\.\d*)?|\.\d+)"),
+    "boolean": _form("true|false"),
+}
+
+# a name that a model gives -> XSD types to try, the first that fits; none for a string
+_TYPES: dict[str, tuple[str, ...]] = {
+    "string": (),
+    "text": (),
+    "": (),
+    **dict.fromkeys(
+        ("date", "datetime", "gyearmonth", "gyear", "year"), ("date", "gYearMonth", "gYear", "dateTime")
+    ),
+    **dict.fromkeys(("integer", "int", "long", "nonnegativeinteger", "positiveinteger"), ("integer",)),
+    **dict.fromkeys(("decimal", "number", "float", "double"), ("integer", "decimal")),
+    **dict.fromkeys(("boolean", "bool"), ("boolean",)),
+}
+
+
+_BESIDE = frozenset(("on", "in", "the", "of", "am", "im", "den", "vom", "op", "de", "le", "el", "il", "em"))
+"""Words that may stand beside a date that is the whole of a value."""
+
+
+def read_date(text: str) -> tuple[str, str] | None:
+    """(lexical form, XSD IRI) of a value that is a date, a month or a year in words or digits; else None.
+
+    Args:
+        text: such as "Monday, 13 December 1967", "December 1967", "1967年12月13日", "1967".
+    """
+    found = find_literals(text)
+    if len(found) != 1 or (one := found[0]).datatype is None or one.kind == "number":
+        return None
+    beside = re.findall(r"\w+", f"{text[: one.offset]} {text[one.offset + one.length :]}".lower())
+    whole = (_BESIDE | month_words() - {"bc", "bce"}).issuperset(beside)
+    return (one.lexical, str(one.datatype)) if whole else None
+
+
+def typed_literal(text: str, datatype: str | None) -> tuple[str, str | None, bool]:
+    """A value in the form of its datatype.
+
+    Args:
+        text: as the model wrote it.
+        datatype: as the model named it: a short name, with `xsd:` or as an IRI.
+
+    Returns:
+        (lexical form, absolute XSD IRI or None for a string, whether the value has the datatype asked
+        for). A value that does not have it is a string.
+    """
+    name = re.split(r"[#:/]", datatype or "")[-1].strip().lower()
+    wanted = _TYPES.get(name)
+    found = read_date(text) if not wanted or "date" in wanted else None
+    if found and (wanted or found[1] != XSD + "gYear"):  # four digits alone may count something
+        return *found, True
+    if not wanted:
+        return text, None, wanted is not None
+    value = text.lower() if wanted == ("boolean",) else text
+    for kind in wanted:
+        if _FORMS[kind](value):
+            return value, XSD + kind, True
+    return text, None, False

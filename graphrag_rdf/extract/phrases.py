@@ -14,7 +14,7 @@ from typing import Literal
 
 from .lexicon import Lexicon
 from .numbers import LiteralSpan
-from .units import Unit, kinds
+from .tagging import Unit, kinds
 
 NounKind = Literal["name", "common", "pronoun", "literal"]
 

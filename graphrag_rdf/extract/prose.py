@@ -20,15 +20,13 @@ from .modality import (
     speech_in,
 )
 from .model import EntityCandidate, Extraction, Mention, Rejected, RelationCandidate
-from .name_details import life_dates, other_names
-from .name_filter import NameFilter, is_clause, known_words, sentence_starts
+from .name_filter import NameFilter, is_clause, known_words, life_dates, other_names, sentence_starts
 from .names import DEFAULT_SHORT_NAMES, fold, match_key, reject_reason
 from .numbers import LiteralSpan, find_literals
 from .phrases import NounPhrase, read_items, surface, verb_second_order
 from .reference import CERTAINTY, Known, References, in_third_person, speaker_mentions
 from .statements import CONFIDENCE, Argument, Arguments, Description, Reading, Statement
-from .tagging import Tagger
-from .units import Unit, build_units
+from .tagging import Tagger, Unit, build_units
 
 _VERB_SECOND = frozenset({"de", "nl"})
 _FILE_NAME = re.compile(r"\.\w{2,5}$")

@@ -17,7 +17,7 @@ from graphrag_rdf.documents.turns import turn_at
 from .lexicon import Lexicon, base_language
 from .model import Mention
 from .names import fold
-from .units import Unit
+from .tagging import Unit
 
 _PLACE_PREFIXES = frozenset(
     {

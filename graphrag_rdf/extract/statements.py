@@ -11,7 +11,7 @@ from .names import fold
 from .numbers import LiteralSpan
 from .phrases import NounPhrase, VerbGroup, surface
 from .reference import Known, References
-from .units import Unit
+from .tagging import Unit
 
 CONFIDENCE = {
     "role": 0.9,  # X is the capital of Y

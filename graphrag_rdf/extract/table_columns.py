@@ -21,9 +21,8 @@ from graphrag_rdf.documents.table_heads import is_period, name_and_unit, stated_
 from graphrag_rdf.documents.tables import read_row
 
 from .lexicon import read_table
-from .literals import typed_literal
 from .names import fold, is_placeholder
-from .numbers import XSD, decimal_comma, find_literals, number_type, plain_number
+from .numbers import XSD, decimal_comma, find_literals, number_type, plain_number, typed_literal
 
 Role = Literal["key", "alias", "type", "entity", "value", "text", "none"]
 Kind = Literal["nothing", "number", "year", "value", "prose", "name", "code", "text"]

@@ -10,7 +10,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from graphrag_rdf.documents.context import Context
+from graphrag_rdf.documents.chunk import Context
 from graphrag_rdf.documents.model import Chunk, ParsedDocument, Sentence, in_spans
 from graphrag_rdf.documents.table_heads import is_period, tells_money
 from graphrag_rdf.documents.table_json import unescaped, without_marks

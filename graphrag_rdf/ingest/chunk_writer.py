@@ -11,8 +11,7 @@ from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.model import in_spans
 from graphrag_rdf.extract.model import Mention, other_names
-from graphrag_rdf.extract.name_details import topics_of, with_derived_names
-from graphrag_rdf.extract.name_filter import filter_mentions
+from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
 from graphrag_rdf.extract.reference import with_speakers
 from graphrag_rdf.extract.table_rows import find_names, split_by_rows
 from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, place_quads

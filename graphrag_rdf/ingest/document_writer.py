@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pyoxigraph import NamedNode, Quad
 
-from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
+from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.extract.table_columns import read_columns
 from graphrag_rdf.ingest.metadata import write_metadata

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pyoxigraph import NamedNode, Triple
 
 from graphrag_rdf.documents.model import ParsedDocument
-from graphrag_rdf.extract.literals import typed_literal
 from graphrag_rdf.extract.model import RelationCandidate
-from graphrag_rdf.extract.name_details import topic_of
+from graphrag_rdf.extract.name_filter import topic_of
 from graphrag_rdf.extract.names import fold
+from graphrag_rdf.extract.numbers import typed_literal
 from graphrag_rdf.ingest.entity_decisions import read_groups
 from graphrag_rdf.ingest.fact_decisions import read_withheld
 from graphrag_rdf.ingest.facts import FactSettings, FactWriter, Written, literal_of

@@ -15,8 +15,7 @@ from urllib.request import url2pathname
 
 from pyoxigraph import NamedNode
 
-from graphrag_rdf.documents.chunk import chunk_text
-from graphrag_rdf.documents.context import NO_CONTEXT, Context
+from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, chunk_text
 from graphrag_rdf.documents.discover import Source, location_of
 from graphrag_rdf.documents.model import Chunk, Page, ParsedDocument, Sentence, pages_of
 from graphrag_rdf.documents.readers import load_bytes, read_bytes

@@ -48,7 +48,7 @@ def attempt(work: Callable[[], T]) -> T | UnexpectedError:
 
 
 def _in_words(error: Exception) -> str:
-    """`unexpected IndexError in extract/units.py, line 219: list index out of range`."""
+    """`unexpected IndexError in extract/tagging.py, line 219: list index out of range`."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
     path = Path(own[-1].filename).relative_to(_PACKAGE).as_posix()  # of this module at least

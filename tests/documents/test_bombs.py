@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from graphrag_rdf.documents import chunk_text, read_bytes
-from graphrag_rdf.documents.readers import html, nesting
+from graphrag_rdf.documents.readers import html
 from graphrag_rdf.documents.tables import LONGEST_ROW, MOST_COLUMNS, read_row, rows_in, sentences_in
 from graphrag_rdf.errors import DocumentError
 
@@ -43,7 +43,7 @@ def attributes(number: int) -> bytes:
         (b"<script></div></script><DIV\n>" * 60_000 + b"x", "nested too deeply"),
         (b"<ul><li>x" * 60_000, "nested too deeply"),
         (fonts(3000), "never closed"),
-        (attributes(nesting.MOST_ATTRIBUTES + 1), "attributes"),
+        (attributes(html.MOST_ATTRIBUTES + 1), "attributes"),
     ],
 )
 def test_pages_beyond_measure_are_refused_before_they_are_parsed(
@@ -78,9 +78,8 @@ def test_a_page_is_looked_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is left open: a tag ends where the next one is looked for."""
     for piece in (b"<", b"<a ", b'<a b="', b"<!--", b"<script>", b"<script a", b"<a b='\">", b"</"):
         text = (piece * 4000).decode()
-        spans = [match.span() for match in nesting._MARKUP.finditer(text)]
+        spans = [match.span() for match in html._MARKUP.finditer(text)]
         assert all(first[1] <= second[0] for first, second in pairwise(spans))
-    assert html.check_nesting is nesting.check_nesting
 
 
 @pytest.mark.parametrize("quote", [b'"', b""])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.documents.context import NO_CONTEXT, Context, contexts_of
+from graphrag_rdf.documents.chunk import NO_CONTEXT, Context, contexts_of
 from graphrag_rdf.documents.model import ParsedDocument
 from graphrag_rdf.documents.readers.markdown import read_markdown
 

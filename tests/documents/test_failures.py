@@ -93,7 +93,7 @@ def test_rows_of_sheets_are_read_one_by_one(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_sheet_with_a_far_row_is_bounded(monkeypatch: pytest.MonkeyPatch, samples: dict[str, bytes]) -> None:
-    monkeypatch.setattr("graphrag_rdf.documents.readers.xlsx.MAX_ROWS", 2)
+    monkeypatch.setattr("graphrag_rdf.documents.readers.sheets.MAX_ROWS", 2)
     assert "too many rows" in reason(samples[".xlsx"], "a.xlsx")
 
 

@@ -273,7 +273,7 @@ def test_content_that_unpacks_to_an_absurd_size_is_refused_unread(
         ("pdf.MAX_CHARACTERS", 300, "more than 300 characters by page 2"),
         ("pdf.MAX_SECONDS", 0.0, "pages 1 to 1 took more than 0 s"),
         ("pdf_words.MAX_PAGE_CHARACTERS", 20, "page 1: 2"),
-        ("pdf_streams.MAX_ALL", 100, "more than 100 bytes"),
+        ("pdf.MAX_ALL", 100, "more than 100 bytes"),
     ],
 )
 def test_limits(limit: str, value: float, words: str, monkeypatch: pytest.MonkeyPatch) -> None:

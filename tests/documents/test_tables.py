@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from graphrag_rdf.documents.chunk import chunk_text
 from graphrag_rdf.documents.model import ParsedDocument, Table
 from graphrag_rdf.documents.readers import read_bytes
-from graphrag_rdf.documents.readers.table import find_table
+from graphrag_rdf.documents.readers.records import find_table
 from graphrag_rdf.documents.tables import (
     BARRED,
     LABELLED,

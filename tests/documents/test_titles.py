@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.documents import ParsedDocument, read_bytes
 from graphrag_rdf.documents.readers.content import ALTERNATIVE
-from graphrag_rdf.documents.titles import says_nothing, title_of
+from graphrag_rdf.documents.text import says_nothing, title_of
 from tests.support.pdf import lines, make_pdf, show
 
 PROSE = ["The lock at Tarnay was built by two brothers who had learned their trade", "in the north."]

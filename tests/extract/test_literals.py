@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyoxigraph import Literal, NamedNode
 
-from graphrag_rdf.extract.literals import typed_literal
+from graphrag_rdf.extract.numbers import typed_literal
 
 XSD = "http://www.w3.org/2001/XMLSchema#"
 

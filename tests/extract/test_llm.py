@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import SecretStr
 
-from graphrag_rdf.documents.context import Context
+from graphrag_rdf.documents.chunk import Context
 from graphrag_rdf.errors import LlmError, TemplateError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.llm import LlmExtractor

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphrag_rdf.extract.model import Mention
-from graphrag_rdf.extract.name_details import topic_of, topics_of, with_derived_names
+from graphrag_rdf.extract.name_filter import topic_of, topics_of, with_derived_names
 
 
 def named(*names: str, topic: str | None = None) -> list[tuple[int, str]]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from graphrag_rdf.documents.context import Context
+from graphrag_rdf.documents.chunk import Context
 from graphrag_rdf.extract.llm import LlmExtractor
 from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.resources import folder

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 
 from graphrag_rdf.documents.language import detect_language, detect_script, normalise_tag
 from graphrag_rdf.documents.model import Page, ParsedDocument, Span
+from graphrag_rdf.documents.readers.chats import read_subtitles
 from graphrag_rdf.documents.readers.code import LANGUAGES, read_code
 from graphrag_rdf.documents.readers.content import (
     ALTERNATIVE,
@@ -23,28 +24,21 @@ from graphrag_rdf.documents.readers.content import (
     Reader,
     UnreadableError,
 )
-from graphrag_rdf.documents.readers.docx import read_docx
-from graphrag_rdf.documents.readers.encoding import SAMPLE, is_text
+from graphrag_rdf.documents.readers.encoding import SAMPLE, SUFFIX, inner_name, is_text, read_plain, unpacked
 from graphrag_rdf.documents.readers.epub import read_epub
-from graphrag_rdf.documents.readers.gzipped import SUFFIX, inner_name, unpacked
 from graphrag_rdf.documents.readers.html import read_html
-from graphrag_rdf.documents.readers.jsontext import read_json, read_json_lines
 from graphrag_rdf.documents.readers.mail import read_mailbox, read_message
-from graphrag_rdf.documents.readers.markdown import read_markdown
+from graphrag_rdf.documents.readers.markdown import read_markdown, read_org
+from graphrag_rdf.documents.readers.office import read_docx, read_pptx
 from graphrag_rdf.documents.readers.opendocument import read_odp, read_ods, read_odt
-from graphrag_rdf.documents.readers.org import read_org
 from graphrag_rdf.documents.readers.pdf import read_pdf
-from graphrag_rdf.documents.readers.plain import read_plain
-from graphrag_rdf.documents.readers.pptx import read_pptx
+from graphrag_rdf.documents.readers.records import read_json, read_json_lines, read_table
 from graphrag_rdf.documents.readers.rst import read_rst
 from graphrag_rdf.documents.readers.rtf import read_rtf
-from graphrag_rdf.documents.readers.subtitles import read_subtitles
-from graphrag_rdf.documents.readers.table import read_table
+from graphrag_rdf.documents.readers.sheets import read_xlsx
 from graphrag_rdf.documents.readers.tex import read_tex
-from graphrag_rdf.documents.readers.xlsx import read_xlsx
 from graphrag_rdf.documents.tables import LONGEST_ROW, read_row, row_spans
-from graphrag_rdf.documents.text import one_line, storable_text
-from graphrag_rdf.documents.titles import title_of
+from graphrag_rdf.documents.text import one_line, storable_text, title_of
 from graphrag_rdf.documents.turns import find_turns
 from graphrag_rdf.errors import DocumentError
 

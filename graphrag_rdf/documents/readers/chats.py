@@ -1,4 +1,4 @@
-"""Chats that programs export as JSON (Telegram, Slack, Discord): read as the lines of a chat.
+"""Chats that programs export as JSON (Telegram, Slack, Discord), read as the lines of a chat; subtitles.
 
 What a value holds tells whose export it is, never the name of its file. Each message becomes a line,
 `[2024-03-12 10:15] Ada Venn: …`. Messages of the program itself ("Ada joined") and those without words (a
@@ -11,12 +11,14 @@ import html
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from graphrag_rdf.documents.model import Span, Turn, join_pages
 from graphrag_rdf.documents.readers.content import Content
+from graphrag_rdf.documents.readers.encoding import decode
 from graphrag_rdf.documents.text import one_line
 from graphrag_rdf.documents.turns import with_listeners
 
@@ -239,3 +241,45 @@ def _minute(time: str) -> str:
     """Day and minute of an ISO time; "" if it is none."""
     found = re.match(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}", time)
     return found[0].replace("T", " ") if found else ""
+
+
+# --- subtitles -----------------------------------------------------------------------------------------
+
+
+_TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_SILENT = re.compile(
+    r"^(?:\ufeff?WEBVTT[^\n]*(?:\n[^\n]+)*|(?:NOTE|STYLE|REGION)\b[^\n]*(?:\n[^\n]+)*"
+    rf"|(?:[^\n]{{1,80}}\n)?{_TIME}[ \t]+-->[^\n]*)\r?$|</?[cibuv](?:\.[\w.]*)?(?:[ \t][^<>\n]*)?>|<{_TIME}>",
+    re.M,
+)
+_VOICE = re.compile(r"<v(?:\.[\w.]*)?[ \t]+([^<>\n]{1,60})>")
+_NAMED = re.compile(r"^(?:-[ \t]*)?([^\W\d_][^\W_]*(?:[ .'’-][^\W_]+){0,3})[ \t]*:[ \t]+", re.M)
+
+
+def read_subtitles(data: bytes) -> Content:
+    """Decode subtitles; `<v Ada>` and `Ada:` name speakers.
+
+    Raises:
+        UnreadableError: it is not text.
+    """
+    text, encoding = decode(data)
+    unsaid = tuple(match.span() for match in _SILENT.finditer(text) if match[0].strip())
+    return Content(text, encoding=encoding, unsaid=unsaid, turns=_turns(text, unsaid))
+
+
+def _turns(text: str, unsaid: tuple[Span, ...]) -> tuple[Turn, ...]:
+    found = [(match.start(), match.span(1), match.end(), True) for match in _VOICE.finditer(text)]
+    if not found:
+        cues = [
+            match for match in _NAMED.finditer(text) if not any(a <= match.start() < b for a, b in unsaid)
+        ]
+        found = [(match.start(), match.span(1), match.end(), False) for match in cues]
+    ends = [*(start for start, *_ in found), len(text)][1:]
+    turns = (
+        Turn(text[slice(*name)].strip(), None, start, name, words, end, told)
+        for (start, name, words, told), end in zip(found, ends, strict=True)
+    )
+    whole = [
+        replace(turn, name=(turn.name[0], turn.name[0] + len(turn.speaker))) for turn in turns if turn.speaker
+    ]
+    return with_listeners(whole) if len(whole) > 1 else ()

@@ -1,4 +1,4 @@
-"""Markdown: the source text is kept as it is; YAML front matter gives metadata, and is no sentence of it."""
+"""Markdown and Org: the source text is kept as it is; front matter and keywords give metadata."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ import re
 from collections.abc import Iterator
 from datetime import date
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.documents.model import Heading
+from graphrag_rdf.documents.model import Heading, Span, Table
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers.barred import FENCE, barred_tables
 from graphrag_rdf.documents.readers.encoding import decode
+from graphrag_rdf.documents.tables import BARRED, MOST_COLUMNS, read_row
 from graphrag_rdf.documents.text import unmarked
 
 if TYPE_CHECKING:
     from yaml import SafeLoader
+
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(.{0,65536}?)^(?:---|\.\.\.)[ \t]*\r?$", re.S | re.M)
 _LIKE_YAML = re.compile(r"[\w-]+:(?:\s|$)|\s|- |#")
@@ -176,3 +178,116 @@ def _headings(text: str, start: int) -> Iterator[Heading]:
         elif previous and _SETEXT.match(line) and not _NO_SETEXT.match(previous):
             yield Heading(before, 1 if line.lstrip()[0] == "=" else 2, unmarked(previous).strip())
         before, offset, previous = offset, offset + len(whole), "" if fence else line.strip()
+
+
+# --- Org -----------------------------------------------------------------------------------------------
+
+
+_KEYWORD = re.compile(
+    r"[ \t]*#\+(title|author|date|description|keywords|language|filetags):[ \t]*(.*?)[ \t]*$", re.I | re.M
+)
+_HEADING = re.compile(
+    r"^\*+[ \t]+(?:(?:TODO|DONE|NEXT|WAITING)[ \t]+)?(?:\[#[A-Z]\][ \t]+)?(.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*$",
+    re.M,
+)
+_DASHES = re.compile(r"[ \t]*\|(?:-+\+)*-+\|?[ \t]*")
+# keywords, comments, drawers, plans, lines between rows, and code
+_SILENT = re.compile(
+    r"^[ \t]*(?:#\+begin_(?:src|example|export|comment)\b[^\r\n]*(?:[\r\n]+(?![ \t]*#\+end_)[^\r\n]*)*"
+    r"[\r\n]+[ \t]*#\+end_[^\r\n]*"
+    r"|#\+[^\r\n]*|#[ \t][^\r\n]*|#$|:[\w@-]+:[^\r\n]*|(?:SCHEDULED|DEADLINE|CLOSED):[^\r\n]*"
+    r"|\|[-+]+\|?[ \t]*$)",
+    re.I | re.M,
+)
+_KEYWORDS = {
+    "author": c.CREATOR,
+    "date": c.CREATED,
+    "description": c.DESCRIPTION,
+    "keywords": c.SUBJECT,
+}
+
+
+def read_org(data: bytes) -> c.Content:
+    """Decode an Org file; title and metadata from its keywords, the first heading, and tables with a rule.
+
+    Raises:
+        UnreadableError: it is not text.
+    """
+    text, encoding = decode(data)
+    told = [(name.lower(), value) for name, value in _KEYWORD.findall(text) if value]
+    heading = _HEADING.search(text)
+    tables = barred_tables(text, dashes=_DASHES)
+    return c.Content(
+        text,
+        title=next((value for name, value in told if name == "title"), ""),
+        heading=heading[1] if heading else "",
+        language=next((value for name, value in told if name == "language"), None),
+        encoding=encoding,
+        metadata=tuple((_KEYWORDS[name], value) for name, value in told if name in _KEYWORDS),
+        tables=tables,
+        unsaid=_silent(text, [span for table in tables for span in (table.header, *table.rows) if span]),
+    )
+
+
+def _silent(text: str, tables: list[Span]) -> tuple[Span, ...]:
+    """What is no sentence, beside headers and rows of tables."""
+    spans = (match.span() for match in _SILENT.finditer(text))
+    return tuple(span for span in spans if not any(start <= span[0] < end for start, end in tables))
+
+
+# --- tables with bars around their cells ---------------------------------------------------------------
+
+
+_LINE = re.compile(r"[^\r\n]+")
+_ROW = re.compile(r"[ \t]*\|.*\|[ \t]*")
+DASHES = re.compile(r"[ \t]*\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*")
+FENCE = re.compile(r" {0,3}(```+|~~~+)")
+"""Begins and ends code in Markdown; matched at the beginning of a line."""
+
+
+def barred_tables(text: str, *, start: int = 0, dashes: re.Pattern[str] = DASHES) -> tuple[Table, ...]:
+    """The tables of a text of which the columns have names: those with a line of dashes below the first.
+
+    Args:
+        text: the document's.
+        start: where to begin looking, code points.
+        dashes: what such a line looks like.
+    """
+    found = []
+    for block in _blocks(text, start):
+        lines = [text[slice(*span)] for span in block]
+        starts = [
+            n for n, line in enumerate(lines[1:]) if dashes.fullmatch(line) and not dashes.fullmatch(lines[n])
+        ]
+        for first, end in pairwise([*starts, len(block)]):
+            found.append(_table(text, block[first:end]))
+    return tuple(table for table in found if table is not None)
+
+
+def _table(text: str, lines: list[Span]) -> Table | None:
+    head, end = lines[0], lines[1][1]
+    names = tuple(cell.text for cell in read_row(text[slice(*head)], BARRED, ()) or ())
+    return (
+        Table(names, BARRED, tuple(lines[2:]), (head[0], end))
+        if lines[2:] and any(names) and len(names) <= MOST_COLUMNS
+        else None
+    )
+
+
+def _blocks(text: str, start: int) -> Iterator[list[Span]]:
+    """Runs of lines with bars, without blank lines between them."""
+    run: list[Span] = []
+    fence = ""
+    for match in _LINE.finditer(text, start):
+        mark = FENCE.match(match[0])
+        if mark and (not fence or mark[1].startswith(fence)):
+            fence = "" if fence else mark[1]
+        row = not fence and _ROW.fullmatch(match[0]) is not None
+        apart = run and text[run[-1][1] : match.start()] not in {"\n", "\r\n", "\r"}
+        if run and (not row or apart):
+            yield run
+            run = []
+        if row:
+            run.append(match.span())
+    if run:
+        yield run

@@ -9,7 +9,7 @@ from typing import Any
 from graphrag_rdf.documents.model import Table, join_pages
 from graphrag_rdf.documents.readers import content as c
 from graphrag_rdf.documents.readers import sheets
-from graphrag_rdf.documents.readers.grid import Grid, GridCell
+from graphrag_rdf.documents.readers.content import Grid, GridCell
 from graphrag_rdf.documents.readers.package import open_package, parse_part
 from graphrag_rdf.documents.tables import MOST_COLUMNS
 

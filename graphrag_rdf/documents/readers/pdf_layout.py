@@ -1,17 +1,15 @@
-"""From rows of words on a page to paragraphs in reading order.
-
-Lines of a paragraph are joined, so that its sentences are whole. Columns of prose are read one after the
-other; whatever else stands side by side is read row by row.
-"""
+"""From the rows of PDF pages to text: headers and footers, columns, paragraphs, divided words."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
 
-from graphrag_rdf.documents.readers.pdf_words import HYPHEN, Row, rows_of, usual_height
+from graphrag_rdf.documents.readers.pdf_words import HYPHEN, Row, Rule, rows_of, usual_height
 
 MAYBE_HYPHEN = "\u0001"
 """Stands for a hyphen at the end of a line, until it is known whether to keep it."""
@@ -205,3 +203,123 @@ def join_lines(text: str, line: str) -> str:
     if text[-1:] in {HYPHEN, "-"} and text[-2:-1].isalnum() and line[:1].isalnum():
         return text + line  # "Anglo-Saxon", "2020-21": the hyphen is the word's
     return f"{text} {line}"
+
+
+# --- headers and footers -------------------------------------------------------------------------------
+
+
+NEAR = 6
+"""Pages before and after in which a header comes again: it may change with the chapter."""
+_FEWEST = 3  # pages
+_EDGE = 3  # rows at the top and at the bottom
+_SAME_PLACE = 3.0  # points
+_PAGE_NUMBER = re.compile(r"\W*(\d{1,5})\W*(?:\d{1,5})?\W*")
+_NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
+
+
+@dataclass(slots=True)
+class PageRows:
+    """The rows of a page, before it is known which are headers and footers.
+
+    Args:
+        number: from 1.
+        rows: of the main direction of writing, from top to bottom.
+        others: of each other direction.
+        tabular: whether it may have tables.
+        rules: horizontal lines drawn on it.
+        scan: of an image without text, whether it could be read; None for other pages.
+        ends: rows at the edges, as they are compared: (text without numbers, distance from the top). Of a
+            page number the place is what it adds to the page's number: it may stand below the last line.
+    """
+
+    number: int
+    rows: list[Row]
+    others: list[list[Row]] = field(default_factory=list)
+    tabular: bool = False
+    rules: list[Rule] = field(default_factory=list)
+    scan: bool | None = None
+    ends: dict[int, tuple[str, float]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        count = len(self.rows)
+        marks = [_NUMBER.sub("#", row.text) for row in self.rows]
+        within = set(marks[_EDGE : count - _EDGE])  # "Item 1", "Item 2": a list that fills the page
+        for place in {*range(min(_EDGE, count)), *range(max(count - _EDGE, 0), count)}:
+            row, mark = self.rows[place], marks[place]
+            outermost = place in {0, count - 1}
+            if any(map(str.isalpha, mark)) and mark not in within:
+                self.ends[place] = (mark, row.y)
+            # numbers alone are a page's only at its edge; elsewhere they are a table's
+            elif outermost and (numbers := _PAGE_NUMBER.fullmatch(row.text)):
+                self.ends[place] = ("number", float(int(numbers[1]) - self.number))
+
+
+def find_running(pages: Iterable[PageRows], *, total: int) -> Iterator[tuple[PageRows, list[Row]]]:
+    """Take headers and footers out of the rows of pages.
+
+    Args:
+        pages: in order; only the nearest are held in memory.
+        total: how many there are.
+
+    Yields:
+        each page without them, and what was taken out.
+    """
+    fewest = min(_FEWEST, max(total, 2))
+    near: deque[PageRows] = deque()
+    waiting: deque[PageRows] = deque()
+    for page in pages:
+        near.append(page)
+        waiting.append(page)
+        if len(waiting) > NEAR:
+            yield _part(waiting.popleft(), near, fewest)
+        if len(near) > 2 * NEAR:
+            near.popleft()
+    for page in waiting:
+        yield _part(page, near, fewest)
+
+
+def _part(page: PageRows, near: Iterable[PageRows], fewest: int) -> tuple[PageRows, list[Row]]:
+    again = {
+        place
+        for place, (mark, y) in page.ends.items()
+        if sum(_has(other, mark, y) for other in near if abs(other.number - page.number) <= NEAR) >= fewest
+    }
+    if not again:
+        return page, []
+    kept = [row for place, row in enumerate(page.rows) if place not in again]
+    return replace(page, rows=kept, ends={}), [page.rows[place] for place in sorted(again)]
+
+
+def _has(page: PageRows, mark: str, y: float) -> bool:
+    close = 0.0 if mark == "number" else _SAME_PLACE
+    return any(mark == other and abs(y - at) <= close for other, at in page.ends.values())
+
+
+# --- words divided at the end of a line ----------------------------------------------------------------
+
+
+_DIVIDED = re.compile(rf"([^\W\d_]+){MAYBE_HYPHEN}([^\W\d_]+)")
+_WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
+
+
+def mend(texts: Iterable[str]) -> list[str]:
+    """Decide for each `MAYBE_HYPHEN` whether it belongs to its word.
+
+    It does not if the word stands undivided elsewhere in the document. Else it does if the document has the
+    word with a hyphen, or both halves as words of their own ("well-known"). Otherwise it is left out.
+    """
+    parts = [text.replace(HYPHEN, "-") for text in texts]
+    if not any(MAYBE_HYPHEN in part for part in parts):
+        return parts
+    known = {word for part in parts for word in _WORD.findall(_DIVIDED.sub(" ", part).lower())}
+
+    def whole(match: re.Match[str]) -> str:
+        left, right = match[1], match[2]
+        first, second = left.lower(), right.lower()
+        compound = f"{first}-{second}" in known or (first in known and second in known)
+        return left + ("-" if first + second not in known and compound else "") + right
+
+    # thrice: a long compound may be divided more than once
+    for _ in range(3):
+        parts = [_DIVIDED.sub(whole, part) for part in parts]
+    return [part.replace(MAYBE_HYPHEN, "-") for part in parts]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from graphrag_rdf.documents.readers import content as c
-from graphrag_rdf.documents.readers.grid import Grid, GridCell
+from graphrag_rdf.documents.readers.content import Grid, GridCell
 
 _INFO = {
     "title": "",

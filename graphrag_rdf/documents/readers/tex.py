@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from graphrag_rdf.documents.readers import content as c
+from graphrag_rdf.documents.readers.content import Grid, GridCell
 from graphrag_rdf.documents.readers.encoding import decode
-from graphrag_rdf.documents.readers.grid import Grid, GridCell
 
 LONGEST = 5_000_000
 """Characters of a file: the library reads some hundred thousand a second."""

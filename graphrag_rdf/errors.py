@@ -108,6 +108,10 @@ class ConfigError(UsageError):
     """A setting is unknown or has an invalid value."""
 
 
+class UnknownParameterError(ConfigError):
+    """A pipeline has no such step, parameter or way; an earlier version of the program may have had it."""
+
+
 class DocumentError(GraphRagError):
     """A document cannot be read; others can.
 

@@ -16,6 +16,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.config import (
+    RETIRED,
     Origin,
     Settings,
     check_stored,
@@ -25,7 +26,7 @@ from graphrag_rdf.config import (
     trust,
     with_stored,
 )
-from graphrag_rdf.errors import ConfigError, UsageError
+from graphrag_rdf.errors import ConfigError, UnknownParameterError, UsageError
 from graphrag_rdf.ingest.stages import own_parameters
 from graphrag_rdf.pipeline import Pipeline, load_pipeline, pipeline_names
 from graphrag_rdf.resources import folder
@@ -55,6 +56,8 @@ class InForce:
         settings: in place of defaults those of the user's own ingest pipeline, then those of the store; under
             what was given.
         untrusted: settings of the store that are ignored, because the user does not trust them.
+        ignored: settings of the store that an earlier version of the program had, dotted key → why they have
+            no effect.
         steps: pipeline → `step.parameter` → value as text.
         version: of the settings in the store; None if it never had any, or if versions cannot be written.
     """
@@ -64,6 +67,7 @@ class InForce:
     steps: Mapping[str, Mapping[str, str]]
     version: NamedNode | None
     untrusted: Mapping[str, Value] = field(default_factory=dict)
+    ignored: Mapping[str, str] = field(default_factory=dict)
 
 
 class LiveSettings:
@@ -94,11 +98,12 @@ class LiveSettings:
         with self._lock:
             stored = read_in_force(self._store)
             if self._unread or stored != self.now.stored or self.now.untrusted:
-                values = self._checked(stored)
+                values, ignored = self._known(stored)
                 untrusted = self._untrusted(values)
                 counted = {k: v for k, v in _settings(values).items() if k not in untrusted}
                 settings = with_stored(self._given, {**own_parameters(self._given), **counted})
-                self.now = InForce(stored, settings, _steps(values), self._version(stored), untrusted)
+                version = self._version(stored)
+                self.now = InForce(stored, settings, _steps(values), version, untrusted, ignored)
                 self._unread = False
             return self.now
 
@@ -206,6 +211,22 @@ class LiveSettings:
         """All versions, newest first."""
         return read_versions(self._store)
 
+    def _known(self, stored: Mapping[str, Value]) -> tuple[dict[str, Value], dict[str, str]]:
+        """The settings that this version of the program has, and why it ignores the others."""
+        known: dict[str, Value] = {}
+        ignored: dict[str, str] = {}
+        for key, value in stored.items():
+            try:
+                if key in RETIRED:
+                    ignored[key] = RETIRED[key]
+                else:
+                    known |= self._checked({key: value})
+            except ConfigError as error:
+                if not isinstance(error.__cause__, UnknownParameterError):
+                    raise
+                ignored[key] = error.__cause__.message
+        return known, ignored
+
     def _checked(self, stored: Mapping[str, Value]) -> dict[str, Value]:
         found: dict[str, Value] = {}
         for key, value in stored.items():
@@ -294,7 +315,8 @@ def describe(loaded: Loaded, now: InForce | None) -> dict[str, dict[str, Any]]:
         written: Origin = "default" if pipeline.folder.parent == folders[0] else "file"
         pipeline = pipeline.with_settings(now.steps.get(name, {}) if now else {})
         for key, value in step_values(pipeline).items():
-            found[key] = {"value": value, "origin": "store" if key in stored else written}
+            is_stored = key in stored and key not in (now.ignored if now else ())
+            found[key] = {"value": value, "origin": "store" if is_stored else written}
     return found
 
 

@@ -273,6 +273,7 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
     assert trace.kind is not None  # noqa: S101 - see _asked
     pipeline = engine.pipeline(trace.kind)
     known: dict[str, dict[str, Any]] = {}
+    ways = {step.name: step.kind.uses for step in pipeline.definition.steps}
     same = (engine.settings.llm.model is None) == (trace.model is None)
     for step in pipeline.definition.steps:
         known[step.name] = dict(step.values())
@@ -283,7 +284,7 @@ def _settings(engine: Answering, trace: Trace) -> dict[str, str]:
         for step, values in trace.parameters.items()
         if isinstance(values, Mapping) and step in known
         for name, value in values.items()
-        if name in known[step] and known[step][name] != value
+        if name in known[step] and known[step][name] != value and (name != "use" or value in ways[step])
     }
 
 

@@ -116,7 +116,7 @@ def _engine(options: dict[str, Any], max_tokens: int | None, *, own: bool) -> En
 
 def _show_quoted(found: Mapping[str, Any]) -> None:
     say_head(found)
-    runs = [("graph", found), *found["baselines"].items()]
+    runs = [(found["pipeline"], found), *found["baselines"].items()]
     output.table(
         ["", *(name.replace("_", " ") for name in _QUOTED)],
         [[label, *(share(run[name]) for name in _QUOTED)] for label, run in runs],
@@ -127,7 +127,7 @@ def _show(found: Mapping[str, Any]) -> None:
     """Print the table of a model's answers: a row for each figure, a column for each run."""
     say_head(found)
     output.say(output.safe(f"model {found['model']}, asked for {found['response_type']}"))
-    columns = {"graph": found}
+    columns = {found["pipeline"]: found}
     columns |= {f"{name.upper()} chunks": run for name, run in found["baselines"].items()}
     rows = []
     for label, key in _ROWS:

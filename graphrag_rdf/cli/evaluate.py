@@ -122,7 +122,7 @@ def show_pages(found: dict[str, Any]) -> None:
         )
     )
     cuts = list(found["found"])
-    rows = [("graph", found), *found["baselines"].items()]
+    rows = [(found["pipeline"], found), *found["baselines"].items()]
     output.table(
         ["an evidence page among", *(f"first {k}" for k in cuts), *(f"{k} of its document" for k in cuts)],
         [

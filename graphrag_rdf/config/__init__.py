@@ -8,6 +8,7 @@ from graphrag_rdf.config import trust
 from graphrag_rdf.config.commented import commented_toml
 from graphrag_rdf.config.loading import (
     CONFIG_FILE,
+    RETIRED,
     Loaded,
     Origin,
     destinations,
@@ -35,6 +36,7 @@ from graphrag_rdf.config.stored import check_stored, is_setting, with_stored
 __all__ = [
     "CONFIG_FILE",
     "ENV_PREFIX",
+    "RETIRED",
     "ClientSection",
     "DocumentSection",
     "EmbeddingSection",

@@ -123,6 +123,7 @@ def evaluate_answers(
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
         "model": model,
+        "pipeline": options.pipeline,
         "response_type": settings.get(_RESPONSE_TYPE),
         "titles": options.titles,
         "gold": bool(_gold(evalset)) or any(question.document for question in asked),

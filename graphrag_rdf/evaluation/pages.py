@@ -125,6 +125,7 @@ def evaluate_pages(
         "documents": len(documents),
         "pages": len(pages),
         "chunks": len(chunks),
+        "pipeline": pipeline,
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
         **_figures(ours, gold, ks),

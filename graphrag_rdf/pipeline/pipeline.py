@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from graphrag_rdf.errors import ConfigError, GraphRagError, short_cause
+from graphrag_rdf.errors import ConfigError, GraphRagError, UnknownParameterError, short_cause
 from graphrag_rdf.pipeline.definition import PipelineDefinition, StepDefinition, meant, read_definition
 from graphrag_rdf.pipeline.flows import FLOWS, Messages, Plan, Stage
 from graphrag_rdf.rdf import iris
@@ -99,14 +99,16 @@ class Pipeline:
         definition = self.definition.model_copy(update={"steps": tuple(steps.values())})
         return replace(self, definition=definition)
 
-    def _no_step(self, key: str, name: str, parameter: str) -> ConfigError:
+    def _no_step(self, key: str, name: str, parameter: str) -> UnknownParameterError:
         steps = self.definition.steps
         meant = [f"{step.name}.{key}" for step in steps if key in step.kind.parameters]
         hint = (
             f"did you mean {' or '.join(meant)}?" if meant else f"steps: {', '.join(s.name for s in steps)}"
         )
         elsewhere = self._others(name, lambda kind: parameter == "use" or parameter in kind.parameters)
-        return ConfigError(f"{self.definition.name} has no step {name!r}", hint=_hint(elsewhere) or hint)
+        return UnknownParameterError(
+            f"{self.definition.name} has no step {name!r}", hint=_hint(elsewhere) or hint
+        )
 
     def _set(self, step: StepDefinition, parameter: str, text: str) -> StepDefinition:
         kind, pipeline = step.kind, self.definition.name
@@ -115,12 +117,14 @@ class Pipeline:
                 elsewhere = self._others(step.name, lambda other: text in other.ways)
                 hint = _hint(elsewhere) or f"it can use: {', '.join(kind.uses)}"
                 what = f": {_those(elsewhere)} can" if elsewhere else ""
-                raise ConfigError(f"step {step.name} of {pipeline} cannot use {text!r}{what}", hint=hint)
+                raise UnknownParameterError(
+                    f"step {step.name} of {pipeline} cannot use {text!r}{what}", hint=hint
+                )
             return step.model_copy(update={"use": text})
         if parameter not in kind.parameters:
             elsewhere = self._others(step.name, lambda other: parameter in other.parameters)
             what = f": {_those(elsewhere)} has it" if elsewhere else ""
-            raise ConfigError(
+            raise UnknownParameterError(
                 f"step {step.name} of {pipeline} has no parameter {parameter!r}{what}",
                 hint=_hint(elsewhere) or meant(parameter, ["use", *kind.parameters]),
             )

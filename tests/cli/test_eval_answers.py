@@ -185,6 +185,7 @@ def test_questions_about_a_store(run: Run, model: ScriptedServer, store: Path, f
     assert found["abstention"] is found["citations_hold"] is None
     shown_ = run(*command).out
     assert "Figures that need gold chunks are left out" in shown_
+    assert re.search(r"^ +graph_rag +BM25 chunks$", shown_, re.MULTILINE), "the table names the pipeline"
     assert "rightly" not in shown_
     rows = rows_of(folder / "rows.jsonl")
     assert {row["id"] for row in rows} == {"1", "7"}

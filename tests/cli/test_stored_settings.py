@@ -223,6 +223,34 @@ def test_wrong_settings_written_by_sparql_are_told(
     assert run("ask", QUESTION).code == 0
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("graph_rag.exploration.use", "hybrid", "cannot use 'hybrid': hybrid_rag can"),
+        ("graph_rag.exploration.pagerank_damping", "0.85", "no parameter 'pagerank_damping'"),
+        ("server.outposts", "4", "connections no longer move"),
+    ],
+)
+def test_settings_of_an_earlier_version_are_ignored_with_a_warning(
+    run: Run, store: Path, key: str, value: str, why: str
+) -> None:
+    write(run, key, f'"{value}"')
+    found = run("ask", "--format", "json", QUESTION)
+    assert found.code == 0
+    (warning,) = [one for one in found.json["warnings"] if one["type"] == "setting_ignored"]
+    for told in (key, why, f"config unset {key}"):
+        assert told in warning["detail"]
+    trace = run("trace", "show", "last", "--format", "json").json
+    assert warning in trace["warnings"]
+    listed = run("config", "list", "--format", "json")
+    assert why in listed.err
+    assert all(one["origin"] == "default" for one in listed.json if one["key"] == key)
+    assert run("trace", "replay", "last").code == 0
+    assert run("config", "unset", key).code == 0
+    assert "setting_ignored" not in run("ask", "--format", "json", QUESTION).out
+    assert run("ask", "--set", "exploration.use=hybrid", QUESTION).code == 2
+
+
 def test_a_parameter_without_key_or_value(run: Run, store: Path) -> None:
     node = "<urn:graphrag-rdf:setting:x>"
     start = "INSERT DATA { GRAPH <urn:graph:system> { <urn:graphrag-rdf:store> rag:setting "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,8 @@ def test_the_page_has_a_form_that_marks(stranger: httpx.Client, run: str) -> Non
     assert f'action="/traces/{run}/feedback"' in page
     assert 'value="citation-1"' in page
     assert 'id="mark-token"' in page
+    assert re.search("Not cited: chunk [0-9]+ of [^<]+</option>", page)
+    assert "“”" not in page
     fields = {"rating": "wrong", "about": "citation-1", "note": "<b>no</b>", "by": "", "token": WRITE}
     sent = stranger.post(f"/traces/{run}/feedback", data=fields)
     assert sent.status_code == 303

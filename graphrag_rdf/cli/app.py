@@ -11,35 +11,35 @@ import click
 
 from graphrag_rdf import __version__
 from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.failures import run_safely
+from graphrag_rdf.cli.process import run_safely
 
 COMMANDS: Mapping[str, tuple[str, str]] = {
-    "init": ("init", "Write a commented settings file."),
+    "init": ("config:init", "Write a commented settings file."),
     "ingest": ("ingest", "Read documents and extract facts into the store."),
     "ask": ("ask", "Answer a question, with citations."),
     "retrieve": ("retrieve", "Rank chunks and facts for a question without answering it."),
     "trace": ("trace", "Traces of answers: list, show, verify, diff, replay, export and more."),
-    "feedback": ("feedback", "Mark an answer, or a citation of it, as helpful or wrong."),
+    "feedback": ("trace:feedback", "Mark an answer, or a citation of it, as helpful or wrong."),
     "documents": (
         "documents",
         "List the documents of the store: size, chunks, facts, language, date, failures.",
     ),
-    "source": ("source", "The facts of a document, and the quotes behind a fact."),
+    "source": ("documents:source", "The facts of a document, and the quotes behind a fact."),
     "sparql": ("sparql", "Run a SPARQL query or update of your own."),
     "serve": ("serve", "Serve the store over HTTP: SPARQL, graphs, questions."),
-    "mcp": ("mcp", "Serve the store as tools for programs with a language model (MCP)."),
+    "mcp": ("serve:mcp", "Serve the store as tools for programs with a language model (MCP)."),
     "pipelines": ("pipelines", "Pipelines, their steps, and the parameters for --set: list, show."),
-    "queries": ("queries", "The program's query templates: list, show, run."),
+    "queries": ("sparql:queries", "The program's query templates: list, show, run."),
     "entities": ("entities", "Entities: list, merge, split, find synonyms."),
     "facts": ("facts", "Remove or correct facts by hand, and undo it."),
-    "forget": ("forget", "Erase documents and the facts that only they support."),
+    "forget": ("documents:forget", "Erase documents and the facts that only they support."),
     "export": ("exchange:export", "Write the store, or one of its graphs, as RDF."),
     "import": ("exchange:import", "Import RDF files or an evaluation set."),
     "check": ("check", "Check the integrity of the whole store."),
     "doctor": ("doctor", "Show versions, settings, paths, sizes and indexes."),
-    "index": ("index", "The search indexes: status and rebuild."),
+    "index": ("refresh:index", "The search indexes: status and rebuild."),
     "refresh": ("refresh", "Run one stage of the ingest again: facts, mentions, names, relations or index."),
-    "cache": ("cache", "The caches of answers and vectors: stats and clear."),
+    "cache": ("llm:cache", "The caches of answers and vectors: stats and clear."),
     "config": ("config", "Settings: list, get, set, trust, and their history."),
     "llm": ("llm", "Prompts and answers of language models."),
     "tune": ("tune", "Tune weights from feedback or an evaluation set, and prompts to documents."),

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.failures import FAILED, say_error
-from graphrag_rdf.cli.options import (
+from graphrag_rdf.cli.command import (
+    Command,
     embedding_option,
     entity_options,
     key_values,
@@ -24,6 +23,7 @@ from graphrag_rdf.cli.options import (
     set_option,
 )
 from graphrag_rdf.cli.output import format_option, one_line, safe, say, styled
+from graphrag_rdf.cli.process import FAILED, say_error
 from graphrag_rdf.cli.session import open_engine, refuse, server_of
 from graphrag_rdf.errors import StoreLockedError, UsageError
 

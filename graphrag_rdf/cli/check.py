@@ -16,8 +16,8 @@ import click
 
 from graphrag_rdf.cli import output
 from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.failures import DONE, FAILED
 from graphrag_rdf.cli.output import format_option, one_line, say, styled
+from graphrag_rdf.cli.process import DONE, FAILED
 from graphrag_rdf.cli.session import in_folder, load, open_engine
 from graphrag_rdf.errors import (
     SearchIndexError,

@@ -1,17 +1,18 @@
-"""`config`: the settings in use, and those stored in the store."""
+"""`config`: the settings in use, and those stored in the store; `init`: write a settings file."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
+from graphrag_rdf.cli.command import Command, Group
 from graphrag_rdf.cli.output import format_option, note, safe, say, warn
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.errors import ConfigError, StoreLockedError, did_you_mean
+from graphrag_rdf.errors import ConfigError, StoreLockedError, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -291,3 +292,32 @@ def _text(value: object) -> str:
     if value is None:
         return "none"
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@click.command(cls=Command, examples=["graphrag-rdf init", "graphrag-rdf init --pipelines my-project"])
+@click.argument("folder", metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path), default=".")
+@click.option("--pipelines", is_flag=True, help="Also write editable copies of pipelines and prompts.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
+def init_command(folder: Path, pipelines: bool, force: bool) -> None:
+    """Write a commented graphrag.toml into DIR (the current folder).
+
+    The file lists every setting with its default, commented out.
+    """
+    from graphrag_rdf import resources
+    from graphrag_rdf.config import CONFIG_FILE, commented_toml
+
+    settings, copies = folder / CONFIG_FILE, folder / "pipelines"
+    wanted = [settings, copies] if pipelines else [settings]
+    there = [path for path in wanted if path.exists()]
+    if there and not force:
+        names = ", ".join(map(str, there))
+        raise UsageError(f"already exists: {names}", hint="overwrite with --force")
+    text = commented_toml()
+    if pipelines:
+        text = text.replace('# pipelines = "none"', 'pipelines = "pipelines"')
+    folder.mkdir(parents=True, exist_ok=True)
+    settings.write_text(text, encoding="utf-8")
+    say(safe(f"wrote {settings}"))
+    if pipelines:
+        shutil.copytree(resources.folder("pipelines"), copies, dirs_exist_ok=True)
+        say(safe(f"wrote {copies}/"))

@@ -1,4 +1,4 @@
-"""`documents`: list the documents of the store."""
+"""`documents`, `source` and `forget`: list documents, show what supports a fact, and erase documents."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.options import server_options
-from graphrag_rdf.cli.output import format_option, one_line, say
+from graphrag_rdf.cli.command import Command, Group, server_options
+from graphrag_rdf.cli.output import colours, format_option, one_line, pairs, reading_width, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.trace.lines import human_size
 
 if TYPE_CHECKING:
     from graphrag_rdf.trace.documents import DocumentSummary
+
 
 _COLUMNS = ("title", "path", "size", "pages", "chunks", "facts", "lang", "added", "failures")
 _NUMBERS = ("size", "pages", "chunks", "facts", "added", "failures")
@@ -164,4 +164,93 @@ def _show_duplicates(pairs: Sequence[Mapping[str, Any]]) -> None:
     output.table(("kind", "share", "document", "other document"), rows, numbers=("share",))
     output.note(
         f"pairs: {len(pairs):,}. To remove a document: graphrag-rdf forget; to leave it out: ingest --exclude"
+    )
+
+
+@click.group(
+    cls=Group,
+    examples=[
+        "graphrag-rdf source tree documents/report.pdf",
+        'graphrag-rdf source fact "Ada Lovelace" "was born in" London',
+    ],
+)
+def source_command() -> None:
+    """Show the facts of a document, and the quotes behind a fact."""
+
+
+@source_command.command("tree", examples=["graphrag-rdf source tree documents/report.pdf"])
+@click.argument("document", metavar="DOC")
+@format_option()
+def tree(document: str, form: str) -> None:
+    """Show a document (by path, title or IRI): its pages, their chunks, and the facts of each."""
+    from graphrag_rdf.trace.sources import source_tree
+    from graphrag_rdf.trace.text import render_tree
+
+    with open_engine() as engine:
+        found = source_tree(engine.store, document)
+    if not output.write(form, found.as_json()):
+        say(render_tree(found, width=reading_width(), colour=colours()).rstrip("\n"))
+
+
+@source_command.command(
+    "fact",
+    examples=[
+        'graphrag-rdf source fact "Ada Lovelace" "was born in" London',
+        "graphrag-rdf source fact http://trustgraph.ai/e/ada http://trustgraph.ai/r/knows http://trustgraph.ai/e/bob",
+    ],
+)
+@click.argument("subject", metavar="S")
+@click.argument("predicate", metavar="P")
+@click.argument("object_", metavar="O")
+@format_option()
+def fact(subject: str, predicate: str, object_: str, form: str) -> None:
+    """Show every chunk, page, document and quote that supports a fact, given in labels or N-Triples terms."""
+    from graphrag_rdf.trace.sources import source_fact
+    from graphrag_rdf.trace.text import render_fact_sources
+
+    with open_engine() as engine:
+        found = source_fact(engine.store, subject, predicate, object_)
+    if not output.write(form, [source.as_json() for source in found]):
+        say(render_fact_sources(found, width=reading_width(), colour=colours()).rstrip("\n"))
+
+
+@click.command(
+    cls=Command,
+    examples=["graphrag-rdf forget --dry-run documents/old.pdf", "graphrag-rdf forget documents/old.pdf"],
+)
+@click.argument("documents", metavar="DOC...", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Show what would be erased, and erase nothing.")
+@format_option()
+def forget_command(documents: tuple[str, ...], dry_run: bool, form: str) -> None:
+    """Erase documents, named by path, title or IRI.
+
+    Facts that only they support are erased too, and their text in traces, blobs, caches and indexes. Names
+    that no other document has are replaced by hashes.
+
+    The whole database is rewritten, so several documents take no longer than one. If the command fails or is
+    stopped, run it again to finish.
+    """
+    from graphrag_rdf.ingest.forget import forget_named
+
+    with open_engine() as engine:
+        forgotten = forget_named(
+            engine, documents, dry_run=dry_run, notify=lambda what: output.note(f"{what} …")
+        )
+    for warning in forgotten.warnings:
+        output.warn_of(warning)
+    if output.write(form, {"dry_run": dry_run, **forgotten.as_json()}):
+        return
+    say("would be erased:" if dry_run else "erased:")
+    pairs(
+        [
+            ("documents", f"{forgotten.documents:,}"),
+            ("chunks", f"{forgotten.chunks:,}"),
+            (
+                "facts",
+                f"{forgotten.facts:,} (kept, as other documents support them: {forgotten.kept_facts:,})",
+            ),
+            ("entities", f"{forgotten.entities:,}"),
+            ("traces", f"text of {forgotten.traces:,} traces that use them"),
+        ],
+        indent="  ",
     )

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.eval_answers import answers
-from graphrag_rdf.cli.eval_options import (
-    asking,
-    comparing,
-    cut_offs,
-    empty_engine,
-    models_of,
-    on_corpus,
-    pipeline_of,
-    say_head,
-    share,
-    with_corpus,
+from graphrag_rdf.cli.command import (
+    Group,
+    embedding_option,
+    given_options,
+    key_values,
+    model_option,
+    rerank_option,
+    set_option,
 )
-from graphrag_rdf.cli.options import model_option
 from graphrag_rdf.cli.output import format_option
+from graphrag_rdf.cli.process import FAILED, outcome, say_error, stop_requests
 from graphrag_rdf.cli.progress import reading_then_questions
-from graphrag_rdf.cli.summary import outcome
+from graphrag_rdf.cli.session import open_engine
 from graphrag_rdf.errors import GraphRagError, UsageError
+
+if TYPE_CHECKING:
+    from graphrag_rdf.engine import Engine
+
 
 log = logging.getLogger(__name__)
 
@@ -37,12 +37,120 @@ _MEASURES = ("retrieval", "answers", "pages")
 _SHOWN = {"bm25": "BM25"}
 
 
+IN_MEMORY = {"store": ":memory:", "collection": "default"}
+"""Settings of a temporary store."""
+
+
+def asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of all measurements that ask questions."""
+    for option in (
+        format_option(),
+        set_option,
+        model_option,
+        embedding_option,
+        rerank_option,
+        click.option("--pipeline", default="graph_rag", show_default=True, help="Pipeline to measure."),
+    ):
+        command = option(command)
+    return command
+
+
+def with_corpus(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of measurements on an evaluation set's chunks."""
+    hidden = click.option("--no-titles", is_flag=True, help="Leave out the titles of the chunks.")
+    extraction = click.option(
+        "--extraction",
+        default="rules",
+        show_default=True,
+        metavar="LIST",
+        help="Extraction of the facts: rules, recorded, llm, or several, comma-separated (merged).",
+    )
+    return extraction(hidden(asking(command)))
+
+
+def comparing(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option of measurements of several pipelines."""
+    return click.option(
+        "--compare",
+        callback=lambda _context, _option, text: text.split(",") if text else [],
+        metavar="LIST",
+        help="Further pipelines to measure in the same table, with commas, e.g. hybrid_rag,hops_rag.",
+    )(command)
+
+
+@contextmanager
+def empty_engine(options: dict[str, Any]) -> Iterator[Engine]:
+    """An engine on an empty store in memory."""
+    with open_engine({**overrides(options), **IN_MEMORY}, create=True) as engine:
+        yield engine
+
+
+def overrides(options: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the options of a measurement give."""
+    return {
+        "llm.model": options["model"],
+        "extract.use": "llm" if "llm" in options["extraction"].split(",") else "rules",
+        "embedding.model": options["embedding_model"],
+        "rerank.model": options["rerank"],
+    }
+
+
+def pipeline_of(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of every measurement that asks questions."""
+    return {"pipeline": options["pipeline"], "settings": key_values(options["settings"])}
+
+
+def on_corpus(options: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of measurements on an evaluation set's chunks."""
+    return {
+        **pipeline_of(options),
+        "extraction": options["extraction"],
+        "titles": not options["no_titles"],
+    }
+
+
+def cut_offs(text: str) -> list[int]:
+    """The numbers of `--k`. Raises BadParameter for other texts."""
+    try:
+        cuts = sorted({int(part) for part in text.split(",")})
+    except ValueError as error:
+        raise click.BadParameter(
+            f"{text!r} is not a comma-separated list of numbers", param_hint="--k"
+        ) from error
+    if cuts[0] < 1:
+        raise click.BadParameter("cut-offs start at 1", param_hint="--k")
+    return cuts
+
+
+def share(value: float | None) -> str:
+    """A share or a mean in a table; empty for None."""
+    return "" if value is None else f"{value:.3f}"
+
+
+def models_of(found: Mapping[str, Any]) -> str:
+    """The models of the retrieval, for people."""
+    embedding = found["embedding_model"] or "no embeddings"
+    return f"{embedding}, reranked by {found['rerank_model']}" if found["rerank_model"] else embedding
+
+
+def say_head(found: Mapping[str, Any]) -> None:
+    """Print what was measured, in a line above a table."""
+    asked, of, seconds = found["n"], found.get("of", found["n"]), found["seconds_per_question"]
+    told = [
+        f"{asked:,} questions" if asked == of else f"{asked:,} of {of:,} questions",
+        f"extraction {found['extraction']}" if found["extraction"] else "documents of the store",
+        models_of(found),
+    ]
+    if seconds is not None:
+        told.append(f"{seconds:.3f} s per question")
+    output.say(output.safe(f"{found['name']}: {', '.join(told)}"))
+
+
 @click.group(cls=Group, examples=["graphrag-rdf eval retrieval musique.json"])
 def eval_command() -> None:
     """Measure retrieval, answers, pages and facts on your own sets, in temporary stores."""
 
 
-eval_command.add_command(answers)
 _one_extraction = click.option(
     "--extraction",
     type=click.Choice(["rules", "llm"]),
@@ -291,3 +399,144 @@ def _row(run: dict[str, Any]) -> dict[str, str]:
             row[f"{_SHOWN.get(name, name)} contained"] = share(baseline["contain_accuracy"])
         row["honest"] = share(answered["abstention"])
     return row
+
+
+_RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
+_QUOTED = ("contain_accuracy", "citation_precision", "answered", "abstention")
+_ROWS = (
+    ("questions", "questions"),
+    ("exact match", "exact_match"),
+    ("token F1", "f1"),
+    ("answer contains an expected answer", "contained"),
+    ("cited sentences contain an expected answer", "contain_accuracy"),
+    ("valid citations", "citations_hold"),
+    ("names and numbers found in the cited text", "citation_precision"),
+    ("wrongly declined", "declined"),
+    ("rightly declined (without the gold chunks)", "abstention"),
+    ("calls per question", "calls"),
+    ("input tokens per question", "in_tokens"),
+    ("output tokens per question", "out_tokens"),
+    ("total tokens", "tokens"),
+    ("seconds per question", "seconds_per_question"),
+)
+_NUMBERS = frozenset({"questions", "in_tokens", "out_tokens", "tokens"})
+
+
+@eval_command.command(
+    "answers",
+    examples=[
+        "graphrag-rdf eval answers musique.json --model openai/gpt-4.1 --limit 20 --out musique.jsonl",
+        "graphrag-rdf eval answers questions.jsonl --store graphrag-store --model openai/gpt-4.1",
+    ],
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.jsonl",
+    help="Write a row for each answer; an interrupted run continues from this file.",
+)
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask a random sample of N questions.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed of the sample.")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Stop before the model uses more than N tokens.",
+)
+@click.option("--only", multiple=True, type=click.Choice(_RUNS), help="Run only this one; may be repeated.")
+@with_corpus
+@click.argument("evalset", metavar="SET.json|QUESTIONS.jsonl", type=click.Path(path_type=Path))
+def answers(evalset: Path, out: Path | None, max_tokens: int | None, form: str, **options: Any) -> int:
+    """Ask the questions of a set, and score the answers.
+
+    With a model, the baseline is the same model with the best chunks of BM25. Without one, the baseline
+    quotes three sentences. Both answer again after the gold chunks are removed.
+
+    The chunks of SET.json are ingested into a temporary store, or into --store, where each question leaves
+    a trace. QUESTIONS.jsonl has lines with q and answer, about the documents of the store.
+    """
+    from graphrag_rdf.evaluation.answers import Options, evaluate_answers
+    from graphrag_rdf.evaluation.evalset import load_evalset, load_questions
+
+    asked = load_questions(evalset) if evalset.suffix == ".jsonl" else load_evalset(evalset)
+    chosen = Options(
+        **on_corpus(options),
+        runs=options["only"] or None,
+        limit=options["limit"],
+        seed=options["seed"],
+        keep=out,
+    )
+    with (
+        _engine(options, max_tokens, own=not asked.corpus) as engine,
+        stop_requests() as stop,
+        reading_then_questions(engine.budget) as (reading, progress),
+    ):
+        model = engine.settings.llm.model
+        if model is not None and out is None:
+            output.note("without --out, an interrupted run starts again from the beginning")
+        found = evaluate_answers(engine, asked, chosen, reading=reading, progress=progress, stop=stop)
+    if not output.write(form, found):
+        (_show_quoted if found["model"] is None else _show_answers)(found)
+    return _say_how_it_ended(found, out)
+
+
+def _engine(options: dict[str, Any], max_tokens: int | None, *, own: bool) -> Engine:
+    """An engine on a store in memory, on `--store`, or on the store of the settings.
+
+    Args:
+        own: whether the store has the documents already.
+    """
+    settings = overrides(options)
+    if max_tokens is not None:
+        settings["llm.budget_tokens"] = max_tokens
+    if own:
+        return open_engine(settings)
+    return open_engine(settings if given_options().get("store") else {**settings, **IN_MEMORY}, create=True)
+
+
+def _show_quoted(found: Mapping[str, Any]) -> None:
+    say_head(found)
+    runs = [(found["pipeline"], found), *found["baselines"].items()]
+    output.table(
+        ["", *(name.replace("_", " ") for name in _QUOTED)],
+        [[label, *(share(run[name]) for name in _QUOTED)] for label, run in runs],
+    )
+
+
+def _show_answers(found: Mapping[str, Any]) -> None:
+    """Print the table of a model's answers: a row for each figure, a column for each run."""
+    say_head(found)
+    output.say(output.safe(f"model {found['model']}, asked for {found['response_type']}"))
+    columns = {found["pipeline"]: found}
+    columns |= {f"{name.upper()} chunks": run for name, run in found["baselines"].items()}
+    rows = []
+    for label, key in _ROWS:
+        cells = [_cell(run, key) for run in columns.values()]
+        if any(cells):
+            rows.append([label, *cells])
+    rows += [
+        [f"answers with {kind}", *(f"{run['warnings'].get(kind, 0):,}" for run in columns.values())]
+        for kind in sorted({kind for run in columns.values() for kind in run["warnings"]})
+    ]
+    output.table(["", *columns], rows, numbers=list(columns))
+    if not found["gold"]:
+        output.say("Figures that need gold chunks are left out: none are known.")
+
+
+def _cell(run: Mapping[str, Any], key: str) -> str:
+    if key == "declined":
+        return share(None if run["answered"] is None else 1 - run["answered"])
+    value = run[key]
+    return f"{value:,.0f}" if key in _NUMBERS and value is not None else share(value)
+
+
+def _say_how_it_ended(found: Mapping[str, Any], out: Path | None) -> int:
+    for failure in found["failed"]:
+        output.warn(f"question {failure['id']} ({failure['run']}): {failure['reason']}")
+    missing, stopped = found["rows_missing"], found["stopped"]
+    if missing:
+        why = {"interrupted": "interrupted", "budget": "the budget is used up", "model": "the model failed"}
+        hint = "run the same command again to continue" if out else None
+        lacking = f"{missing:,} of {missing + found['rows']:,} answers are missing"
+        say_error(f"{lacking}: {why[stopped]}" if stopped else lacking, hint)
+    return FAILED if stopped == "model" else outcome(stopped, failed=bool(missing))

@@ -10,8 +10,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.options import server_options
+from graphrag_rdf.cli.command import Group, server_options
 from graphrag_rdf.cli.output import format_option, one_line, say
 from graphrag_rdf.cli.session import open_engine, server_of
 from graphrag_rdf.errors import UsageError

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.failures import DONE, IN_PART
-from graphrag_rdf.cli.options import embedding_option, model_option, server_options
-from graphrag_rdf.cli.output import format_option, pairs, say
+from graphrag_rdf.cli.command import Command, embedding_option, model_option, server_options
+from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
+from graphrag_rdf.cli.process import DONE, IN_PART, outcome
 from graphrag_rdf.cli.session import client_of, in_folder, load, open_engine, refuse
-from graphrag_rdf.cli.summary import counts, outcome, planned, usage
 from graphrag_rdf.errors import DocumentError, StoreMissingError, UsageError
 
 if TYPE_CHECKING:
@@ -95,8 +93,8 @@ def ingest_command(
     require_documents(paths, settings, exclude, sync=sync)
     if dry_run:
         return _dry_run(paths, overrides, settings, refresh=refresh, sync=sync, exclude=exclude, form=form)
+    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.signals import stop_requests
 
     with (
         open_engine(overrides, create=True) as engine,

@@ -1,4 +1,4 @@
-"""`refresh`: run a stage of the ingest again, from the stored documents."""
+"""`refresh`: run a stage of the ingest again, from the stored documents; `index`: the search indexes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.failures import DONE
-from graphrag_rdf.cli.options import embedding_option, model_option
-from graphrag_rdf.cli.output import format_option, pairs
+from graphrag_rdf.cli.command import Group, embedding_option, model_option
+from graphrag_rdf.cli.output import counts, format_option, pairs, planned, say, usage
+from graphrag_rdf.cli.process import DONE, FAILED, outcome
 from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.cli.summary import counts, outcome, planned, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -130,8 +128,8 @@ def relations(
     if dry_run:
         _estimate(overrides, sources, again=again, form=form)
         return DONE
+    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.signals import stop_requests
 
     with (
         open_engine(overrides) as engine,
@@ -222,8 +220,8 @@ def _texts(
     sources: Sequence[str], every: bool, form: str, overrides: dict[str, Any], *, mentions_only: bool
 ) -> int:
     from graphrag_rdf.cli.ingest import show_report
+    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.signals import stop_requests
 
     _check(sources, every)
     with (
@@ -259,7 +257,6 @@ def names(sources: tuple[str, ...], every: bool, form: str) -> None:
 def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, form: str) -> None:
     """Write the search indexes again; without --source the same as index rebuild."""
     from graphrag_rdf.checks.diagnosis import index_status
-    from graphrag_rdf.cli.index import show_indexes
 
     _check(sources, every)
     with open_engine({"embedding.model": embedding_model}) as engine:
@@ -269,3 +266,49 @@ def index(sources: tuple[str, ...], every: bool, embedding_model: str | None, fo
         status = index_status(engine)
     if not output.write(form, status):
         show_indexes(status)
+
+
+@click.group(cls=Group, examples=["graphrag-rdf index status", "graphrag-rdf index rebuild"])
+def index_command() -> None:
+    """Show and rebuild the search indexes of words and vectors."""
+
+
+@index_command.command("status", examples=["graphrag-rdf index status"])
+@embedding_option
+@format_option()
+def status(embedding_model: str | None, form: str) -> int:
+    """Show the contents of the indexes, and whether they are up to date; exit code 1 if one is damaged."""
+    from graphrag_rdf.checks.diagnosis import index_status
+
+    with open_engine({"embedding.model": embedding_model}) as engine:
+        found = index_status(engine)
+    if not output.write(form, found):
+        show_indexes(found)
+    return FAILED if any(entry.get("error") for entry in found["indexes"].values()) else DONE
+
+
+@index_command.command("rebuild", examples=["graphrag-rdf index rebuild"])
+@embedding_option
+@format_option()
+def rebuild(embedding_model: str | None, form: str) -> None:
+    """Build the indexes again from the store, whatever their state."""
+    from graphrag_rdf.checks.diagnosis import index_status
+
+    with open_engine({"embedding.model": embedding_model}) as engine:
+        engine.rebuild_indexes()
+        found = index_status(engine)
+    if not output.write(form, found):
+        show_indexes(found)
+
+
+def show_indexes(found: dict[str, Any], indent: str = "") -> None:
+    """Print the status of the indexes."""
+    say(f"{indent}store at commit {found['content_commit']}")
+    for name, entry in found["indexes"].items():
+        if entry.get("error"):
+            say(output.safe(f"{indent}{name}: {entry['error']}"))
+            continue
+        counts = ", ".join(f"{number:,} {kind}" for kind, number in entry["counts"].items())
+        state = "up to date" if entry["up_to_date"] else f"behind, at commit {entry['commit']}"
+        model = f", {entry['model']} ({entry['dimension']} dimensions)" if entry.get("model") else ""
+        say(output.safe(f"{indent}{name}: {counts}; {state}{model}"))

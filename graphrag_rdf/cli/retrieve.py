@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.options import (
+from graphrag_rdf.cli.command import (
+    Command,
     embedding_option,
     entity_options,
     key_values,

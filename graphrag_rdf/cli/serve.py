@@ -1,4 +1,4 @@
-"""`serve`: serve the store over HTTP."""
+"""`serve` and `mcp`: serve the store over HTTP, or as tools over the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.options import allow_ingest_option, embedding_option, model_option
+from graphrag_rdf.cli.command import Command, allow_ingest_option, embedding_option, model_option
+from graphrag_rdf.cli.process import INTERRUPTED
 from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import StoreLockedError
 from graphrag_rdf.loopback import is_loopback
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import ServerSection
     from graphrag_rdf.engine import Engine
+
 
 _ROLES = ("nothing", "read", "write", "admin")
 
@@ -128,3 +130,42 @@ def _warn_of_writers(server: ServerSection, *, read_only: bool) -> None:
         f"clients that can reach {server.host} may change and erase the store without a token: "
         f"server.anonymous is {server.anonymous}"
     )
+
+
+@click.command(
+    cls=Command,
+    examples=[
+        "graphrag-rdf mcp --store ~/notes/graphrag-store",
+        "graphrag-rdf mcp --allow-ingest documents/",
+    ],
+)
+@allow_ingest_option
+@click.option("--read-only", is_flag=True, help="Write nothing to the store, not even traces.")
+@model_option
+@embedding_option
+def mcp_command(
+    allow_ingest: Path | None, read_only: bool, model: str | None, embedding_model: str | None
+) -> int:
+    """Serve the store as tools to the program that starts this one, over stdin and stdout (MCP).
+
+    Tools: ask, retrieve, sparql (reading), trace, source_of_fact, and with --allow-ingest also ingest.
+    `serve` has the same tools over HTTP, at /mcp. Needs: pip install 'graphrag-rdf[mcp]'
+    """
+    overrides = {
+        "llm.model": model,
+        "embedding.model": embedding_model,
+        "server.ingest_folder": allow_ingest,
+    }
+    from graphrag_rdf.server.mcp.protocol import load
+    from graphrag_rdf.server.mcp.stdio import serve_stdio
+
+    load()
+    try:
+        engine = open_engine(overrides, create=allow_ingest is not None, read_only=read_only)
+    except StoreLockedError as error:
+        if error.server is None:
+            raise
+        hint = f"connect the program to {error.server}/mcp instead"
+        raise StoreLockedError(error.message, hint, error.server) from error
+    with engine:
+        return 0 if serve_stdio(engine, engine.settings.server) else INTERRUPTED

@@ -1,23 +1,27 @@
-"""`sparql`: run a query or update, and print the result in a W3C format or as a table."""
+"""`sparql`: run a query or update; `queries`: list, show and run the program's templates."""
 
 from __future__ import annotations
 
 import re
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.output import format_option, say
-from graphrag_rdf.cli.session import open_engine
-from graphrag_rdf.cli.signals import ended_by_interrupt
-from graphrag_rdf.errors import UsageError
+from graphrag_rdf.cli.command import Command, Group, key_values
+from graphrag_rdf.cli.output import format_option, pairs, safe, say, styled
+from graphrag_rdf.cli.process import ended_by_interrupt
+from graphrag_rdf.cli.session import load, open_engine
+from graphrag_rdf.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from graphrag_rdf.rdf.terms import Term
+    from graphrag_rdf.sparql.library import QueryTemplate, TemplateLibrary
     from graphrag_rdf.store.base import Store
+
 
 _BINDINGS = {
     "json": "application/sparql-results+json",
@@ -144,3 +148,161 @@ def shown(term: Term) -> str:
     if isinstance(term, Literal):
         return f"{term.value}@{term.language}" if term.language else term.value
     return str(term)
+
+
+@click.group(
+    cls=Group,
+    examples=["graphrag-rdf queries list", "graphrag-rdf queries run system/languages"],
+)
+def queries_command() -> None:
+    """List, show and run the program's own SPARQL templates."""
+
+
+@queries_command.command("list", examples=["graphrag-rdf queries list retrieval"])
+@click.argument("purpose", default="")
+@format_option()
+def list_(purpose: str, form: str) -> None:
+    """List the templates (of one PURPOSE, a folder)."""
+    found = [
+        t
+        for name, t in sorted(_library().items())
+        if not purpose or name.startswith(purpose.strip("/") + "/")
+    ]
+    if not output.write(form, [_described(template) for template in found]):
+        output.table(("name", "kind", "summary"), [(t.name, t.header.kind, t.header.summary) for t in found])
+
+
+@queries_command.command(
+    "show",
+    examples=[
+        "graphrag-rdf queries show provenance/sources",
+        "graphrag-rdf queries show provenance/sources --format turtle",
+    ],
+)
+@click.argument("name")
+@format_option("text", "json", "turtle")
+def show(name: str, form: str) -> None:
+    """Show the summary, parameters and text of a template, or a sh:SPARQLExecutable in Turtle."""
+    template = _template(name)
+    if form == "turtle":
+        output.write_text(_turtle(template))
+        return
+    if output.write(form, {**_described(template), "template": template.body}):
+        return
+    say(styled(safe(template.name), bold=True) + f" ({template.header.kind})")
+    say(safe(template.header.summary))
+    pairs(
+        [
+            (f"  -p {key}=…", f"{p.type} {p.about}{' (optional)' * p.optional}")
+            for key, p in template.params.items()
+        ]
+    )
+    say(safe(f"  {template.path}"))
+    say()
+    say(safe(template.body.rstrip()))
+
+
+@queries_command.command(
+    "run",
+    examples=[
+        "graphrag-rdf queries run system/languages",
+        "graphrag-rdf queries run retrieval/labels -p things=http://trustgraph.ai/e/ada",
+    ],
+)
+@click.argument("name")
+@click.option(
+    "-p", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter; repeat it for a list."
+)
+@click.option("--show", "show_query", is_flag=True, help="Print the query instead of running it.")
+@format_option(*RESULT_FORMATS)
+def run(name: str, parameters: tuple[str, ...], show_query: bool, form: str) -> None:
+    """Run a template that reads. Give IRIs without brackets, other terms as in N-Triples."""
+    template = _template(name)
+    if template.header.kind == "update":
+        raise UsageError(
+            f"{name} is an update, which only the program runs", hint=f"graphrag-rdf queries show {name}"
+        )
+    values = _values(template, parameters)
+    with open_engine() as engine:
+        query = engine.store.render(name, **values)
+        if show_query:
+            say(safe(query.rstrip()))
+        else:
+            write_result(engine.store, query, form)
+
+
+def _values(template: QueryTemplate, given: tuple[str, ...]) -> dict[str, Any]:
+    from graphrag_rdf.sparql.parameters import parse
+
+    values: dict[str, Any] = {}
+    for item in given:
+        ((key, text),) = key_values([item]).items()
+        if key not in template.params:
+            known = ", ".join(template.params) or "none"
+            raise UsageError(f"{template.name} has no parameter {key!r}", hint=f"its parameters: {known}")
+        declared = template.params[key].type
+        try:
+            if declared.startswith("("):
+                value: Any = parse(declared, [[cell.strip() for cell in text.split(" ")]])
+            else:
+                value = parse(declared, text)
+        except ValueError as error:
+            raise UsageError(f"parameter {key} ({declared}): {error}") from error
+        values[key] = [*values.get(key, []), *value] if declared.endswith("[]") else value
+    missing = [key for key, p in template.params.items() if key not in values and not p.optional]
+    if missing:
+        wanted = ", ".join(f"-p {key}=… ({template.params[key].type})" for key in missing)
+        raise UsageError(f"{template.name} needs {wanted}", hint=f"e.g. {_example(template, given, missing)}")
+    return values
+
+
+def _example(template: QueryTemplate, given: Sequence[str], missing: Sequence[str]) -> str:
+    """A command line that runs a template, with sample values for the missing parameters."""
+    options = list(given)
+    for key in missing:
+        sample = template.params[key].sample
+        values = sample if template.params[key].type.endswith("[]") else [sample]
+        options += [f"{key}={_written(value)}" for value in values]
+    return shlex.join(
+        ["graphrag-rdf", "queries", "run", template.name, *(word for one in options for word in ("-p", one))]
+    )
+
+
+def _written(sample: object) -> str:
+    """A sample value in the form of -p: the terms of a row are separated by spaces."""
+    if isinstance(sample, list):
+        return " ".join(map(_written, sample))
+    return str(sample).lower() if isinstance(sample, bool) else str(sample)
+
+
+def _template(name: str) -> QueryTemplate:
+    """A template by name. Raises UsageError when there is none."""
+    library = _library()
+    if name not in library:
+        hint = did_you_mean(name, library, "graphrag-rdf queries list shows the names")
+        raise UsageError(f"unknown query {name}", hint=hint)
+    return library[name]
+
+
+def _library() -> TemplateLibrary:
+    from graphrag_rdf.resources import folder
+    from graphrag_rdf.sparql.library import TemplateLibrary
+
+    own = load().settings.queries
+    return TemplateLibrary(folder("queries"), *([Path(own)] if own else []))
+
+
+def _turtle(template: QueryTemplate) -> str:
+    import pyoxigraph as ox
+
+    from graphrag_rdf.rdf.namespaces import PREFIXES
+    from graphrag_rdf.sparql.executables import SH, executables
+    from graphrag_rdf.sparql.render import Renderer
+
+    triples = list(executables([template], Renderer(), "urn:graphrag-rdf:query:"))
+    data = ox.serialize(triples, format=ox.RdfFormat.TURTLE, prefixes={**PREFIXES, "sh": str(SH)})
+    return (data or b"").decode()
+
+
+def _described(template: QueryTemplate) -> dict[str, Any]:
+    return template.header.model_dump()

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Group
-from graphrag_rdf.cli.options import embedding_option
+from graphrag_rdf.cli.command import Group, embedding_option
 from graphrag_rdf.cli.output import format_option, note, safe, say
 from graphrag_rdf.cli.progress import question_counter
 from graphrag_rdf.cli.session import open_engine

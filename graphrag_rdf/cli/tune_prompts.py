@@ -10,12 +10,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from graphrag_rdf.cli import output
-from graphrag_rdf.cli.command import Command
-from graphrag_rdf.cli.failures import DONE, IN_PART
-from graphrag_rdf.cli.options import model_option
-from graphrag_rdf.cli.output import format_option, note, pairs, safe, say, warn, warn_of
+from graphrag_rdf.cli.command import Command, model_option
+from graphrag_rdf.cli.output import (
+    counts,
+    format_option,
+    note,
+    pairs,
+    planned,
+    safe,
+    say,
+    usage,
+    warn,
+    warn_of,
+)
+from graphrag_rdf.cli.process import DONE, IN_PART
 from graphrag_rdf.cli.session import in_folder, load, open_engine
-from graphrag_rdf.cli.summary import counts, planned, usage
 from graphrag_rdf.errors import UsageError
 
 if TYPE_CHECKING:
@@ -161,8 +170,8 @@ def prompts(
 
 
 def _run(engine: Engine, store: Store, request: Request, model: str) -> Outcome:
+    from graphrag_rdf.cli.process import stop_requests
     from graphrag_rdf.cli.progress import IngestProgress
-    from graphrag_rdf.cli.signals import stop_requests
     from graphrag_rdf.tuning.prompt_run import tune_prompts
 
     with stop_requests() as stop, IngestProgress(engine.budget, "calls") as progress:

@@ -10,7 +10,7 @@ import click
 import pytest
 from pydantic import ValidationError
 
-from graphrag_rdf.cli.failures import run_safely
+from graphrag_rdf.cli.process import run_safely
 from graphrag_rdf.config import DocumentSection
 from graphrag_rdf.errors import ConfigError, GraphRagError, LlmError, StoreError, UsageError, short_cause
 from tests.support.commands import Run

@@ -1,9 +1,10 @@
-"""Turn every exception into one message without a traceback, and an exit code."""
+"""Exceptions become one message and an exit code; the log on stderr; Ctrl-C and SIGTERM."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import logging
 import os
 import signal
 import sys
@@ -11,12 +12,11 @@ import threading
 import traceback
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import click
 
-from graphrag_rdf.cli.logs import set_up_logging
-from graphrag_rdf.cli.output import never_fail_to_encode, safe, styled
+from graphrag_rdf.cli.output import is_quiet, never_fail_to_encode, safe, styled
 from graphrag_rdf.errors import RAISE_FILES, GraphRagError, is_out_of_memory, short_cause
 
 DONE, FAILED, WRONG_USAGE, IN_PART, INTERRUPTED = 0, 1, 2, 3, 130
@@ -125,8 +125,6 @@ def _click_error(error: click.ClickException) -> int:
 
 
 def _traceback_if_asked() -> bool:
-    import logging
-
     asked = logging.getLogger("graphrag_rdf").level <= logging.DEBUG
     if asked:
         click.echo(safe(traceback.format_exc()), err=True)
@@ -160,3 +158,133 @@ def _terminated_like_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+_LEVELS = {0: logging.WARNING, 1: logging.INFO}
+
+
+class _Terminal(logging.Handler):
+    """Writes `warning: …` to stderr; names the logger only when debugging."""
+
+    colours: ClassVar[dict[int, str]] = {logging.ERROR: "red", logging.WARNING: "yellow"}
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            level = styled(f"{record.levelname.lower()}:", fg=self.colours.get(record.levelno), err=True)
+            where = f"{record.name}: " if self.level <= logging.DEBUG else ""
+            click.echo(f"{level} {where}{safe(record.getMessage())}{_fault(record)}", err=True)
+        except (OSError, ValueError):  # stderr is closed
+            return
+
+
+def _fault(record: logging.LogRecord) -> str:
+    """The traceback of an unexpected error; expected errors have a message only."""
+    if record.exc_info is None or record.exc_info[1] is None:
+        return ""
+    lines = "".join(traceback.format_exception(record.exc_info[1])).splitlines()
+    return "".join(f"\n    {safe(line)}" for line in lines)
+
+
+def set_up_logging(verbose: int = 0, *, quiet: bool = False) -> None:
+    """Show the program's log.
+
+    Args:
+        verbose: 0 warnings, 1 progress, 2 everything.
+        quiet: errors only; overrides `verbose`.
+    """
+    level = logging.ERROR if quiet else _LEVELS.get(verbose, logging.DEBUG)
+    logger = logging.getLogger("graphrag_rdf")
+    handler = next((h for h in logger.handlers if isinstance(h, _Terminal)), None)
+    if handler is None:
+        handler = _Terminal()
+        logger.addHandler(handler)
+    handler.setLevel(level)
+    logger.setLevel(level)
+
+
+T = TypeVar("T")
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_STOPPED = b"\x1b[?25h\ninterrupted; run the command again to continue\n"  # the progress bar hides the cursor
+_STOPPING = b"stopping after the current chunk; press Ctrl-C again to stop at once\n"
+
+
+@contextlib.contextmanager
+def ended_by_interrupt() -> Iterator[None]:
+    """Let Ctrl-C end the process during a query: the engine does not check for signals.
+
+    For reading only, where nothing can be left half done.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def ended_at_once(work: Callable[[], T], hint: str) -> T:
+    """The result of work during which the first Ctrl-C or SIGTERM ends the process.
+
+    The work runs in another thread, because the engine checks for signals only after it has written
+    everything. Ending it at once is as safe as a kill: the store keeps what was committed before.
+
+    Args:
+        hint: what the user should do after an interruption.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, "work") as thread:
+        working = thread.submit(work)
+        try:
+            return working.result()
+        except KeyboardInterrupt:
+            say_error("interrupted", hint)
+            os._exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def stop_requests() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C or SIGTERM into a request to stop; the second ends the process at once.
+
+    Ending it at once is safe: the store keeps whole chunks, and the next run continues from there.
+
+    Yields:
+        whether stopping was requested.
+    """
+    requested = threading.Event()
+    quiet = is_quiet()
+    if threading.current_thread() is not threading.main_thread():
+        yield requested.is_set
+        return
+
+    def request(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        if requested.is_set():
+            os.write(2, _STOPPED if os.isatty(2) else b"")
+            os._exit(INTERRUPTED)
+        requested.set()
+        if not quiet:  # written directly: a handler may run in the middle of a print or an import
+            os.write(2, _STOPPING)
+
+    before = {number: signal.signal(number, request) for number in _SIGNALS}
+    try:
+        yield requested.is_set
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def outcome(stopped: str | None, *, failed: bool) -> int:
+    """The exit code of work that continues when a part of it fails.
+
+    Args:
+        stopped: why it ended early; None if it did not.
+    """
+    if stopped == "interrupted":
+        return INTERRUPTED
+    return IN_PART if failed or stopped else DONE

@@ -8,20 +8,21 @@ import os
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from starlette.requests import HTTPConnection
 
 from graphrag_rdf.config import ServerSection
 from graphrag_rdf.engine import Engine
 from graphrag_rdf.errors import GraphRagError
-from graphrag_rdf.server.execution.pool import ReaderPool
-from graphrag_rdf.server.execution.process import Limits
+from graphrag_rdf.server.execution.evaluate import Job
+from graphrag_rdf.server.execution.queries import Answer, Queries, on_store
+from graphrag_rdf.server.execution.readers import ReaderPool
 from graphrag_rdf.server.execution.remote import at_endpoint
 from graphrag_rdf.server.execution.snapshots import Snapshots, Unchanging
-from graphrag_rdf.server.execution.threads import ThreadQueries, on_store
 from graphrag_rdf.server.http.problems import Problem
 from graphrag_rdf.server.http.throttle import Concurrency
 from graphrag_rdf.server.routes.statistics import Counter
@@ -48,7 +49,9 @@ _LOOKING_UP = 64
 """Threads for look-ups at the endpoint."""
 
 How = Literal["isolated", "in-process", "remote"]
-Queries: TypeAlias = ReaderPool | ThreadQueries
+
+_ENDING = 2.0
+"""Seconds after their time limit in which queries end."""
 
 
 class _Unjoined(ThreadPoolExecutor):
@@ -67,7 +70,8 @@ class Service:
         remote: graphs and updates of a remote store; None for an embedded one.
         read_only: nothing at all is written.
         copies: held while a copy of the store answers a question: one at a time.
-        how: where clients' queries run: in processes that can be killed, in threads, or at the endpoint.
+        readers: the processes for clients' queries; None where they run in threads or at an endpoint.
+        how: which of these.
 
     Args:
         engine: open; its owner closes it.
@@ -82,6 +86,7 @@ class Service:
         self.writes = WriteQueue(engine.store.refresh)
         self.runs = Runs(settings.answers)
         self.concurrency = Concurrency(_PER_CLIENT, "queries")
+        self.readers = self._readers()
         self.how, self.queries = self._queries()
         self.copies = asyncio.Lock()
         self.started = time.time()
@@ -103,27 +108,33 @@ class Service:
 
     def _queries(self) -> tuple[How, Queries]:
         store, settings = self.engine.store, self.settings
-        if os.name == "posix" and self.engine.place is not None and self.remote is None:
-            return "isolated", self._isolated()
         how: How
-        if isinstance(store, RemoteStore):
+        evaluate: Callable[[Job, Answer], None]
+        if self.readers is not None:
+            how, most, evaluate = "isolated", _processes(settings.readers), self.readers.evaluate
+        elif isinstance(store, RemoteStore):
             how, most = "remote", settings.readers or _AT_ENDPOINT
             evaluate = at_endpoint(store, settings.query_timeout)
         else:
             how, most, evaluate = "in-process", _processes(settings.readers), on_store(self.store)
-        return how, ThreadQueries(evaluate, store.commit_number, most, settings.query_timeout)
+        return how, Queries(evaluate, most, settings.query_timeout)
 
-    def _isolated(self) -> ReaderPool:
+    def _readers(self) -> ReaderPool | None:
         place, settings = self.engine.place, self.settings
-        assert place is not None  # noqa: S101 - checked by the caller
+        if os.name != "posix" or place is None or self.remote is not None:
+            return None
         store = self.store
         source = (
             Unchanging((store.folder or place.database).resolve(), store.commit_number())
             if self.read_only
             else Snapshots(store, place.snapshots.resolve())
         )
-        limits = Limits(settings.query_timeout, settings.query_memory_mb)
-        return ReaderPool(source, _processes(settings.readers), limits)
+        return ReaderPool(source, _processes(settings.readers), settings.query_memory_mb)
+
+    async def purged(self) -> bool:
+        """Wait until no query reads a database that was rewritten; whether all ended within their limit."""
+        seconds = self.settings.query_timeout + _ENDING
+        return self.readers is None or await self.readers.without_former(seconds)
 
     async def start(self) -> None:
         """Make ready."""
@@ -132,7 +143,8 @@ class Service:
         # what looks things up for pages of a remote store waits for the endpoint
         looking_up = _Unjoined(_LOOKING_UP if self.remote is not None else None, "look-up")
         asyncio.get_running_loop().set_default_executor(looking_up)
-        await self.queries.start()
+        if self.readers is not None:
+            self.readers.start()
         self._warming = asyncio.ensure_future(self.runs.call(self._warm))
 
     def _warm(self) -> None:
@@ -153,7 +165,9 @@ class Service:
         """Finish writes, cancel answers, end all else."""
         await self.finish_writes()
         await self.runs.stop()
-        await self.queries.stop()
+        self.queries.stop()
+        if self.readers is not None:
+            await self.readers.stop()
 
     def last_change(self) -> tuple[int, float]:
         """(number of the newest commit, when it was first seen: seconds since 1970)."""

@@ -21,7 +21,7 @@ from types import FrameType
 import uvicorn
 
 from graphrag_rdf.server.connection import BoundedProtocol
-from graphrag_rdf.server.execution.process import kill_all
+from graphrag_rdf.server.execution.readers import kill_all
 from graphrag_rdf.server.service import Service
 
 log = logging.getLogger(__name__)

@@ -24,9 +24,9 @@ import pytest
 
 from graphrag_rdf.resources import folder
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
-from graphrag_rdf.server.execution.pool import ReaderPool
-from graphrag_rdf.server.execution.process import Limits
-from graphrag_rdf.server.execution.snapshots import Snapshot, Snapshots, Unchanging
+from graphrag_rdf.server.execution.queries import Queries
+from graphrag_rdf.server.execution.readers import ReaderPool
+from graphrag_rdf.server.execution.snapshots import Holder, Snapshot, Snapshots, SnapshotSource, Unchanging
 from graphrag_rdf.sparql.library import TemplateLibrary
 from graphrag_rdf.store.embedded import EmbeddedStore
 from tests.support.endpoint import Endpoint, alive, eventually, wire_answers, wire_request
@@ -150,55 +150,54 @@ def test_a_crash_of_a_reader_is_invisible_to_others(filled: httpx.Client, endpoi
     eventually(lambda: len([pid for pid in endpoint.children() if alive(pid)]) >= 2)
 
 
+async def ask_readers(snapshots: SnapshotSource, seconds: float = 30) -> bytes:
+    """The answer to a query in the only reader of a pool."""
+    pool = ReaderPool(snapshots, 1, 1024)
+    queries = Queries(pool.evaluate, 1, seconds)
+    pool.start()
+    try:
+        job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
+        answer = await asyncio.wait_for(queries.run(job, 0, present), 30)
+        return b"".join([part async for part in answer.parts()])
+    finally:
+        queries.stop()
+        await pool.stop()
+
+
 def test_a_reader_that_ends_before_it_has_its_query_is_not_given_it(tmp_path: Path) -> None:
     """While the snapshot for it is made: another takes the query on, and nobody can tell."""
     ox.Store(str(tmp_path / "store")).flush()
-    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
 
     class Slow(Unchanging):
         """Of which readers do not live to see the first."""
 
         kills = 2
 
-        async def fresh(self, min_commit: int) -> Snapshot:
+        def fresh(self, min_commit: int, holder: Holder) -> Snapshot:
             if self.kills:
                 self.kills -= 1
                 for child in psutil.Process().children():
                     if "graphrag_rdf.server.execution.reader" in child.cmdline():
                         child.kill()
-                await asyncio.sleep(0.3)
-            return await super().fresh(min_commit)
+                time.sleep(0.3)
+            return super().fresh(min_commit, holder)
 
-    async def ask() -> bytes:
-        pool = ReaderPool(Slow(tmp_path / "store", 1), 1, Limits())
-        await pool.start()
-        try:
-            answer = await asyncio.wait_for(pool.run(job, 0, present), 30)
-            return b"".join([part async for part in answer.parts()])
-        finally:
-            await pool.stop()
-
-    assert asyncio.run(ask()).strip() == b"true"
+    assert asyncio.run(ask_readers(Slow(tmp_path / "store", 1))).strip() == b"true"
 
 
 def test_pages_that_use_all_threads_hold_up_no_query(tmp_path: Path) -> None:
     """Readers start, and snapshots are made, in threads of their own."""
     store = EmbeddedStore(TemplateLibrary(folder("queries")), tmp_path / "oxigraph")
-    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
     done = threading.Event()
 
     async def ask() -> bytes:
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(1))
         pages = asyncio.create_task(asyncio.to_thread(done.wait))
-        pool = ReaderPool(Snapshots(store, tmp_path / "snapshots"), 1, Limits())
-        await pool.start()
         try:
-            answer = await asyncio.wait_for(pool.run(job, 0, present), 30)
-            return b"".join([part async for part in answer.parts()])
+            return await ask_readers(Snapshots(store, tmp_path / "snapshots"))
         finally:
             done.set()
             await pages
-            await pool.stop()
 
     assert asyncio.run(ask()).strip() == b"true"
     store.close()
@@ -239,6 +238,23 @@ def test_clients_that_hung_up_while_they_waited_take_no_reader(
     found = filled.get("/sparql", params={"query": "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"})
     assert found.status_code == 200
     assert time.monotonic() - start < 10
+
+
+def test_one_query_never_ends_with_another(filled: httpx.Client, endpoint: Endpoint) -> None:
+    """A client that hangs up when its answer is complete does not stop who has its reader next."""
+    query = "SELECT (COUNT(*) AS ?n) { ?s ?p ?o }"
+
+    def hang_up(_: int) -> None:
+        with endpoint.connect() as connection:
+            connection.sendall(wire_request(endpoint, query))
+            time.sleep(0.004)
+
+    with ThreadPoolExecutor(8) as pool:
+        leaving = [pool.submit(hang_up, n) for n in range(200)]
+        statuses = [filled.get("/sparql", params={"query": query}).status_code for _ in range(100)]
+        for one in leaving:
+            one.result()
+    assert set(statuses) == {200}
 
 
 def test_a_client_that_does_not_read_frees_its_reader_at_the_limit(tmp_path: Path) -> None:
@@ -435,18 +451,7 @@ def test_what_a_reader_takes_to_start_counts_for_no_query(
     slow.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(slow))
     ox.Store(str(tmp_path / "store")).flush()
-    job = Job(text="ASK {}", results=Wanted("text/csv", "text/csv"))
-
-    async def ask() -> bytes:
-        pool = ReaderPool(Unchanging(tmp_path / "store", 1), 1, Limits(seconds=0.8))
-        await pool.start()
-        try:
-            answer = await pool.run(job, 0, present)
-            return b"".join([part async for part in answer.parts()])
-        finally:
-            await pool.stop()
-
-    assert asyncio.run(ask()).strip() == b"true"
+    assert asyncio.run(ask_readers(Unchanging(tmp_path / "store", 1), 0.8)).strip() == b"true"
 
 
 def test_a_reader_that_ends_before_it_is_ready_is_not_started_over_and_over(
@@ -459,8 +464,8 @@ def test_a_reader_that_ends_before_it_is_ready_is_not_started_over_and_over(
     monkeypatch.setattr(sys, "executable", str(broken))
 
     async def wait() -> None:
-        pool = ReaderPool(Unchanging(tmp_path, 1), 1, Limits())
-        await pool.start()
+        pool = ReaderPool(Unchanging(tmp_path, 1), 1, 1024)
+        pool.start()
         await asyncio.sleep(0.8)
         await pool.stop()
 

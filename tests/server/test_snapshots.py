@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -27,57 +28,43 @@ def write(store: EmbeddedStore, number: int) -> None:
     store.commit(Changes(add=[Quad(NamedNode("urn:s"), NamedNode("urn:p"), Literal(number))]))
 
 
-def test_one_that_is_read_stays_however_old_it_is(store: EmbeddedStore, tmp_path: Path) -> None:
-    async def scenario() -> tuple[Snapshot, Snapshot]:
-        snapshots = Snapshots(store, tmp_path / "snapshots")
-        read = await snapshots.fresh(0)
-        write(store, 1)
-        left = await snapshots.fresh(store.commit_number())
-        write(store, 2)
-        await snapshots.tidy(lambda: {read})
-        return read, left
+class Reading:
+    snapshot: Snapshot | None = None
 
-    read, left = asyncio.run(scenario())
+
+def test_one_that_is_read_stays_however_old_it_is(store: EmbeddedStore, tmp_path: Path) -> None:
+    snapshots, reader, other = Snapshots(store, tmp_path / "snapshots"), Reading(), Reading()
+    read = snapshots.fresh(0, reader)
+    write(store, 1)
+    left = snapshots.fresh(store.commit_number(), other)
+    write(store, 2)
+    other.snapshot = None
+    snapshots.tidy([reader, other])
     assert read.path.exists()
     assert not left.path.exists()
-
-
-def test_one_that_nobody_waits_for_any_more_is_dropped(store: EmbeddedStore, tmp_path: Path) -> None:
-    """Its query was cancelled while it was taken."""
-    folder = tmp_path / "snapshots"
-
-    async def scenario() -> None:
-        snapshots = Snapshots(store, folder)
-        asking = asyncio.create_task(snapshots.fresh(0))
-        await asyncio.sleep(0)  # it is being taken
-        await asyncio.sleep(0)
-        asking.cancel()
-        while not snapshots.made:
-            await asyncio.sleep(0.01)
-        write(store, 1)
-        await snapshots.tidy(set)
-
-    asyncio.run(scenario())
-    assert list(folder.iterdir()) == []
 
 
 def test_one_that_is_taken_while_others_are_dropped_is_not_dropped_under_its_reader(
     store: EmbeddedStore, tmp_path: Path
 ) -> None:
-    """The tidying has to ask who reads what after it, not before it waited for the snapshot being taken."""
-    readers: set[Snapshot] = set()
+    """The tidying has to ask who reads what after the snapshot was taken, not before."""
+    snapshots, readers = Snapshots(store, tmp_path / "snapshots"), [Reading() for _ in range(4)]
+    done = threading.Event()
 
-    async def read(snapshots: Snapshots) -> Snapshot:
-        found = await snapshots.fresh(0)
-        readers.add(found)
-        write(store, 1)  # so that it is not kept for being the newest
-        return found
+    def tidy() -> None:
+        while not done.is_set():
+            snapshots.tidy(readers)
 
-    async def scenario() -> Snapshot:
-        snapshots = Snapshots(store, tmp_path / "snapshots")
-        reading = asyncio.create_task(read(snapshots))
-        await asyncio.sleep(0)  # it holds the lock now
-        await asyncio.gather(reading, snapshots.tidy(lambda: readers))
-        return reading.result()
+    def read(reader: Reading) -> bool:
+        found = [snapshots.fresh(store.commit_number(), reader).path.exists() for _ in range(20)]
+        return all(found)
 
-    assert asyncio.run(scenario()).path.exists()
+    with ThreadPoolExecutor(5) as threads:
+        tidying, reading = threads.submit(tidy), [threads.submit(read, reader) for reader in readers]
+        for number in range(20):
+            write(store, number)
+        try:
+            assert all(one.result() for one in reading)
+        finally:
+            done.set()
+        tidying.result()

@@ -3,9 +3,9 @@
 | module | holds |
 |---|---|
 | `sparql_text`, `nesting` | checks and rewriting of a text before it runs |
-| `evaluate`, `answers` | one query on one store, and its answer on the way to the client |
-| `pool`, `process`, `snapshots` | queries in reader processes, on snapshots |
-| `reader`, `memory`, `wire` | the reader process, its memory limit and its protocol |
-| `threads` | queries in threads, where no process can be limited |
+| `evaluate` | one query on one store, within the limits of its answer |
+| `queries` | queries in threads, and their answers on the way to the client |
+| `readers`, `snapshots` | reader processes, and the copies of the store that they read |
+| `reader`, `memory` | the reader process itself, and its memory limit |
 | `remote` | queries at the endpoint of a remote store |
 """

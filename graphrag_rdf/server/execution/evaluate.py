@@ -6,7 +6,7 @@ The engine requires that a result is created, written and freed in one thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import pyoxigraph as ox
@@ -81,19 +81,6 @@ class Job:
     target: str | None = None
     max_rows: int = 1_000_000
     max_bytes: int = 1 << 28
-
-    def as_json(self) -> list[Any]:
-        """For a reader: the attributes in order."""
-        values = [getattr(self, name) for name in self.__slots__]
-        return [astuple(value) if isinstance(value, Wanted) else value for value in values]
-
-    @classmethod
-    def from_json(cls, values: list[Any]) -> Job:
-        """The reverse of `as_json`."""
-        named: dict[str, Any] = dict(zip(cls.__slots__, values, strict=True))
-        for form in ("results", "graph"):
-            named[form] = Wanted(*named[form]) if named[form] else None
-        return cls(**named)
 
 
 class Output(Protocol):

@@ -3,6 +3,9 @@
 Started as `python -m graphrag_rdf.server.execution.reader FD MEGABYTES`; FD is its end of a socket pair. It
 imports the engine and nothing else of weight, holds no secret (its environment is made for it), and exits
 when the server does.
+
+It receives pairs of a store's folder and a job, or None to close the store. It sends READY once; then, for
+each job, HEAD (content type), DATA …, and END or FAIL (JSON). What it sends is never unpickled.
 """
 
 from __future__ import annotations
@@ -11,15 +14,18 @@ import contextlib
 import json
 import os
 import signal
-import socket
 import sys
 import threading
+from multiprocessing.connection import Connection
 
 import pyoxigraph as ox
 
-from graphrag_rdf.server.execution import wire
 from graphrag_rdf.server.execution.evaluate import Job, QueryFailed, evaluate
 from graphrag_rdf.server.execution.memory import MEMORY_EXIT, Memory, limit_address_space, watch
+
+READY, HEAD, DATA, END, FAIL = b"R", b"H", b"D", b"E", b"F"
+LAST = b"last"
+"""After an END with this the reader exits."""
 
 _BUFFER = 1 << 16
 """Bytes that are gathered before the first of an answer is sent: small answers fail or succeed as a whole."""
@@ -28,75 +34,76 @@ _RESTED_MB = 160
 """A reader that is larger than this after a query exits, and a new one replaces it."""
 
 
-class _Frames:
-    """The output of one job, as frames."""
+class _Sender:
+    """The output of one job."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._waiting = bytearray()
+        self._gathered = bytearray(DATA)
+        self._head: str | None = None
 
     def begin(self, content_type: str) -> None:
-        self._waiting += wire.json_frame(wire.HEAD, {"content_type": content_type})
+        self._head = content_type
 
     def write(self, data: bytes) -> int:
-        self._waiting += wire.frame(wire.DATA, data)
-        if len(self._waiting) >= _BUFFER:
-            self._send()
+        self._gathered += data
+        if len(self._gathered) >= _BUFFER:
+            self.send()
         return len(data)
 
-    def end(self, *, leaving: bool) -> None:
-        self._waiting += wire.frame(wire.END, wire.LAST if leaving else b"")
-        self._send()
-
-    def fail(self, status: int, detail: str) -> None:
-        self._waiting += wire.json_frame(wire.FAIL, {"status": status, "detail": detail})
-        self._send()
-
-    def _send(self) -> None:
-        self._connection.sendall(self._waiting)
-        self._waiting.clear()
+    def send(self) -> None:
+        if self._head is not None:
+            self._connection.send_bytes(HEAD + self._head.encode())
+            self._head = None
+        self._connection.send_bytes(self._gathered)
+        del self._gathered[1:]
 
 
-def serve(connection: socket.socket, memory: Memory) -> None:
+def serve(connection: Connection, memory: Memory) -> None:
     """Answer jobs until the other end is closed."""
-    frames, opened, path = wire.Frames(), None, None
-    connection.sendall(wire.frame(wire.READY))
-    while data := connection.recv(1 << 20):
-        for kind, payload in frames.feed(data):
-            if kind == wire.CLOSE:
-                opened = path = None
-                continue
-            place, job = json.loads(payload)
-            output = _Frames(connection)
-            try:
-                if place != path:
-                    opened = None
-                    opened, path = ox.Store.read_only(place), place
-                assert opened is not None  # noqa: S101
-                evaluate(opened, Job.from_json(job), output)
-            except QueryFailed as failure:
-                output.fail(failure.status, failure.detail)
-                continue
-            except MemoryError:
-                os._exit(MEMORY_EXIT)
-            except (OSError, RecursionError) as error:
-                output.fail(500, f"the engine failed: {type(error).__name__}: {error}")
-                continue
-            leaving = memory.megabytes > _RESTED_MB
-            output.end(leaving=leaving)
-            if leaving:
-                return
+    opened, path = None, None
+    connection.send_bytes(READY)
+    while True:
+        received: tuple[str, Job] | None = connection.recv()
+        if received is None:
+            opened = path = None
+            continue
+        place, job = received
+        sender = _Sender(connection)
+        try:
+            if place != path:
+                opened = None
+                opened, path = ox.Store.read_only(place), place
+            assert opened is not None  # noqa: S101
+            evaluate(opened, job, sender)
+        except QueryFailed as failure:
+            connection.send_bytes(_failed(failure.status, failure.detail))
+            continue
+        except MemoryError:
+            os._exit(MEMORY_EXIT)
+        except (OSError, RecursionError) as error:
+            connection.send_bytes(_failed(500, f"the engine failed: {type(error).__name__}: {error}"))
+            continue
+        sender.send()
+        leaving = memory.megabytes > _RESTED_MB
+        connection.send_bytes(END + (LAST if leaving else b""))
+        if leaving:
+            return
+
+
+def _failed(status: int, detail: str) -> bytes:
+    return FAIL + json.dumps({"status": status, "detail": detail}).encode()
 
 
 def main() -> None:
     """Run."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes the connection
-    connection = socket.socket(fileno=int(sys.argv[1]))
+    connection = Connection(int(sys.argv[1]))
     limit_mb = int(sys.argv[2])
     limit_address_space(limit_mb)
     memory = Memory()
     threading.Thread(target=watch, args=(limit_mb, os.getppid(), memory), daemon=True).start()
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
         serve(connection, memory)
 
 

@@ -18,8 +18,8 @@ from pyoxigraph import NamedNode, Quad, Triple
 
 from graphrag_rdf.errors import MalformedError
 from graphrag_rdf.server.execution.evaluate import Job, Output, QueryFailed, write_graph, write_results
+from graphrag_rdf.server.execution.queries import Answer
 from graphrag_rdf.server.execution.sparql_text import NO_CALLS, outermost, query_outside_bookkeeping
-from graphrag_rdf.server.execution.threads import Call
 from graphrag_rdf.sparql.base import with_base
 from graphrag_rdf.sparql.complaints import complaint
 from graphrag_rdf.sparql.tokens import tokens
@@ -44,26 +44,27 @@ class Asking(Protocol):
         """The answer as a stream."""
 
 
-def at_endpoint(store: RemoteStore, timeout: float) -> Callable[[Job, Call], None]:
+def at_endpoint(store: RemoteStore, timeout: float) -> Callable[[Job, Answer], None]:
     """Evaluation at a store's endpoint.
 
     Args:
         timeout: seconds of each request.
     """
 
-    def work(job: Job, call: Call) -> None:
+    def work(job: Job, answer: Answer) -> None:
         streams: list[Stream] = []
 
         def ask(text: str, accept: str, parameters: Iterable[tuple[str, str]] = ()) -> Stream:
             streams.append(
                 store.endpoint.open(
-                    text, accept, connected=call.connected, timeout=timeout, parameters=parameters
+                    text, accept, connected=answer.connected, timeout=timeout, parameters=parameters
                 )
             )
             return streams[-1]
 
         try:
-            _RUN[job.kind](store, job, ask, call)
+            with answer.running(store.commit_number()):
+                _RUN[job.kind](store, job, ask, answer)
         except MalformedError as error:
             if (ours := _in_our_words(job.text)) is None:
                 raise

@@ -5,15 +5,14 @@ A snapshot is a folder of hard links (`EmbeddedStore.snapshot`, milliseconds), i
 
 from __future__ import annotations
 
-import asyncio
 import shutil
+import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from graphrag_rdf.store.embedded import EmbeddedStore
 
@@ -42,6 +41,12 @@ class Snapshot:
         return str(self.path)
 
 
+class Holder(Protocol):
+    """Reads a snapshot."""
+
+    snapshot: Snapshot | None
+
+
 class Snapshots:
     """Snapshots of a store that is written to.
 
@@ -54,12 +59,10 @@ class Snapshots:
         self._folder = folder
         self._newest: Snapshot | None = None
         self._all: set[Snapshot] = set()
-        self._lock = asyncio.Lock()
+        self._lock = threading.Lock()
         # always the same one: memory that the engine takes in one thread and frees in another is not returned
         self._thread = ThreadPoolExecutor(1, "snapshot")
         self._number = 0
-        self.made = 0
-        self.seconds = 0.0
         shutil.rmtree(folder, ignore_errors=True)
 
     @property
@@ -75,30 +78,24 @@ class Snapshots:
         """Whether there are any of a database that was rewritten since (`EmbeddedStore.purge`)."""
         return any(snapshot.generation != self._store.generation for snapshot in self._all)
 
-    async def fresh(self, min_commit: int) -> Snapshot:
-        """A snapshot with a commit, at most `MAX_AGE` behind."""
-        if (found := self._fit(min_commit)) is not None:
-            return found
-        async with self._lock:
-            if (found := self._fit(min_commit)) is not None:
-                return found
-            self._newest = await asyncio.get_running_loop().run_in_executor(self._thread, self._take)
+    def fresh(self, min_commit: int, holder: Holder) -> Snapshot:
+        """A snapshot with a commit, at most `MAX_AGE` behind; the holder's from now on."""
+        with self._lock:
+            if not self._fits(min_commit):
+                self._newest = self._thread.submit(self._take).result()
+                self._all.add(self._newest)
+            assert self._newest is not None  # noqa: S101
+            holder.snapshot = self._newest
             return self._newest
 
-    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
-        """Drop snapshots that nobody reads; called often. The newest stays until the store changes.
-
-        Args:
-            in_use: returns those that are read; called when no snapshot is being made.
-        """
-        loop = asyncio.get_running_loop()
-        async with self._lock:
+    def tidy(self, holders: Collection[Holder]) -> None:
+        """Drop snapshots that nobody reads; called often. The newest stays until the store changes."""
+        with self._lock:
             self._newest = self.current
-            dropped = self._all - set(in_use()) - {self._newest}
-        for snapshot in dropped:
-            drop = partial(shutil.rmtree, snapshot.path, ignore_errors=True)
-            await loop.run_in_executor(self._thread, drop)
-            self._all.discard(snapshot)
+            dropped = self._all - {self._newest, *(holder.snapshot for holder in holders)}
+            self._all -= dropped
+            for snapshot in dropped:
+                shutil.rmtree(snapshot.path, ignore_errors=True)
 
     def close(self) -> None:
         """Drop everything."""
@@ -107,11 +104,11 @@ class Snapshots:
         self._thread.shutdown(wait=False)
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _fit(self, min_commit: int) -> Snapshot | None:
+    def _fits(self, min_commit: int) -> bool:
         newest = self._newest
         if newest is None or newest.commit < min_commit or newest.generation != self._store.generation:
-            return None
-        return newest if newest is self.current or time.monotonic() - newest.taken < MAX_AGE else None
+            return False
+        return newest is self.current or time.monotonic() - newest.taken < MAX_AGE
 
     def _take(self) -> Snapshot:
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -119,37 +116,26 @@ class Snapshots:
         path = self._folder / str(self._number)
         start, commit, generation = time.monotonic(), self._store.commit_number(), self._store.generation
         self._store.snapshot(path)
-        self.made += 1
-        self.seconds += time.monotonic() - start
-        taken = Snapshot(path, commit, start, generation)
-        self._all.add(taken)  # also if the query that needed it was cancelled
-        return taken
+        return Snapshot(path, commit, start, generation)
 
 
 class Unchanging:
-    """A read-only store is its own snapshot."""
+    """A read-only store is its own snapshot; see `Snapshots`."""
+
+    former = False
 
     def __init__(self, path: Path, commit: int) -> None:
-        self._snapshot = Snapshot(path, commit, 0.0)
+        self.current = Snapshot(path, commit, 0.0)
 
-    @property
-    def current(self) -> Snapshot | None:
-        """See `Snapshots.current`."""
-        return self._snapshot
-
-    @property
-    def former(self) -> bool:
-        """See `Snapshots.former`."""
-        return False
-
-    async def fresh(self, min_commit: int) -> Snapshot:
-        """See `Snapshots.fresh`."""
+    def fresh(self, min_commit: int, holder: Holder) -> Snapshot:
+        """The store."""
         del min_commit
-        return self._snapshot
+        holder.snapshot = self.current
+        return self.current
 
-    async def tidy(self, in_use: Callable[[], Collection[Snapshot]]) -> None:
+    def tidy(self, holders: Collection[Holder]) -> None:
         """Nothing to do."""
-        del in_use
+        del holders
 
     def close(self) -> None:
         """Nothing to do."""

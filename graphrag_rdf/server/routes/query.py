@@ -18,8 +18,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from graphrag_rdf.server.caching import not_modified, standard, validators
-from graphrag_rdf.server.execution.answers import Answer, retry
 from graphrag_rdf.server.execution.evaluate import Job, Wanted
+from graphrag_rdf.server.execution.queries import Answer, retry
 from graphrag_rdf.server.execution.sparql_text import Inspected, inspect_query
 from graphrag_rdf.server.http.access import may, require
 from graphrag_rdf.server.http.body import read_body, text_of

@@ -73,7 +73,7 @@ async def forget(request: Request) -> Response:
             return forget_named(engine, [iri])
 
     found = await service.writes.run(work, long=True)
-    if not await service.queries.without_former():
+    if not await service.purged():
         found.warn("not_purged", "a query still reads the old database; its files are deleted when it ends")
     service.wrote(request, service.engine.store.commit_number())
     return JSONResponse(found.as_json(), headers=_headers(service))

@@ -7,13 +7,19 @@ An explain message carries its step's triples, which are in the store before the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyoxigraph import DefaultGraph, NamedNode, Quad
+from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
-from graphrag_rdf.rdf.terms import from_sparql_json, to_sparql_json
+from graphrag_rdf.rdf.namespaces import RDF, RDFS
+from graphrag_rdf.rdf.terms import Term, from_sparql_json, text_of, to_sparql_json
+from graphrag_rdf.trace.kinds import ItemKind, Node, NodeKind, node_kinds, properties, value_of
+
+_SHOWN, _LETTERS = 5, 60
+"""Items of a list that a summary names, and letters of a value in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,7 @@ class GraphRagResponse:
         explain_graph: the named graph that holds them.
         explain_triples: the step's triples.
         message_id: number of the message in its run, from 0, as text.
+        label, summary: of the step, for people; None: from what its kind declares.
         in_token, out_token, model: of the step or, on the final message, of the run; None when unknown.
         answer: on the final message, the answer as `ask --format json` prints it.
         error: `{"type", "message"}` when the run failed; with `hint`, and `kind` of a failure of the
@@ -44,6 +51,8 @@ class GraphRagResponse:
     explain_id: str | None = None
     explain_graph: str | None = None
     explain_triples: tuple[Quad, ...] = ()
+    label: str | None = None
+    summary: str | None = None
     in_token: int | None = None
     out_token: int | None = None
     model: str | None = None
@@ -64,6 +73,9 @@ class GraphRagResponse:
             "explain_triples": [quad_json(quad) for quad in self.explain_triples],
             "error": self.error,
         }
+        if self.explain_id is not None:
+            label, summary = _told(NamedNode(self.explain_id), self.explain_triples)
+            out |= {"label": self.label or label, "summary": self.summary or summary}
         optional = {"in_token": self.in_token, "out_token": self.out_token, "model": self.model}
         out |= {key: value for key, value in optional.items() if value is not None}
         if self.answer is not None:
@@ -86,6 +98,52 @@ class GraphRagResponse:
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"the message has triples that are none: {error!r}") from None
         return cls(**known)
+
+
+def _told(iri: NamedNode, quads: Sequence[Quad]) -> tuple[str, str]:
+    """The label of a node of a trace, and its values and items in words, as its kind declares them."""
+    nodes: defaultdict[NamedNode, defaultdict[NamedNode, list[Term]]] = defaultdict(lambda: defaultdict(list))
+    for quad in quads:
+        nodes[quad.subject][quad.predicate].append(quad.object)  # type: ignore[index]
+    said = nodes[iri]
+    label = next((text_of(one) for one in said[RDFS.label]), "")
+    kind = next((kind for rdf_type, kind in node_kinds().items() if rdf_type in said[RDF.type]), None)
+    told = [] if kind is None else [*_items(kind, nodes, said), *_values(kind, said)]
+    return label, "; ".join(told)
+
+
+def _items(kind: NodeKind, nodes: Mapping[NamedNode, Node], said: Node) -> Iterator[str]:
+    """The number of items in each list, and the words of the first where they have any."""
+    for key in dict.fromkeys(one.key for one in kind.items):
+        alike = [one for one in kind.items if one.key == key]
+        links = {one.link: one for one in alike}
+        found = [(item, one) for link, one in links.items() for item in said.get(link, ())]
+        if not found:
+            continue
+        words = dict.fromkeys(_words(one, nodes[item]) for item, one in found[:_SHOWN])  # type: ignore[index]
+        shown = [*filter(None, words), *(["…"] if len(found) > _SHOWN else [])]
+        told = f" ({', '.join(shown)})" if any(words) else ""
+        yield f"{_name(key)}: {len(found)}{told}"
+
+
+def _words(kind: ItemKind, said: Node) -> str:
+    """The first short text of an item that is of the documents or the question; empty without one."""
+    values = (said.get(known.predicate, ()) for known in properties(kind.make).values() if known.words)
+    texts = (text_of(value) for found in values for value in found if isinstance(value, Literal))
+    return next((text for text in texts if len(text) <= _LETTERS), "")
+
+
+def _values(kind: NodeKind, said: Node) -> Iterator[str]:
+    for one in kind.fields:
+        found = [value_of(value) for value in said.get(one.predicate, ())]
+        if found:
+            value = one.read(found) if one.read is not None else found[0]
+            if isinstance(value, str | int | float) and len(text := str(value)) <= _LETTERS:
+                yield f"{_name(one.key)}: {text}"
+
+
+def _name(key: str) -> str:
+    return key.replace("_", " ")
 
 
 def quad_json(quad: Quad) -> dict[str, object]:

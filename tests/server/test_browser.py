@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from graphrag_rdf.engine import Engine
+from graphrag_rdf.server.http.events import message_event
+from tests.pipeline import test_any_shape as any_shape
 from tests.support.commands import documents_in
 from tests.support.endpoint import TOKENS, WRITE, Endpoint
 from tests.support.scripted_server import Reply, ScriptedServer
@@ -27,6 +30,8 @@ pytestmark = [
         CHROMIUM is None, reason="the pages were not looked at in a browser: there is no chromium on the path"
     ),
 ]
+shapes, own_kinds = any_shape.engine, any_shape.own_kinds
+"""Fixtures: a pipeline whose kinds of steps only that test knows."""
 QUESTION = "Who founded the Tarnay Electric Light Company?"
 PAGES = (
     "/",
@@ -145,8 +150,8 @@ def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
     link.wait_for(timeout=60_000)
     steps = page.locator("#steps li").all_inner_texts()
     assert [step.split(":")[0].split(" – ")[0] for step in steps] == [
-        "Started",
-        "Question",
+        "GraphRAG session",
+        "GraphRAG Question",
         "Grounding",
         "Exploration",
         "Focus",
@@ -160,6 +165,31 @@ def test_asking_by_keyboard_shows_each_step(tab: Watched) -> None:
     link.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/traces/*")
+
+
+def test_steps_of_kinds_that_no_script_knows_are_shown_live(
+    tab: Watched,
+    shapes: Engine,
+) -> None:
+    """What a message says of its step is all that the page needs."""
+    events = "".join(message_event(message) for message in shapes.ask("Who owned what?", "shapes"))
+    page = tab.open("/ask")
+    page.route(
+        "**/ask", lambda route: route.fulfill(status=200, content_type="text/event-stream", body=events)
+    )
+    page.get_by_label("Question").fill("Who owned what?")
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("Done in").wait_for(timeout=60_000)
+    steps = page.locator("#steps li").all_inner_texts()
+    assert steps[:3] == [
+        "Test session",
+        "Test Question – query: Who owned what?",
+        f"Plan – notes: 2 ({', '.join(any_shape.QUESTIONS)})",
+    ]
+    looks = [step for step in steps if step.startswith("Look – notes: 1 (")]
+    assert len(looks) == 8
+    assert any("seen: " in look for look in looks)
+    assert steps[-1].startswith("Join – notes: ")
 
 
 def test_where_nothing_is_kept_the_live_answer_says_what_it_rests_on(

@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 
 from graphrag_rdf.server.http.negotiation import parse_accept
+from graphrag_rdf.trace.messages import GraphRagResponse
 
 EVENTS = "text/event-stream"
 
@@ -27,3 +28,8 @@ def event(kind: str, data: dict[str, Any], identifier: str | None = None) -> str
     """One event; its JSON is on one line."""
     head = "" if identifier is None else f"id: {identifier}\n"
     return f"{head}event: {kind}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+def message_event(message: GraphRagResponse) -> str:
+    """A message of a run as an event; over a WebSocket its JSON is sent as it is."""
+    return event(message.kind, message.as_json(), message.message_id)

@@ -15,7 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from graphrag_rdf.config import Role
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.server.http.access import Access, require
-from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, wants_events
+from graphrag_rdf.server.http.events import ALIVE, BEAT, EVENTS, event, message_event, wants_events
 from graphrag_rdf.server.http.guard import Gate
 from graphrag_rdf.server.http.problems import CLIENT_LEFT, Problem, problem_of
 from graphrag_rdf.server.http.questions import AskRequest, RetrieveRequest, read_json, read_request
@@ -255,14 +255,10 @@ class _Events(StreamingResponse):
     @staticmethod
     async def _lines(first: GraphRagResponse, run: Run, request: Request) -> AsyncIterator[str]:
         _seen(request)
-        yield _event(first)
+        yield message_event(first)
         try:
             async for message in run.items(BEAT):
                 _seen(request)
-                yield ALIVE if message is None else _event(message)
+                yield ALIVE if message is None else message_event(message)
         except GraphRagError as error:
             yield event("error", problem_of(error).document())
-
-
-def _event(message: GraphRagResponse) -> str:
-    return event(message.kind, message.as_json(), str(message.message_id))

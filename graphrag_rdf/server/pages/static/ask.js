@@ -9,29 +9,12 @@
   const warnings = document.getElementById("live-warnings");
   const status = document.getElementById("status");
   let run = null;
-  const names = {
-    session: "Started", question: "Question", grounding: "Grounding: what the question is about",
-    exploration: "Exploration: what the graph knows of it", focus: "Focus: what an answer may rest on",
-    synthesis: "Synthesis: the answer and its citations", error: "Error",
-  };
-  const ends = (triples, term) => triples.filter((t) => t.p.value.endsWith(term)).map((t) => t.o);
-  const details = {
-    grounding: (t) => ends(t, "/concept").map((o) => o.value).join(", "),
-    exploration: (t) => [
-      ...ends(t, "/edgeCount").map((o) => `${o.value} edges`), ...ends(t, "/chunkCount").map((o) => `${o.value} chunks`),
-    ].join(", "),
-    focus: (t) => {
-      const [facts, sentences] = [ends(t, "/selectedEdge").length, ends(t, "#selectedSentence").length];
-      return `${ends(t, "/selectedChunk").length - sentences} chunks, ${sentences} sentences, ${facts} facts selected`;
-    },
-  };
 
   function add(message) {
     if (message.message_type === "explain") {
       if (message.kind === "session") run = message.explain_id.split(":").pop();
       const item = document.createElement("li");
-      const detail = (details[message.kind] || (() => ""))(message.explain_triples);
-      item.textContent = (names[message.kind] || message.kind) + (detail ? ` – ${detail}` : "");
+      item.textContent = message.label + (message.summary ? ` – ${message.summary}` : "");
       steps.append(item);
     } else if (message.kind === "answer") {
       answer.hidden = false;
@@ -39,7 +22,7 @@
     } else if (message.answer) {
       answer.hidden = false;
       answer.textContent = message.answer.answer;
-      finish(message.answer);
+      finish({ citations: [], closest: [], suggestions: [], warnings: [], ...message.answer });
     }
     if (message.error) fail(message.error.message);
   }

@@ -222,7 +222,13 @@ _TERMS = st.recursive(
 @given(st.lists(st.builds(Quad, _IRIS, _IRIS, _TERMS, st.one_of(_IRIS, st.just(DefaultGraph()))), max_size=4))
 def test_messages_survive_the_way(quads: list[Quad]) -> None:
     message = GraphRagResponse(
-        message_type="explain", kind="focus", message_id="3", explain_id="urn:x", explain_triples=tuple(quads)
+        message_type="explain",
+        kind="focus",
+        message_id="3",
+        explain_id="urn:x",
+        explain_triples=tuple(quads),
+        label="Focus",
+        summary="selections: 2",
     )
     assert GraphRagResponse.from_json(json.loads(json.dumps(message.as_json()))) == message
 

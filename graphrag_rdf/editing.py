@@ -28,7 +28,7 @@ from graphrag_rdf.trace.labels import label_of, read_labels
 from graphrag_rdf.trace.named_facts import Term, given_term, one_fact, things_called
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
 
 
 class Facts:

@@ -18,9 +18,9 @@ from pyoxigraph import NamedNode
 
 from graphrag_rdf.editing import Facts
 from graphrag_rdf.errors import LlmError, UsageError
+from graphrag_rdf.ingest import NeededComponents
 from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.plan import find_documents
-from graphrag_rdf.ingest.protocols import NeededComponents
 from graphrag_rdf.ingest.retract import retire_chunks, retire_documents, retract_subgraphs
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.terms import text_of

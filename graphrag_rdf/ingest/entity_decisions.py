@@ -24,8 +24,7 @@ from typing import Literal as Choice
 from pyoxigraph import DefaultGraph, Literal, NamedNode, Quad
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.ingest.links import unlinked
-from graphrag_rdf.ingest.names import as_literal, unsettled
+from graphrag_rdf.ingest.names import as_literal, unlinked, unsettled
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import PROV, RAG, RDF, RDFS, SKOS, Graphs
 from graphrag_rdf.rdf.terms import Term, datetime_, double, node_of, now, to_python
@@ -33,7 +32,7 @@ from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.batches import in_batches, updates_in_batches
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
 
 
 Kind = Choice["merge", "split"]

@@ -28,7 +28,7 @@ from graphrag_rdf.store.base import Changes, Row, Store
 from graphrag_rdf.store.updates import canonical_term
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
 
 
 def read_fact_decisions(store: Store) -> list[FactDecision]:

@@ -20,7 +20,7 @@ from graphrag_rdf.ingest.entity_decisions import settle
 from graphrag_rdf.ingest.extractors import choose_extractor
 from graphrag_rdf.ingest.facts import FactSettings
 from graphrag_rdf.ingest.forget import forget_documents, is_unfinished
-from graphrag_rdf.ingest.joins import join_aliases, join_written_together
+from graphrag_rdf.ingest.joins import apply_synonyms, join_aliases, join_written_together
 from graphrag_rdf.ingest.names import unsettled
 from graphrag_rdf.ingest.plan import (
     ChunkSettings,
@@ -38,14 +38,13 @@ from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.run import Ingest
 from graphrag_rdf.ingest.schedule import Progress, Stop
 from graphrag_rdf.ingest.stages import IngestPipeline, ingest_pipeline
-from graphrag_rdf.ingest.synonyms import apply_synonyms
 from graphrag_rdf.rdf.terms import Term, node_of
 from graphrag_rdf.store.base import Changes
 from graphrag_rdf.store.folder import is_store
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
     from graphrag_rdf.llm.budget import LlmUsage
 
 

@@ -26,7 +26,7 @@ from graphrag_rdf.trace.kinds import erased_words
 from graphrag_rdf.trace.writing import bar_runs
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
     from graphrag_rdf.llm.cache import ResponseCache
 
 _BATCH = 200

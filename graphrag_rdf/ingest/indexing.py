@@ -20,7 +20,7 @@ from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.documents.readers.encoding import inner_name
 from graphrag_rdf.errors import GraphRagError
 from graphrag_rdf.index.records import Record
-from graphrag_rdf.ingest.links import link_names
+from graphrag_rdf.ingest.names import link_names
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import SKOS
 from graphrag_rdf.rdf.terms import node_of, text_of

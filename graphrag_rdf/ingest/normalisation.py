@@ -28,7 +28,7 @@ from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.batches import select_in_batches
 
 if TYPE_CHECKING:
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
 
 
 RULE = iris.agent("graphrag-rdf-normalise")

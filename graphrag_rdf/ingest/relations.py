@@ -47,7 +47,7 @@ from graphrag_rdf.store.batches import updates_in_batches
 
 if TYPE_CHECKING:
     from graphrag_rdf.config import Settings
-    from graphrag_rdf.ingest.protocols import NeededComponents
+    from graphrag_rdf.ingest import NeededComponents
 
 
 _RECORD = NamedNode("urn:graphrag-rdf:relations")

@@ -1,8 +1,9 @@
 """One run of the ingest: documents in, facts with provenance out.
 
 The store is the journal. A chunk is done when it has a subgraph of the extractor's key; a document is
-done when all its chunks are. Each chunk is one transaction, so a run that is killed leaves whole chunks
-and the next one goes on where it stopped; a run that finds nothing to do writes nothing.
+done when all its chunks are. Each chunk with its sentences, mentions and facts is one transaction, so a run
+that is killed leaves whole chunks and the next one continues there; a run that finds nothing to do writes
+nothing.
 
 The facts of a chunk depend on its text, on the title and language of its document, and on how the columns
 of its tables are read. If one of these changes, all chunks of the document are read again; their facts stay
@@ -16,21 +17,29 @@ import logging
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 
-from pyoxigraph import NamedNode
+from pyoxigraph import NamedNode, Quad
 
 from graphrag_rdf.documents.discover import Source, location_of
+from graphrag_rdf.documents.model import in_spans
 from graphrag_rdf.documents.tables import sentences_in
 from graphrag_rdf.errors import DocumentError
-from graphrag_rdf.extract.model import NOTHING
-from graphrag_rdf.extract.table_rows import context_of
-from graphrag_rdf.ingest.chunk_writer import ChunkWriter
-from graphrag_rdf.ingest.document_writer import DocumentWriter
-from graphrag_rdf.ingest.entity_decisions import settle
+from graphrag_rdf.extract.model import NOTHING, Mention, other_names
+from graphrag_rdf.extract.name_filter import filter_mentions, topics_of, with_derived_names
+from graphrag_rdf.extract.reference import with_speakers
+from graphrag_rdf.extract.table_rows import context_of, find_names, split_by_rows
+from graphrag_rdf.ingest.document_writer import MENTIONS_KEY, DocumentWriter, place_quads
+from graphrag_rdf.ingest.entity_decisions import read_groups, settle
 from graphrag_rdf.ingest.extractors import ChunkExtractor, Extracted
+from graphrag_rdf.ingest.fact_decisions import read_withheld
+from graphrag_rdf.ingest.facts import ChunkText, FactWriter, Fit, Written, literal_of
 from graphrag_rdf.ingest.indexing import StoreIndexer
+from graphrag_rdf.ingest.names import KnownNames, unlinked, unsettled
 from graphrag_rdf.ingest.plan import DocumentPlan, Incoming, IngestSettings, Planner, Task, documents_at
 from graphrag_rdf.ingest.report import FailureRecords, FailureReport, IngestReport, Journal, Run
+from graphrag_rdf.ingest.retract import retract_subgraphs
 from graphrag_rdf.ingest.schedule import (
     ADVICE,
     BudgetSpentError,
@@ -41,8 +50,9 @@ from graphrag_rdf.ingest.schedule import (
     UnexpectedError,
     attempt,
 )
-from graphrag_rdf.rdf import iris
-from graphrag_rdf.rdf.terms import now
+from graphrag_rdf.rdf import iris, prompts, prov
+from graphrag_rdf.rdf.namespaces import RAG
+from graphrag_rdf.rdf.terms import now, text_of
 from graphrag_rdf.store.base import Changes, Store
 from graphrag_rdf.store.blobs import BlobStore
 
@@ -220,3 +230,258 @@ class Ingest:
         self._done += 1
         if self._progress is not None:
             self._progress(self._done, self.report.chunks.added, task.incoming.plan.name)
+
+
+log = logging.getLogger(__name__)
+
+_GONE = "another client removed or changed its document meanwhile. Ingest it again"
+MENTIONS_COMPONENT = "graphrag-rdf-mentions"
+_PROBLEMS = {
+    "no_column_names": "the first row of the table does not name its columns, so its rows give no facts",
+    "no_key_column": "no column of the table has a different name in each row, so its rows give no facts",
+}
+
+
+class ChunkWriter:
+    """Writes chunks with what an extractor found in them, or why it found nothing."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._mentions_only = run.settings.mentions_only
+        self._others = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        """Read names and decisions from the store as it is now."""
+        self._names = KnownNames(self._run.store)
+        groups, withheld = read_groups(self._run.store), read_withheld(self._run.store)
+        self._writer = FactWriter(self._names, self._run.settings.facts, groups, withheld)
+        self._agents_written = self._prompt_written = False
+
+    def write(self, task: Task, outcome: Extracted | Failure) -> None:
+        """Write a chunk with its sentences, mentions and extraction, in one transaction.
+
+        If another client has changed the store meanwhile, only if its document is still there.
+        """
+        if (others := self._run.journal.others()) and not self._stands(task, others):
+            return
+        if isinstance(outcome, Extracted):
+            written = attempt(partial(self._write_found, task, outcome))
+            if isinstance(written, UnexpectedError):
+                self._begin()  # names that were noted have not been written
+                outcome = written
+        if isinstance(outcome, Failure):
+            self._write_failed(task, outcome)
+        self._run.indexer.flush()
+
+    def _write_found(self, task: Task, extracted: Extracted) -> None:
+        changes = self._chunk(task)
+        fit = self._storable(task, extracted)
+        layer = self._mention_layer(task, extracted, fit, changes)
+        written = [layer]
+        if not self._mentions_only:
+            written.append(self._extraction(task, extracted, fit, layer, changes))
+        self._commit(task, changes, set[NamedNode]().union(*(each.entities for each in written)))
+        self._count(*written)
+
+    def _write_failed(self, task: Task, error: Failure) -> None:
+        """Write why the extraction failed. A new chunk is written too, if possible with its names."""
+        if task.stored:  # the result of an earlier extraction stays
+            changes = Changes()
+            self._failed(task, error, changes)
+            self._run.journal.commit(changes)
+            return
+        named = attempt(partial(self._write_names, task, error))
+        if isinstance(named, UnexpectedError):
+            self._begin()
+            changes = self._chunk(task)
+            self._failed(task, error, changes)
+            self._commit(task, changes, set())
+
+    def _write_names(self, task: Task, error: Failure) -> None:
+        changes = self._chunk(task)
+        self._failed(task, error, changes)
+        layer = self._mention_layer(task, None, None, changes)
+        self._commit(task, changes, layer.entities)
+        self._count(layer)
+
+    def _count(self, *written: Written) -> None:
+        for each in written:
+            self._run.report.facts += each.facts
+            self._run.report.by_content += each.by_content
+            self._run.report.unverified += each.unverified
+            self._run.report.entities += len(each.new_entities)
+            for reason, _ in each.rejected:
+                self._run.report.rejected[reason] = self._run.report.rejected.get(reason, 0) + 1
+
+    def _chunk(self, task: Task) -> Changes:
+        """The changes for the chunk itself, without its old sentences and extractions."""
+        placed, document = task.placed, task.incoming.plan.iri
+        chunk, changes = placed.iri, Changes()
+        if task.stored:
+            changes.updates.append(("links/drop", {"chunks": [chunk]}))
+            changes.updates.append(("ingest/clear-sentences", {"chunks": [chunk]}))
+            if not self._mentions_only:
+                changes.updates += self._run.failures.of_chunk(chunk)
+            retract_subgraphs(self._run.store, task.replaces, changes)
+        else:
+            if task.retired:
+                changes.updates.append(("ingest/retract-chunks", {"chunks": [chunk]}))
+            changes.add += prov.chunk(chunk, document, placed.chunk.text)
+            changes.add += place_quads(document, placed)
+        if not self._agents_written:
+            changes.add += prov.agent(MENTIONS_COMPONENT, MENTIONS_KEY)
+            changes.add += prov.agent(self._run.extractor.component, self._run.extractor.version)
+        return changes
+
+    def _commit(self, task: Task, changes: Changes, entities: set[NamedNode]) -> None:
+        chunk = task.placed.iri
+        changes.add += unsettled(self._names.take_contested())
+        changes.add += unlinked([chunk])
+        if task.stored:  # noted before the commit: a note without a chunk does no harm
+            rows = self._run.store.select("ingest/sentences-of", chunks=[chunk])
+            self._run.indexer.removed(NamedNode(text_of(row["sentence"])) for row in rows)
+        self._run.indexer.written(chunk, task.sentences, entities)
+        self._run.journal.commit(changes)
+        self._agents_written = True
+
+    def _stands(self, task: Task, others: int) -> bool:
+        if others != self._others:
+            self._others = others
+            self._begin()
+        plan = task.incoming.plan
+        stands = self._run.store.ask("ingest/document-stands", document=plan.iri, hash=plan.content_hash)
+        if not stands:
+            self._run.report.failures.append(FailureReport(plan.name, task.placed.iri.value, "write", _GONE))
+        return stands
+
+    def _storable(self, task: Task, extracted: Extracted) -> Fit:
+        """What may become facts. A value whose datatype the store does not take becomes a plain text."""
+        fit = self._writer.fit(extracted.extraction)
+        refused = self._run.store.refused(filter(None, map(literal_of, fit.relations)))
+        if not refused:
+            return fit
+        for literal in sorted(refused, key=str):
+            path = task.incoming.plan.name
+            self._run.report.warn(
+                "literal_as_text", f"{path}: the store cannot hold {literal}, so it is kept as a plain text"
+            )
+        relations = [
+            replace(each, datatype=None) if literal_of(each) in refused else each for each in fit.relations
+        ]
+        return replace(fit, relations=relations)
+
+    def _mention_layer(
+        self, task: Task, extracted: Extracted | None, fit: Fit | None, changes: Changes
+    ) -> Written:
+        """The names in the sentences, with those that extractions of the chunk gave."""
+        chunk, text = task.placed.iri, task.placed.chunk.text
+        parsed = task.parsed
+        elsewhere: set[str] = set()
+        if task.stored:
+            # entities without statements are in the mention layer only
+            without = [] if self._mentions_only else task.replaces
+            rows = self._run.store.select("ingest/names-in-chunk", chunk=chunk, without=without)
+            elsewhere.update(text_of(row["name"]) for row in rows)
+        found: Sequence[Mention] = ()
+        known = set(elsewhere)
+        if extracted is not None:
+            found = extracted.extraction.mentions
+            for entity in extracted.extraction.entities:
+                known.update((entity.name, *entity.aliases))
+        in_tables = task.chunk_context.rows
+        labels = [mention for mention in found if mention.term]
+        if elsewhere or not found:
+            found = find_names(
+                text,
+                task.sentences,
+                in_tables,
+                language=parsed.language,
+                names=sorted(known),
+                title=parsed.title,
+            )
+            spans = [row.part.span for row in in_tables]
+            found = filter_mentions(
+                found,
+                text,
+                [sentence for sentence in task.sentences if not in_spans(spans, sentence.offset)],
+                language=parsed.language,
+                title=parsed.title,
+                given=known,
+                turns=task.chunk_context.turns,
+            )
+            found = with_speakers(found, text, task.chunk_context.turns, parsed.language)
+        if extracted is not None and (called := other_names(extracted.extraction.entities)):
+            found = [replace(mention, name=called.get(mention.name, mention.name)) for mention in found]
+            found = (*found, *labels)
+        subgraph = iris.subgraph(chunk, MENTIONS_KEY)
+        in_rows, in_prose = split_by_rows(found, in_tables)
+        # rows are not about the first name in them, and a word of one row is not short for a name in another
+        about = in_prose if in_tables and not parsed.titled else found
+        topics = topics_of(parsed.title, about, given=parsed.titled)
+        topic = topics[0] if topics else None
+        named = (*with_derived_names(in_prose, topic, parsed.language), *in_rows)
+        layer, sentences = self._writer.mentions(chunk, subgraph, task.sentences, named, topics, fit)
+        changes.add += prov.mention_subgraph(subgraph, chunk, MENTIONS_COMPONENT, MENTIONS_KEY)
+        changes.add += sentences
+        changes.add += _row_quads(task)
+        changes.add += layer.quads
+        return layer
+
+    def _extraction(
+        self, task: Task, extracted: Extracted, fit: Fit, layer: Written, changes: Changes
+    ) -> Written:
+        chunk, asks = task.placed.iri, self._run.extractor.asks
+        if asks is not None and not self._prompt_written:  # with its use: unused prompts are removed
+            self._prompt_written = True
+            changes.add += prompts.prompt(asks.hash, asks.tuned_by)
+        details = prov.ExtractionFacts(
+            chunk=chunk,
+            component=self._run.extractor.component,
+            extractor=self._run.extractor.key,
+            started=task.started,
+            model=self._run.extractor.model,
+            asks=asks.hash if asks else None,
+            prompt_hash=extracted.prompt_hash,
+            in_tokens=extracted.in_tokens,
+            out_tokens=extracted.out_tokens,
+            parts=extracted.extraction.parts,
+            context=task.context.hash,
+            cached_in_tokens=extracted.cached_in_tokens,
+        )
+        changes.add += prov.extraction(details)
+        subgraph = iris.subgraph(chunk, self._run.extractor.key, task.context.hash)
+        text = ChunkText(chunk, task.placed.chunk.text, task.sentences, task.parsed.title)
+        written = self._writer.extraction(subgraph, text, fit, layer.named)
+        changes.add += written.quads
+        path = task.incoming.plan.name
+        if extracted.extraction.language_warning:
+            warning = f"{path}: {extracted.extraction.language_warning}"
+            self._run.report.warn("language_without_tagger", warning)
+        for row in task.chunk_context.rows if not self._run.extractor.waits else ():
+            if row.reading.problem:
+                self._run.report.warn("table_without_facts", f"{path}: {_PROBLEMS[row.reading.problem]}")
+        return written
+
+    def _failed(self, task: Task, error: Failure, changes: Changes) -> None:
+        """Report the failure, and record it unless it is recorded already."""
+        path, chunk = task.incoming.plan.name, task.placed.iri
+        failure = FailureReport(path, chunk.value, "extract", error.message)
+        if failure not in self._run.report.failures:  # a second attempt reports it again
+            self._run.report.failures.append(failure)
+            log.info("%s: %s", path, error.message, exc_info=error.__cause__)
+        if isinstance(error, UnexpectedError):
+            self._run.report.warn("unexpected_error", ADVICE)
+        else:
+            self._run.report.warn("extraction_failed", f"{path}: {error.message}")
+        if not self._mentions_only:  # a later ingest would not try it again
+            self._run.failures.record(chunk, "extract", error.message, path, changes)
+
+
+def _row_quads(task: Task) -> Iterator[Quad]:
+    """Which sentences are rows, and of which tables."""
+    numbers = {sentence.offset: sentence.index for sentence in task.sentences}
+    for row in task.chunk_context.rows:
+        if row.reading.table.names and row.part.offset in numbers:
+            node = iris.sentence(task.placed.iri, numbers[row.part.offset])
+            yield prov.source(node, RAG.rowOf, iris.table(task.incoming.plan.iri, row.reading.signature))

@@ -11,8 +11,8 @@ from pyoxigraph import DefaultGraph, Literal, NamedNode
 from graphrag_rdf.checks import run_checks
 from graphrag_rdf.documents.readers import read_bytes
 from graphrag_rdf.engine import Engine
+from graphrag_rdf.ingest.document_writer import is_plain_name, statements_of
 from graphrag_rdf.ingest.forget import forget_documents
-from graphrag_rdf.ingest.metadata import is_plain_name, statements_of
 from graphrag_rdf.ingest.plan import find_documents
 from graphrag_rdf.rdf import iris
 from graphrag_rdf.rdf.namespaces import DC, DCTERMS, TG, XSD, Graphs

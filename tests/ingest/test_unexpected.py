@@ -61,7 +61,7 @@ IN_A_CHUNK = [
     ("graphrag_rdf.extract.rules.find_mentions", IndexError),
     ("graphrag_rdf.extract.rules.find_mentions", RecursionError),
     ("graphrag_rdf.extract.rules.find_mentions", MemoryError),
-    ("graphrag_rdf.ingest.chunk_writer.topics_of", KeyError),
+    ("graphrag_rdf.ingest.run.topics_of", KeyError),
     ("graphrag_rdf.rdf.prov.evidence", ValueError),
 ]
 

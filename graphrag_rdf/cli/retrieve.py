@@ -117,7 +117,7 @@ def _questions(path: Path | None) -> list[tuple[str | None, str]]:
     Raises:
         UsageError: when the file is missing, or a line is not a question.
     """
-    from graphrag_rdf.evaluation.jsonlines import read_text
+    from graphrag_rdf.evaluation.evalset import read_text
 
     assert path is not None  # noqa: S101 - the caller checked
     text = output.read_stdin() if str(path) == "-" else read_text(path)

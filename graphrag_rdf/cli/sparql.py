@@ -81,7 +81,7 @@ def sparql_command(query: str | None, file: Path | None, update: bool, form: str
 def _text(query: str | None, file: Path | None) -> str:
     if (query is None) == (file is None):
         raise UsageError("give either a query or -f FILE", hint='graphrag-rdf sparql "ASK { ?s ?p ?o }"')
-    from graphrag_rdf.evaluation.jsonlines import read_text
+    from graphrag_rdf.evaluation.evalset import read_text
 
     if query == "-" or str(file) == "-":
         return output.read_stdin()

@@ -158,7 +158,7 @@ def prompts(
         kept: dict[str, Any] = {"applied": False, "path": None, "tuning": None}
         worse = outcome.check is not None and outcome.check.worse
         if target is not None and outcome.changed and (force or not worse):
-            from graphrag_rdf.tuning.prompt_keeping import keep
+            from graphrag_rdf.tuning.prompt_run import keep
 
             kept = {"applied": True, "path": str(target), "tuning": keep(engine, outcome, target)}
     told = {**outcome.as_json(), **kept, "failures": failures}
@@ -200,7 +200,7 @@ def _target(settings: Settings, folder: Path | None, *, force: bool) -> Path:
             hint="run: graphrag-rdf init --pipelines. If there is a graphrag.toml, add "
             "'pipelines = \"pipelines\"' to it, or name a folder with --output",
         )
-    from graphrag_rdf.tuning.prompt_keeping import file_in, require_writable
+    from graphrag_rdf.tuning.prompt_run import file_in, require_writable
 
     path = file_in(pipelines)
     if path.exists() and not force:

@@ -5,18 +5,20 @@ Unknown keys are errors, retired ones (`loading.RETIRED`) warnings. `doctor` sho
 """
 
 from graphrag_rdf.config import trust
-from graphrag_rdf.config.commented import commented_toml
 from graphrag_rdf.config.loading import (
     CONFIG_FILE,
     RETIRED,
     Loaded,
     Origin,
+    check_stored,
     destinations,
     explicit_values,
     flat_values,
     given_settings,
+    is_setting,
     load_settings,
     shown,
+    with_stored,
 )
 from graphrag_rdf.config.sections import (
     ENV_PREFIX,
@@ -30,8 +32,8 @@ from graphrag_rdf.config.sections import (
     Role,
     ServerSection,
     Settings,
+    commented_toml,
 )
-from graphrag_rdf.config.stored import check_stored, is_setting, with_stored
 
 __all__ = [
     "CONFIG_FILE",

@@ -7,21 +7,23 @@ Each answer is a row, and all figures are computed from rows.
 from __future__ import annotations
 
 import hashlib
+import json
+import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphrag_rdf.errors import GraphRagError, LlmError
-from graphrag_rdf.evaluation.answer_rows import figures, score
+from graphrag_rdf.errors import GraphRagError, LlmError, UsageError
 from graphrag_rdf.evaluation.baseline import Ask, baseline
 from graphrag_rdf.evaluation.corpus import ingest_corpus, passage_iri
 from graphrag_rdf.evaluation.evalset import EvalSet, Question
+from graphrag_rdf.evaluation.metrics import figures, score
 from graphrag_rdf.evaluation.pages import evidence_chunks
-from graphrag_rdf.evaluation.results_file import ResultsFile
 from graphrag_rdf.ingest.retract import retire_documents
 from graphrag_rdf.ingest.schedule import BudgetSpentError, Failure, Schedule, UnexpectedError
 from graphrag_rdf.prepare import language_of
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from graphrag_rdf.engine import Engine
     from graphrag_rdf.ingest.schedule import Progress, Stop
+
 
 RUNS = ("graph", "bm25", "graph-without-gold", "bm25-without-gold")
 SHORTEST = "the shortest answer: a name, a number, a date, or yes or no"
@@ -308,3 +311,80 @@ def _head(engine: Engine, evalset: EvalSet, options: Options, settings: Mapping[
         "embedding_model": engine.settings.embedding.model,
         "rerank_model": engine.settings.rerank.model,
     }
+
+
+_KIND = "graphrag-rdf eval answers"
+
+
+class ResultsFile:
+    """The first line has the settings of the evaluation, each further line is a row.
+
+    Args:
+        path: continued if it exists; an incomplete last line is dropped. None: rows in memory only.
+        head: everything that the rows depend on.
+
+    Attributes:
+        rows: of the file, and added ones.
+
+    Raises:
+        UsageError: the file cannot be read or written, is of another kind, or was made with other settings.
+    """
+
+    def __init__(self, path: Path | None, head: Mapping[str, Any]) -> None:
+        self.path = path
+        self.rows: list[dict[str, Any]] = []
+        if path is None:
+            return
+        first = {"results_of": _KIND, **json.loads(json.dumps(head))}
+        try:
+            if path.exists() and path.stat().st_size:
+                self._read(path, first)
+            else:
+                self._write(first)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror}") from error
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Add a row, and sync it to disk."""
+        self.rows.append(row)
+        if self.path is not None:
+            self._write(row)
+
+    def _write(self, row: Mapping[str, Any]) -> None:
+        assert self.path is not None  # noqa: S101
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, path: Path, first: Mapping[str, Any]) -> None:
+        data = path.read_bytes()
+        whole = data[: data.rfind(b"\n") + 1]
+        try:
+            head, *self.rows = map(json.loads, whole.splitlines())
+            known = head.get("results_of") == _KIND
+        except (ValueError, AttributeError):
+            known = False
+        if not known:
+            raise UsageError(f"{path} is not a file of eval answers", hint="name another file with --out")
+        before, now = _flat(head), _flat(first)
+        other = [key for key in {**now, **before} if before.get(key) != now.get(key)]
+        if other:
+            told = "; ".join(f"{key} {_short(before.get(key))}, now {_short(now.get(key))}" for key in other)
+            raise UsageError(
+                f"{path} was made with other settings: {told}", hint="name another file with --out"
+            )
+        if len(whole) < len(data):
+            os.truncate(path, len(whole))
+
+
+def _flat(head: Mapping[str, Any]) -> dict[str, Any]:
+    """The head with each of its settings under that setting's name."""
+    return {**head, "settings": None, **(head.get("settings") or {})}
+
+
+def _short(value: object) -> str:
+    if value is None:
+        return "not set"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 80 else f"{text[:79]}…"

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from graphrag_rdf.errors import UsageError
-from graphrag_rdf.evaluation.jsonlines import read_lines, read_text
+from graphrag_rdf.errors import UsageError, short_cause
 
 
 class Passage(BaseModel):
@@ -127,3 +127,40 @@ def _first_fault(error: ValidationError) -> str:
     """The place and message of the first error."""
     fault = error.errors()[0]
     return ": ".join(filter(None, [".".join(map(str, fault["loc"])), fault["msg"]]))
+
+
+Item = TypeVar("Item", bound=BaseModel)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file in UTF-8, with or without a byte order mark.
+
+    Raises:
+        UsageError: the file cannot be read.
+    """
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from error
+
+
+def read_lines(path: Path, kind: type[Item]) -> list[Item]:
+    """The objects of a file, in order; empty lines are left out.
+
+    Raises:
+        UsageError: the file cannot be read, has no lines, or has a line that is not such an object.
+    """
+    found = []
+    for number, line in enumerate(read_text(path).split("\n"), start=1):  # strings may hold other line ends
+        if not line.strip():
+            continue
+        try:
+            found.append(kind.model_validate_json(line))
+        except ValidationError as error:
+            reason = short_cause(error).removeprefix(": Value error, ")
+            raise UsageError(f"{path}, line {number}: {reason}") from error
+    if not found:
+        raise UsageError(f"{path} has no lines")
+    return found

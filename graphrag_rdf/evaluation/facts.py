@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 
 from graphrag_rdf.documents.sentences import split_sentences
 from graphrag_rdf.documents.turns import find_turns
-from graphrag_rdf.evaluation.jsonlines import read_lines
+from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.extract.model import ChunkContext
 from graphrag_rdf.index.analyse import analyse, fold, primary_language

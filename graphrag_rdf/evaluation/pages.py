@@ -15,7 +15,7 @@ from graphrag_rdf.documents.language import detect_language
 from graphrag_rdf.errors import UsageError
 from graphrag_rdf.evaluation.baseline import Bm25
 from graphrag_rdf.evaluation.corpus import require_whole
-from graphrag_rdf.evaluation.jsonlines import read_lines
+from graphrag_rdf.evaluation.evalset import read_lines
 from graphrag_rdf.evaluation.metrics import confidence95, mean
 from graphrag_rdf.rdf.terms import Term, text_of
 from graphrag_rdf.store.batches import select_in_batches

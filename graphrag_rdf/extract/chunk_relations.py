@@ -27,9 +27,8 @@ from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import confidence_of
 from graphrag_rdf.extract.model import Rejected
 from graphrag_rdf.extract.prompts import fill_prompt, read_prompt
-from graphrag_rdf.llm.fencing import fenced
 from graphrag_rdf.llm.jsonl import Bad, Section, parse_sections
-from graphrag_rdf.llm.model import Completion, encodable
+from graphrag_rdf.llm.model import Completion, encodable, fenced
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway

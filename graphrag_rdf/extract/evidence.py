@@ -17,7 +17,7 @@ from itertools import accumulate, islice, pairwise
 from typing import Literal
 
 from graphrag_rdf.documents.model import Sentence
-from graphrag_rdf.llm.fencing import FENCE
+from graphrag_rdf.llm.model import FENCE
 
 from .lexicon import all_stopwords
 

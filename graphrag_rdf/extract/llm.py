@@ -22,8 +22,7 @@ from graphrag_rdf.errors import LlmError
 from graphrag_rdf.extract.answers import Found, listed_predicates, listed_types
 from graphrag_rdf.extract.model import NO_CHUNK_CONTEXT, ChunkContext, Extraction
 from graphrag_rdf.extract.prompts import NO_DATA, PromptData, fill_prompt, read_prompt
-from graphrag_rdf.llm.fencing import fenced
-from graphrag_rdf.llm.model import Completion, Message
+from graphrag_rdf.llm.model import Completion, Message, fenced
 
 if TYPE_CHECKING:
     from graphrag_rdf.llm.gateway import LlmGateway

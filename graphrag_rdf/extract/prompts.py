@@ -27,8 +27,7 @@ from pydantic import (
 from graphrag_rdf.errors import ConfigError, LlmError, TemplateError
 from graphrag_rdf.extract.answers import Found
 from graphrag_rdf.extract.names import match_key
-from graphrag_rdf.llm.fencing import fenced
-from graphrag_rdf.llm.model import encodable
+from graphrag_rdf.llm.model import encodable, fenced
 
 if TYPE_CHECKING:
     import jinja2

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from graphrag_rdf.llm.budget import Budget, Reservation
+from graphrag_rdf.llm.budget import Budget, Reservation, Slot
 from graphrag_rdf.llm.failures import Target, failure
-from graphrag_rdf.llm.limits import Slot
 from graphrag_rdf.llm.model import (
     CHARS_PER_TOKEN,
     CallRecord,

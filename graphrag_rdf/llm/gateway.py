@@ -15,17 +15,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.llm.budget import Budget, LlmUsage
+from graphrag_rdf.llm.budget import Budget, LlmUsage, RateLimiter
 from graphrag_rdf.llm.cache import EMBEDDING, ResponseCache
 from graphrag_rdf.llm.calls import Asked, Take, Told, marked_messages, raw_output, told_tokens
-from graphrag_rdf.llm.failures import Target, explain, failure, retry_after
+from graphrag_rdf.llm.failures import RetryPolicy, Target, call_with_retries, explain, failure, retry_after
 from graphrag_rdf.llm.library import has_price, litellm_for, price_of
-from graphrag_rdf.llm.limits import RateLimiter
-from graphrag_rdf.llm.model import CHARS_PER_TOKEN, CallRecord, Completion, LlmSettings, Message, encodable
-from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries
+from graphrag_rdf.llm.model import (
+    CHARS_PER_TOKEN,
+    CallRecord,
+    Completion,
+    LlmSettings,
+    Message,
+    encodable,
+    starts_inside,
+)
 from graphrag_rdf.llm.servers import Servers
 from graphrag_rdf.llm.stream import ChatStream, OpenStream
-from graphrag_rdf.llm.thinking import starts_inside
 
 if TYPE_CHECKING:
     import numpy as np

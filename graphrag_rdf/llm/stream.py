@@ -10,8 +10,7 @@ from typing import Any
 
 from graphrag_rdf.llm.calls import Take, Told, raw_output, told_tokens
 from graphrag_rdf.llm.failures import Target, failure
-from graphrag_rdf.llm.model import Completion
-from graphrag_rdf.llm.thinking import ThinkingFilter
+from graphrag_rdf.llm.model import Completion, ThinkingFilter
 
 
 class ChatStream:

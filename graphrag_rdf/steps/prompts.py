@@ -14,7 +14,7 @@ from jinja2.loaders import FileSystemLoader
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from graphrag_rdf.errors import LlmError, TemplateError
-from graphrag_rdf.llm.fencing import fenced
+from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.steps.state import Context
 from graphrag_rdf.trace.recorder import ModelCall, Step
 

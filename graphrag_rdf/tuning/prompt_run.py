@@ -1,23 +1,28 @@
-"""A run of `tune prompts` (sample, calls, comparison), and its estimate."""
+"""A run of `tune prompts` (sample, calls, comparison), its estimate, and applying its result."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphrag_rdf.errors import UsageError
-from graphrag_rdf.extract.prompts import PromptData
+from graphrag_rdf.extract.prompts import FILE, PromptData, as_yaml
 from graphrag_rdf.ingest.estimate import written_tokens
 from graphrag_rdf.ingest.extractors import llm_extractor, prompt_data
 from graphrag_rdf.ingest.facts import candidate_filter
 from graphrag_rdf.ingest.report import LlmCounts, since
 from graphrag_rdf.llm.model import CHARS_PER_TOKEN, estimate_tokens
+from graphrag_rdf.rdf import iris, prov
+from graphrag_rdf.rdf.prompts import TuningFacts, tuning
 from graphrag_rdf.rdf.terms import now
-from graphrag_rdf.tuning.asking import Asking
-from graphrag_rdf.tuning.prompt_check import Check, check
+from graphrag_rdf.store.base import Changes
+from graphrag_rdf.tuning.prompt_check import Asking, Check, check
 from graphrag_rdf.tuning.prompts import (
     FAILED,
     Made,
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.ingest.schedule import Progress, Stop
     from graphrag_rdf.store.base import Store
+
 
 _PROFILE_OUT, _TYPES_OUT = 120, 900
 """Estimated tokens of answers, rather too high."""
@@ -269,3 +275,90 @@ def _tokens(prompt: str) -> int:
 
 def _example_tokens(excerpt: Passage) -> int:
     return len(excerpt.text) // CHARS_PER_TOKEN + written_tokens(excerpt.text)
+
+
+COMPONENT, VERSION = "graphrag-rdf-prompt-tuning", "1"
+
+
+def file_in(pipelines: Path) -> Path:
+    """The file with the data of the extraction prompt, in a folder of pipelines."""
+    return pipelines / "ingest" / FILE
+
+
+def require_writable(path: Path) -> None:
+    """Check that a file can be written, before any model is called.
+
+    Raises:
+        UsageError: when it is a folder, or there is no permission to write it.
+    """
+    there = next(place for place in path.parents if place.exists())
+    if path.is_dir():
+        raise _unwritable(path, "it is a folder")
+    if not there.is_dir():
+        raise _unwritable(path, f"{there} is not a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise _unwritable(path, f"there is no permission to write to {there}")
+
+
+def keep(engine: Engine, outcome: Outcome, path: Path) -> str:
+    """Record the tuning and write the file; return the IRI of the tuning.
+
+    Args:
+        path: see `file_in`; an existing file is replaced.
+
+    Raises:
+        UsageError: when the file cannot be written; then nothing is recorded.
+        StoreError: when the store cannot be written; then the file is not written.
+    """
+    activity = iris.prompt_tuning(outcome.after.prompt_hash).value
+    with _replaced(path, as_yaml(outcome.data.model_copy(update={"tuned_by": activity}))):
+        _record(engine, outcome)
+    return activity
+
+
+def _record(engine: Engine, outcome: Outcome) -> None:
+    prompt = outcome.after.prompt_hash
+    if not engine.store.ask("tuning/tuned", prompt=iris.prompt(prompt)):
+        text = engine.blobs.put(prompt_text(outcome.after))
+        found = outcome.check
+        facts = TuningFacts(
+            prompt=prompt,
+            former=outcome.before.prompt_hash,
+            text=text,
+            component=COMPONENT,
+            model=outcome.model,
+            started=outcome.started,
+            ended=outcome.ended,
+            sampled=[passage.chunk for passage in outcome.sample.seen],
+            held_out=[passage.chunk for passage in outcome.sample.held_out],
+            examples=[example.source for example in outcome.data.examples if example.source],
+            parameters=outcome.request.as_json(),
+            calls=outcome.llm.calls + outcome.llm.cached,
+            in_tokens=outcome.llm.in_tokens,
+            out_tokens=outcome.llm.out_tokens,
+            facts=found.total("facts") if found and found.readings else None,
+            verified=found.total("verified") if found and found.readings else None,
+        )
+        add = [*prov.agent(COMPONENT, VERSION), *tuning(facts)]
+        engine.store.commit(Changes(add=add, content=False))
+
+
+@contextmanager
+def _replaced(path: Path, text: str) -> Iterator[None]:
+    """Write a temporary file, run the block, and replace the file."""
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise _unwritable(path, error.strerror) from error
+        yield
+        beside.replace(path)
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, reason: str | None) -> UsageError:
+    return UsageError(f"cannot write {path}: {reason}", hint="name another folder with --output")

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from graphrag_rdf.extract.llm import LlmExtractor
     from graphrag_rdf.llm.gateway import LlmGateway
     from graphrag_rdf.llm.model import Completion
-    from graphrag_rdf.tuning.asking import Asking
+    from graphrag_rdf.tuning.prompt_check import Asking
 
 PIPELINE = "tune_prompts"
 MOST_TYPES, MOST_RELATIONS = 12, 20

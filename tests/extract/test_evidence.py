@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from graphrag_rdf.documents.model import Sentence
 from graphrag_rdf.extract.evidence import Located, locate, locate_fact
-from graphrag_rdf.llm.fencing import fenced
+from graphrag_rdf.llm.model import fenced
 
 TEXT = (
     "Ada Venn, the chief engineer of Orrin Bridge Ltd, was born in Kelm in 1871. She planned the well-\n"

@@ -23,7 +23,7 @@ from graphrag_rdf.extract.prompts import (
     as_yaml,
     read_prompt_data,
 )
-from graphrag_rdf.llm.fencing import fenced
+from graphrag_rdf.llm.model import fenced
 from graphrag_rdf.resources import folder
 
 PROMPTS = folder("pipelines") / "ingest"

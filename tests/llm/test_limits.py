@@ -8,7 +8,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphrag_rdf.llm.limits import WINDOW, RateLimiter
+from graphrag_rdf.llm.budget import WINDOW, RateLimiter
 
 
 class Clock:
@@ -94,7 +94,7 @@ def test_threads_share_the_limit():
 
 
 def test_waiting_takes_no_cpu(monkeypatch):
-    monkeypatch.setattr("graphrag_rdf.llm.limits.WINDOW", 0.2)
+    monkeypatch.setattr("graphrag_rdf.llm.budget.WINDOW", 0.2)
     limits = RateLimiter(1)
     limits.acquire()
     cpu = time.thread_time()

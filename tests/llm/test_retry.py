@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.errors import LlmError
-from graphrag_rdf.llm.retry import RetryPolicy, call_with_retries, parse_retry_after
+from graphrag_rdf.llm.failures import RetryPolicy, call_with_retries, parse_retry_after
 
 
 def failing(kind, times, answer="done"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphrag_rdf.llm.cache import ResponseCache
-from graphrag_rdf.llm.thinking import ThinkingFilter, starts_inside, without_thinking
+from graphrag_rdf.llm.model import ThinkingFilter, starts_inside, without_thinking
 from tests.support.scripted_server import Reply
 
 HELLO = [{"role": "user", "content": "Hello, who are you?"}]
